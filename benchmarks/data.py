@@ -1,0 +1,136 @@
+"""The data of the workloads: made block by block from fixed seeds, written once, loaded by every process.
+
+The rows of a size are the first rows of every larger size. Dense columns have mean 1, variance 1.25 and pairwise
+correlation 0.2 (one common factor), so the condition number of the covariance is about 1 + p/4.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+SEED = 2026
+BLOCK = 50_000
+Matrix = np.ndarray | sparse.csr_matrix
+
+
+@dataclass(frozen=True)
+class Data:
+    """A kind of data (a function of this file) and its size."""
+
+    kind: str
+    rows: int
+    columns: int
+
+
+def features(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
+    X = rng.standard_normal((n, p))
+    X += 0.5 * rng.standard_normal((n, 1)) + 1.0
+    return X
+
+
+def weights(p: int, k: int | None = None) -> np.ndarray:
+    """The true coefficients: the same whatever the number of rows."""
+    return np.random.default_rng([SEED, p]).standard_normal(p if k is None else (p, k)) / np.sqrt(p)
+
+
+def regression(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X = features(rng, n, p)
+    return X, X @ weights(p) + 0.5 * rng.standard_normal(n)
+
+
+def binary(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X = features(rng, n, p)
+    return X, draw_labels(rng, 2 * (X - 1) @ weights(p) - 0.5)
+
+
+def ten_classes(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X = features(rng, n, p)
+    return X, np.argmax(2 * (X - 1) @ weights(p, 10) + rng.gumbel(size=(n, 10)), axis=1)
+
+
+def counts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X = features(rng, n, p)
+    return X, rng.poisson(np.exp(0.4 * (X - 1) @ weights(p) + 0.5)).astype(float)
+
+
+def amounts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X = features(rng, n, p)
+    return X, rng.gamma(2.0, np.exp(0.4 * (X - 1) @ weights(p) + 0.5) / 2.0)
+
+
+def sparse_regression(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.5 %: cells drawn uniformly, standard normal values."""
+    cells = np.unique(rng.integers(0, n * p, size=n * p // 200))
+    X = from_cells(cells, rng.standard_normal(cells.size), n, p)
+    return X, X @ weights(p) * np.sqrt(p) / 5 + 0.5 * rng.standard_normal(n)
+
+
+def text(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.2 % at 50,000 words: tf-idf rows of unit length, Zipf-like frequencies; 1,000 words matter."""
+    tokens = p // 490
+    frequency = 1.0 / (np.arange(p) + 30.0) ** 0.9
+    frequency /= frequency.sum()
+    words = np.searchsorted(np.cumsum(frequency)[:-1], rng.random((n, tokens)))
+    cells, times = np.unique(words + p * np.arange(n)[:, None], return_counts=True)
+    inverse_document_frequency = 1.0 - np.log(-np.expm1(tokens * np.log1p(-frequency)))
+    X = from_cells(cells, (1 + np.log(times)) * inverse_document_frequency[cells % p], n, p)
+    X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1).A1), np.diff(X.indptr))
+    truth = np.zeros(p)
+    truth[: 10 * 1000 : 10] = np.random.default_rng([SEED, p]).standard_normal(1000)
+    return X, draw_labels(rng, 10 * X @ truth)
+
+
+def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
+    return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
+
+
+def from_cells(cells: np.ndarray, values: np.ndarray, n: int, p: int) -> sparse.csr_matrix:
+    """The CSR matrix whose sorted cell numbers (row · p + column) hold these values."""
+    pointers = np.searchsorted(cells, p * np.arange(n + 1)).astype(np.int32)
+    return sparse.csr_matrix((values, (cells % p).astype(np.int32), pointers), shape=(n, p))
+
+
+def write(data: Data, folder: Path) -> int:
+    """Write the data under the folder and return their size in bytes."""
+    make: Callable[..., tuple[Matrix, np.ndarray]] = globals()[data.kind]
+    folder.mkdir(parents=True)
+    starts = range(0, data.rows, BLOCK)
+    blocks = (make(np.random.default_rng([SEED, data.columns, i]), BLOCK, data.columns) for i, _ in enumerate(starts))
+    pieces, targets, dense = [], [], None
+    for start, (X, y) in zip(starts, blocks):
+        keep = min(BLOCK, data.rows - start)
+        targets.append(y[:keep])
+        if sparse.issparse(X):
+            pieces.append(X[:keep])
+            continue
+        if dense is None:
+            dense = np.lib.format.open_memmap(folder / "X.npy", "w+", X.dtype, (data.rows, data.columns))
+        dense[start : start + keep] = X[:keep]
+    if dense is None:
+        X = sparse.vstack(pieces, format="csr")
+        for part in ("data", "indices", "indptr"):
+            np.save(folder / f"{part}.npy", getattr(X, part))
+        np.save(folder / "shape.npy", X.shape)
+    else:
+        dense.flush()
+    np.save(folder / "y.npy", np.concatenate(targets))
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+def load(folder: Path, *, mapped: bool = False, rows: int | None = None) -> tuple[Matrix, np.ndarray]:
+    """The data in this process's own memory (or mapped from the file), all of them or the first rows."""
+    mode = "r" if mapped or rows else None
+
+    def array(part: str) -> np.ndarray:
+        return np.load(folder / f"{part}.npy", mmap_mode=mode)
+
+    if (folder / "X.npy").exists():
+        X = array("X")
+    else:
+        shape = tuple(np.load(folder / "shape.npy"))
+        X = sparse.csr_matrix((array("data"), array("indices"), array("indptr")), shape=shape, copy=False)
+    y = array("y")
+    return (X[:rows].copy(), y[:rows].copy()) if rows else (X, y)

@@ -1,0 +1,34 @@
+"""didact: the classical machine-learning methods in one package, behind scikit-learn's interface.
+
+Submodules load on first use, so that ``import didact`` stays quick.
+"""
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_SUBMODULES = frozenset(
+    {"core", "parts", "engines", "linear_model", "impute", "preprocessing", "datasets", "plot", "study", "cli"}
+)
+_NAMES = {
+    "save": "didact.core.persistence",
+    "load": "didact.core.persistence",
+    "set_threads": "didact.core.threads",
+    "Batches": "didact.core.rows",
+    "EarlyStopping": "didact.core.progress",
+    "ProgressLog": "didact.core.progress",
+}
+__all__ = ["__version__", *_NAMES, *_SUBMODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"didact.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'didact' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

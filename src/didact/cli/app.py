@@ -1,0 +1,126 @@
+"""The commands. Each ends with files that are whole, or with one sentence on what is wrong and exit code 2."""
+
+import functools
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import didact
+from didact.cli.progress import Steps
+from didact.core.errors import DidactError
+
+app = typer.Typer(
+    name="didact",
+    help="Classical machine learning: study a table, use the model.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class TaskName(str, Enum):
+    """What can be asked of a target."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+    count = "count"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"didact {didact.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Classical machine learning: study a table, use the model."""
+
+
+def _in_one_sentence(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn expected errors into one line and exit code 2, and Ctrl-C into one line and exit code 130."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except DidactError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from None
+        except OSError as error:
+            typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}.", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("Interrupted: nothing was written.", err=True)
+            raise typer.Exit(130) from None
+
+    return wrapped
+
+
+@app.command()
+@_in_one_sentence
+def study(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or 'penguins', a table that comes with didact.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    out: Annotated[Path, typer.Option(help="Folder for the report, the scores and the model.")] = Path("didact-study"),
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    task: Annotated[TaskName, typer.Option(help="What is asked of the target; found by itself.")] = TaskName.auto,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds after which no further model is tried.")
+    ] = None,
+) -> None:
+    """Study a table: clean it, compare models, and report how well the target can be predicted."""
+    console = Console()
+    with Steps(console) as steps:
+        steps("loading", 0, 1)
+        from didact.study import Study
+
+        result = Study(target, seed, folds, task.value, out, time_limit, steps).run(data)
+    _show(console, result)
+
+
+@app.command()
+@_in_one_sentence
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model.didact that a study has left.")],
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file with the same columns.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")] = Path("predictions.csv"),
+) -> None:
+    """Apply a model to a table: one line of predictions for each of its rows, in the same order."""
+    from didact.study.predicting import predict_file
+
+    rows = predict_file(model, data, out)
+    typer.echo(f"Wrote {rows:,} predictions to {out}.")
+
+
+def _show(console: Console, result: Any) -> None:
+    """The findings in a few lines."""
+    from didact.study import words
+
+    for sentence in words.answer(result):
+        console.print(sentence, markup=False, highlight=False)
+    table = Table("held-out rows", result.best, "95 % interval", "dummy", title_justify="left")
+    for measure in result.measures:
+        mine, dummy = result.held_out.best[measure.key], result.held_out.dummy[measure.key]
+        table.add_row(
+            measure.label,
+            words.number(mine.value, measure.key),
+            words.spread(mine, measure.key),
+            words.number(dummy.value, measure.key),
+        )
+    console.print(table)
+    for note in result.notes:
+        console.print(f"Note: {note}", markup=False, highlight=False)
+    folder = result.report_path.parent
+    console.print(f"Wrote {folder}/report.html, scores.json and model.didact.", markup=False, highlight=False)

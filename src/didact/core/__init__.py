@@ -1,0 +1,1 @@
+"""No mathematics: parameters, input, threads, compilation, progress, errors and files."""

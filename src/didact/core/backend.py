@@ -1,0 +1,50 @@
+"""Array namespaces: which library's functions a block of rows wants, and results in the caller's kind of array.
+
+Block functions are written on `xp = namespace(X)`. NumPy arrays and SciPy sparse matrices get NumPy; torch tensors get
+the array-API view of torch that scikit-learn ships. Other libraries' arrays are read as NumPy arrays at the door.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a torch tensor (without importing torch)."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array namespace of the first torch tensor among the arrays, else NumPy."""
+    if any(is_tensor(a) for a in arrays):
+        from sklearn.externals.array_api_compat import torch
+
+        return torch
+    return np
+
+
+def to_numpy(x: Any) -> Any:
+    """A local NumPy array (or scalar) with the values of x."""
+    return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)
+
+
+def like(value: Any, reference: Any) -> Any:
+    """The NumPy array `value` as the kind of array that `reference` is, on its device and in its float type."""
+    if not is_tensor(reference):
+        return value
+    torch = sys.modules["torch"]
+    dtype = reference.dtype if reference.dtype.is_floating_point else torch.float64
+    return torch.as_tensor(np.ascontiguousarray(value), dtype=dtype, device=reference.device)
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether x is a SciPy sparse matrix or array."""
+    return bool(sp.issparse(x))
+
+
+def float_type(x: Any) -> Any:
+    """The NumPy float type of x's values: float32 stays, all else is float64."""
+    return np.float32 if str(x.dtype).endswith("float32") else np.float64

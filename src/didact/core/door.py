@@ -1,0 +1,210 @@
+"""Checks at the door: whatever the user brings becomes float arrays with one entry a row, or one clear sentence.
+
+In memory scikit-learn's `validate_data` does the work; blocks of a source of batches or of a Dask collection are
+checked one by one against what the first of them declared.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
+
+from didact.core.backend import is_tensor, namespace
+from didact.core.errors import InputError
+
+FLOATS = [np.float64, np.float32]
+
+
+def check_memory(
+    estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, sparse: bool, reset: bool
+) -> tuple[Any, ...]:
+    """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
+    if is_tensor(X):
+        return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
+    refuse_text(X)
+    how: dict[str, Any] = {
+        "accept_sparse": "csr" if sparse else False,
+        "dtype": FLOATS,
+        "ensure_all_finite": False,
+        "accept_large_sparse": True,
+    }
+    if target == "none":
+        X = validate_data(estimator, X, reset=reset, **how)
+    elif target == "labels":
+        X, y = validate_data(estimator, X, y, reset=reset, multi_output=True, **how)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        y = column_or_1d(y)
+    else:
+        X, y = validate_data(estimator, X, y, reset=reset, multi_output=target == "outputs", y_numeric=True, **how)
+        y = _numeric_target(y)
+    w = None if w is None else _weights(w, X)
+    return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+
+
+def _check_tensors(
+    estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool
+) -> tuple[Any, ...]:
+    """Columns that are torch tensors, left on their device; everything else is moved there."""
+    if X.ndim != 2:
+        raise InputError(f"X must have two dimensions (rows, columns); this tensor has shape {tuple(X.shape)}.")
+    xp = namespace(X)
+    if not X.dtype.is_floating_point:
+        X = xp.astype(X, xp.float64)
+    _check_n_features(estimator, X, reset=reset)
+
+    def column(values: Any, name: str) -> Any:
+        if values is None:
+            return None
+        values = xp.asarray(values, dtype=X.dtype, device=X.device)
+        if values.shape[0] != X.shape[0]:
+            raise InputError(f"X has {X.shape[0]} rows and {name} has {values.shape[0]}.")
+        if not bool(xp.all(xp.isfinite(values))):
+            raise InputError(f"{name} contains NaN or infinity.")
+        return values
+
+    if target == "labels" and y is not None:
+        if y.shape[0] != X.shape[0]:
+            raise InputError(f"X has {X.shape[0]} rows and y has {y.shape[0]}.")
+    elif target != "none":
+        if y is None:
+            raise InputError(f"{type(estimator).__name__} needs y, but y is None.")
+        y = column(y, "y")
+    return (X, y, column(w, "sample_weight"), *(column(m, "offset") for m in more))
+
+
+class BlockCheck(NamedTuple):
+    """Checks one block of a larger collection against what the whole declared (travels to workers)."""
+
+    n_features: int
+    names: tuple[str, ...] | None
+    target: str
+    width: int
+    sparse: bool
+
+    @classmethod
+    def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
+        """The check that an estimator's blocks have to pass."""
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(
+            estimator.n_features_in_, None if names is None else tuple(names), target, width, bool(estimator._sparse)
+        )
+
+    def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
+        names = column_names(X)
+        if self.names is not None and names is not None and tuple(names) != self.names:
+            raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
+        refuse_text(X)
+        X = check_array(
+            _plain(X), accept_sparse="csr" if self.sparse else False, dtype=FLOATS, ensure_all_finite=False,
+            accept_large_sparse=True, ensure_min_samples=0,
+        )  # fmt: skip
+        if X.shape[1] != self.n_features:
+            raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
+        if self.target == "none":
+            return (X, None, None)
+        if y is None:
+            raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
+        y = np.asarray(y)
+        y = y if self.target == "labels" else _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+        if y.shape[0] != X.shape[0]:
+            raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0]} of y.")
+        w = None if w is None else _weights(np.asarray(w), X)
+        more = (*more, *(None,) * (self.width - 3 - len(more)))
+        return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+
+
+def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
+    """Set or check names and number of columns from a first block or from what a collection declares."""
+    if X is None:
+        raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
+    names = column_names(X)
+    if names is None and X.ndim != 2:
+        raise InputError(f"X must have two dimensions (rows, columns), not {X.ndim}.")
+    _check_n_features(estimator, np.empty((0, len(names) if names is not None else X.shape[1])), reset=reset)
+    if reset:
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = np.asarray(names, dtype=object)
+    return getattr(X, "dtype", np.dtype(np.float64))
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The column names of a data frame or table of any library; None for arrays."""
+    names = X.schema.names if hasattr(X, "schema") and hasattr(X.schema, "names") else getattr(X, "columns", None)
+    if names is None or callable(names) or not all(isinstance(n, str) for n in names):
+        return None
+    return list(names)
+
+
+def refuse_text(X: Any) -> None:
+    """Refuse text and category columns of a data frame by name."""
+    if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
+        return
+    import narwhals as nw
+
+    frame = nw.from_native(_table(X), pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    text = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Categorical, nw.Enum)]
+    if text:
+        raise InputError(
+            f"Column {text[0]!r} holds {frame.schema[text[0]]} values, which this model cannot use "
+            f"({len(text)} such column(s)): could not convert string to float. Encode it first, for example with "
+            "didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
+        )
+
+
+def _table(X: Any) -> Any:
+    """An Arrow record batch as a table (which narwhals knows); anything else as it is."""
+    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+        import pyarrow
+
+        return pyarrow.Table.from_batches([X])
+    return X
+
+
+def _plain(X: Any) -> Any:
+    """Arrow data as one C-ordered float array; anything else as it is."""
+    if not type(X).__module__.startswith("pyarrow"):
+        return X
+    columns = [np.asarray(c.to_numpy(zero_copy_only=False)) for c in _record_columns(X)]
+    dtype = np.result_type(*columns) if columns else np.float64
+    out = np.empty((X.num_rows, len(columns)), dtype if dtype in (np.float32, np.float64) else np.float64)
+    for j, values in enumerate(columns):
+        out[:, j] = values
+    return out
+
+
+def _record_columns(X: Any) -> list[Any]:
+    return [c.combine_chunks() if hasattr(c, "combine_chunks") else c for c in X.columns]
+
+
+def _numeric_target(y: Any) -> Any:
+    """y as float64, finite."""
+    y = np.asarray(y, dtype=np.float64)
+    if not np.isfinite(y).all():
+        raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
+    return y
+
+
+def _weights(w: Any, X: Any) -> Any:
+    return _check_sample_weight(w, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def _per_row(values: Any, X: Any) -> Any:
+    """A numeric column beside X, such as an offset."""
+    values = check_array(values, ensure_2d=False, dtype=np.float64)
+    if values.shape[0] != X.shape[0]:
+        raise InputError(f"X has {X.shape[0]} rows and the offset or exposure has {values.shape[0]}.")
+    return values
+

@@ -1,0 +1,129 @@
+"""The base of all estimators: a declarative shell around pure functions.
+
+A subclass declares its hyper-parameters with `param`, and gets from here the constructor, their validation at `fit`,
+the Parameters section of its docstring, the door for data (`rows`, `map_rows`), a place in the registry, callbacks,
+and the one `ConvergenceWarning` of a solver that stopped short.
+"""
+
+import dataclasses
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, dataclass_transform
+
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.door import BlockCheck, check_memory, describe_collection
+from didact.core.parameters import INSTEAD, declared, describe, param
+from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, is_dask
+
+_REGISTRY: dict[str, type] = {}
+
+
+@dataclass_transform(field_specifiers=(param,))
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Base class of didact's estimators. Abstract: subclasses are final and declare parameters with `param`.
+
+    Class attributes for the tests, beside the code they speak of: `_test_params`, a list of parameter sets that the
+    registry checks run with, and `_test_skips`, the reason for every check that cannot hold.
+    """
+
+    _test_params: ClassVar[list[dict[str, Any]]] = [{}]
+    _test_skips: ClassVar[dict[str, str]] = {}
+    _sparse: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclasses.dataclass(eq=False, repr=False)(cls)
+        cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared(cls)}
+        cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
+        for name in ("fit", "partial_fit"):
+            if name in vars(cls):
+                setattr(cls, name, _fit_context(prefer_skip_nested_validation=True)(vars(cls)[name]))
+        cls.__doc__ = _documented(cls)
+        if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
+            _REGISTRY[cls.__name__] = cls
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._sparse
+        return tags
+
+    def rows(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, target: str = "numeric", reset: bool = True
+    ) -> Rows:
+        """The training data, checked once, as rows (X, y, w, *more).
+
+        `target` is "numeric" (one column), "outputs" (one or several columns), "labels" or "none".
+        """
+        if isinstance(X, Batches):
+            if any(c is not None for c in (y, sample_weight, *more)):
+                raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
+            first = next(iter(X), None)
+            describe_collection(self, first[0] if isinstance(first, tuple) else first, reset)
+            check = BlockCheck.of(self, target, 3 + len(more))
+            rows: Rows = BatchRows(X, check)
+        elif is_dask(X):
+            dtype = describe_collection(self, X, reset)
+            check = BlockCheck.of(self, target, 3 + len(more))
+            rows = ClusterRows((X, y, sample_weight, *more), check, self.n_features_in_, dtype)
+        else:
+            columns = check_memory(self, X, y, sample_weight, *more, target=target, sparse=self._sparse, reset=reset)
+            rows = MemoryRows(*columns)
+        rows.names = getattr(self, "feature_names_in_", None)
+        return rows
+
+    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
+        """fn(X, *fitted attributes) on new data of any kind, as the kind of collection that came in."""
+        check_is_fitted(self)
+        return self.rows(X, target="none", reset=False).map(fn, *(getattr(self, name) for name in attributes))
+
+    def report_convergence(self, result: Any) -> None:
+        """Store the number of iterations, and warn once if the solver stopped short."""
+        self.n_iter_ = max(1, int(result.n_iter))
+        if not result.converged and result.status != "stopped":
+            warnings.warn(f"{type(self).__name__}: {result.message}", ConvergenceWarning, stacklevel=4)
+
+
+def registry() -> dict[str, type]:
+    """All public estimators that have been imported, by name."""
+    return dict(sorted(_REGISTRY.items()))
+
+
+def instances(cls: Any) -> list[Any]:
+    """Instances of an estimator for the registry checks."""
+    return [cls(**params) for params in cls._test_params]
+
+
+def _explaining(init: Callable[..., None]) -> Callable[..., None]:
+    """The constructor, with a sentence on what to use instead of another library's machinery flags."""
+    allowed = set(inspect.signature(init).parameters)
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name in kwargs.keys() - allowed:
+            if name in INSTEAD:
+                raise TypeError(f"{type(self).__name__} takes no {name!r}: {INSTEAD[name]}.")
+        init(self, *args, **kwargs)
+
+    return __init__
+
+
+def _documented(cls: type) -> str:
+    """The class docstring with its Parameters section, which stands before the first other section."""
+    text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
+    entries = "\n".join(describe(f) for f in declared(cls))
+    section = f"Parameters\n----------\n{entries}\n" if entries else ""
+    if not section or "\nParameters\n---" in text:
+        return text
+    for heading in ("Attributes", "Notes", "References", "Examples"):
+        before, found, after = text.partition(f"\n{heading}\n---")
+        if found:
+            return f"{before}\n{section}{found}{after}"
+    return f"{text}\n\n{section}"
+

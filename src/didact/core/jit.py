@@ -1,0 +1,223 @@
+"""Compiled loops: how they are compiled, where the machine code is kept, and how a noun enters them.
+
+This is the only module that imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What
+varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the
+loop is compiled. Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in a
+noun's file; so the cache folder is named by a hash of all files that hold compiled code. `python -m didact.core.jit`
+compiles everything ahead.
+"""
+
+import hashlib
+import importlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+import numba.extending
+from numba.core.caching import FunctionCache
+from numba.misc.appdirs import AppDirs
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parents[1]
+KEPT_FOLDERS = 3
+_config: Any = numba.config
+_lock = threading.Lock()
+
+
+@overload
+def jit(function: F) -> F: ...
+@overload
+def jit(**options: Any) -> Callable[[F], F]: ...
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a loop with Numba, without the interpreter lock and with a disk cache where one can be written.
+
+    Use it as `@jit` or with options of `numba.njit`, as `@jit(fastmath=True)`.
+
+    >>> from didact.core.jit import jit
+    >>> @jit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in range(x.shape[0]):
+    ...         s += x[i]
+    ...     return s
+    >>> import numpy as np
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    if function is None:
+        return lambda f: jit(f, **options)
+    compiled = numba.njit(nogil=True, **options)(function)
+    folder = cache_folder()
+    if folder is not None and hasattr(compiled, "_cache"):  # a plain function when NUMBA_DISABLE_JIT is set
+        with _lock:
+            before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
+            try:
+                compiled._cache = _LoopCache(function)
+            except (RuntimeError, OSError):  # no source file (a function typed at a prompt), or no room
+                pass
+            finally:
+                _config.CACHE_DIR = before
+    return compiled
+
+
+def dispatch(name: str) -> Callable[..., Any]:
+    """A function f(noun, *args) for use in loops that calls the noun's scalar method `name`.
+
+    The method is resolved when the loop is compiled. A noun is a NamedTuple whose class defines the method in plain
+    Python on scalars, or a single function under `numba.njit`, which then is the method. Code for nouns from outside
+    didact, and for functions, is compiled anew in each process: the disk cache could not know when they change.
+
+    >>> from typing import NamedTuple
+    >>> from didact.core.jit import dispatch
+    >>> class Line(NamedTuple):
+    ...     slope: float
+    ...     def value1(self, z):
+    ...         return self.slope * z
+    >>> value1 = dispatch("value1")
+    >>> value1(Line(2.0), 3.0)
+    6.0
+    """
+
+    def call(noun: Any, *args: Any) -> Any:
+        method = getattr(type(noun), name, None)
+        return noun(*args) if method is None else method(noun, *args)
+
+    @cache
+    def compiled(cls: type) -> Any:
+        if not hasattr(cls, name):
+            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
+        return numba.njit(getattr(cls, name))
+
+    @numba.extending.overload(call)
+    def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
+        if isinstance(noun, numba.types.Dispatcher):
+            return lambda noun, *args: noun(*args)
+        cls = getattr(noun, "instance_class", None)
+        if cls is None:
+            return None
+        method = compiled(cls)
+        return lambda noun, *args: method(noun, *args)
+
+    return call
+
+
+class _LoopCache(FunctionCache):
+    """Numba's disk cache, which here never breaks a fit and holds code of didact's own nouns only."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        arguments = tuple(getattr(sig, "args", sig))
+        if not all(map(_lasting, arguments)):
+            return None
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # a file cut short by a crash: begin anew
+            with suppress(OSError):
+                self.flush()
+            return None
+        # Two processes that write at once can exchange two files.
+        return found if found is None or tuple(found.signature.args) == arguments else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if all(map(_lasting, getattr(sig, "args", sig))):
+            try:
+                super().save_overload(sig, data)
+            except Exception:  # a full disk, a folder that went away
+                self.disable()
+
+
+def _lasting(kind: Any) -> bool:
+    """Whether code for this type of argument may stay on disk: all but functions and other people's nouns."""
+    if isinstance(kind, numba.types.Dispatcher):
+        return False
+    noun = getattr(kind, "instance_class", None)
+    if noun is not None and noun.__module__.partition(".")[0] != "didact":
+        return False
+    return all(map(_lasting, getattr(kind, "types", ())))
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The folder of the compiled code, or None if none can be written: loops are then compiled in each process."""
+    name = f"numba-{_fingerprint()}"
+    for place in _places():
+        folder = place / name
+        try:
+            fresh = not folder.exists()
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            os.utime(folder)
+        except OSError:
+            continue
+        if fresh:
+            _tidy(place)
+        return folder
+    return None
+
+
+def _places() -> Iterator[Path]:
+    """Where the cache may be: as the user says, with the sources, in the user's cache."""
+    if _config.CACHE_DIR:
+        yield Path(_config.CACHE_DIR)
+    checkout = PACKAGE.parents[1]
+    is_checkout = PACKAGE.parent.name == "src" and (checkout / "pyproject.toml").is_file()
+    yield checkout / ".cache" if is_checkout else PACKAGE / "__pycache__"
+    yield Path(AppDirs(appname="didact", appauthor=False).user_cache_dir)
+
+
+def _compiled_files() -> list[Path]:
+    """The files that hold code which Numba compiles."""
+    nouns = [file for folder in ("parts", "kernels", "distributions") for file in (PACKAGE / folder).rglob("*.py")]
+    return sorted({*PACKAGE.rglob("*_loops.py"), *nouns, Path(__file__).resolve()})
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for file in _compiled_files():
+        digest.update(f"{file.relative_to(PACKAGE)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _tidy(place: Path) -> None:
+    """Remove all but the newest folders of earlier states of the code."""
+    with suppress(OSError):  # another process may be tidying, too
+        folders = sorted(place.glob("numba-*"), key=lambda folder: folder.stat().st_mtime)
+        for folder in folders[:-KEPT_FOLDERS]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def warm() -> list[str]:
+    """Import every module of loops and call its `warm()`, which runs its loops on tiny arrays; the modules' names."""
+    names = []
+    for file in sorted(PACKAGE.rglob("*_loops.py")):
+        name = ".".join(("didact", *file.relative_to(PACKAGE).with_suffix("").parts))
+        module = importlib.import_module(name)
+        if hasattr(module, "warm"):
+            module.warm()
+            names.append(name)
+    return names
+
+
+def main() -> None:
+    """Warm the cache and say so in one line."""
+    begin = time.perf_counter()
+    count = len(warm())
+    place = cache_folder() or "no folder (none can be written, so each process compiles for itself)"
+    sys.stdout.write(
+        f"didact: {count} modules of loops ready in {time.perf_counter() - begin:.1f} s, kept in {place}\n"
+    )
+
+
+if __name__ == "__main__":
+    from didact.core.jit import main as run  # the importable module, not this second copy of it
+
+    run()

@@ -1,0 +1,122 @@
+"""Rows on a Dask cluster: one task per block, merged in a tree, one round of the scheduler per pass.
+
+Tasks are pure functions of a block and of the small arguments of a pass, so a worker that dies is simply replaced: the
+scheduler runs its tasks again elsewhere.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError, need
+from didact.core.rows.memory import MemoryRows, Rows, S, _merge
+from didact.core.threads import serial
+
+FAN_IN = 8  # statistics merged by one task
+
+
+def is_dask(x: Any) -> bool:
+    """Whether x is a Dask collection (array, data frame, series)."""
+    return type(x).__module__.startswith(("dask.", "dask_expr.")) and hasattr(x, "__dask_graph__")
+
+
+class ClusterRows(Rows):
+    """Rows of Dask collections with matching blocks."""
+
+    def __init__(self, columns: Sequence[Any], check: Callable[..., tuple[Any, ...]], n_features: int, dtype: Any):
+        self.columns = columns
+        self.check = check
+        self.n_features, self.dtype = n_features, dtype
+        self.y_ndim = getattr(columns[1], "ndim", 1) if len(columns) > 1 else 1
+        self.blocks = _aligned(columns)
+
+    def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        dask = need("dask", "dask")
+        task = dask.delayed(_summarize, pure=True)
+        merge = dask.delayed(_merge_all, pure=True)
+        check = dask.delayed(self.check)
+        shared = dask.delayed(args)
+        stats = [task(fn, self.names, check, shared, *block) for block in self.blocks]
+        while len(stats) > 1:
+            stats = [merge(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
+        total = stats[0].compute()
+        if total is None:
+            raise InputError("The Dask collection is empty: it holds no rows (found 0 sample(s)).")
+        return total
+
+    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "ClusterRows":
+        new = ClusterRows.__new__(ClusterRows)
+        new.__dict__.update(self.__dict__)
+        new.check = _Composed(self.check, fn, args)
+        return new
+
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """A Dask array of fn(X, *args)."""
+        da = need("dask.array", "dask")
+        dask = need("dask", "dask")
+        X = self.columns[0]
+        sample = fn(np.zeros((1, self.n_features), self.dtype), *args)
+        task = dask.delayed(_predict, pure=True)
+        lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(self.blocks)
+        parts = [
+            da.from_delayed(task(fn, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype)
+            for n, block in zip(lengths, self.blocks, strict=True)
+        ]
+        return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+
+
+class _Composed:
+    """Two block functions in a row (an object, not a closure: it travels to the workers)."""
+
+    def __init__(self, first: Callable[..., tuple[Any, ...]], then: Callable[..., tuple[Any, ...]], args: Any):
+        self.first, self.then, self.args = first, then, args
+
+    def __call__(self, *columns: Any) -> tuple[Any, ...]:
+        return self.then(*self.first(*columns), *self.args)
+
+
+def _summarize(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, *columns: Any) -> Any:
+    if columns[0].shape[0] == 0:
+        return None
+    with serial():
+        return MemoryRows(*check(*columns), names=names).reduce(fn, *args)
+
+
+def _merge_all(statistics: Sequence[Any]) -> Any:
+    present = [s for s in statistics if s is not None]
+    return reduce(_merge, present) if present else None
+
+
+def _predict(fn: Callable[..., Any], check: Callable[..., Any], args: Any, X: Any) -> Any:
+    with serial():
+        return fn(check(X, None, None)[0], *args)
+
+
+def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Blocks of all columns with the same rows: chunks of X lead, the others are cut to match."""
+    X = columns[0]
+    parts = [_parts(X)]
+    for column in columns[1:]:
+        if column is None:
+            parts.append([None] * len(parts[0]))
+            continue
+        if hasattr(X, "chunks") and not is_dask(column):
+            column = need("dask.array", "dask").from_array(np.asarray(column), chunks=X.chunks[0])
+        if hasattr(X, "chunks") and hasattr(column, "chunks") and column.chunks[0] != X.chunks[0]:
+            column = column.rechunk({0: X.chunks[0]})
+        pieces = _parts(column)
+        if len(pieces) != len(parts[0]):
+            raise InputError(f"X has {len(parts[0])} blocks and y or sample_weight has {len(pieces)}: cut them alike.")
+        parts.append(pieces)
+    return list(zip(*parts, strict=True))
+
+
+def _parts(collection: Any) -> list[Any]:
+    """The delayed blocks of a Dask collection, whole rows each."""
+    if not is_dask(collection):
+        raise InputError("With X on Dask, y and sample_weight must be Dask collections or arrays of known length.")
+    if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "chunks"):
+        collection = collection.rechunk({1: -1})
+    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))

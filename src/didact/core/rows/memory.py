@@ -1,0 +1,170 @@
+"""Rows in memory: cut into cache-sized blocks, reduced on the library's thread pool.
+
+The cuts depend on the shape of the data alone, never on the number of threads, and pieces are merged in order: one
+thread or many give the same bits.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from didact.core.backend import is_sparse, is_tensor, namespace
+from didact.core.errors import InputError
+from didact.core.threads import parallel_map
+
+BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
+PIECES = 64  # at most this many independent pieces of work
+WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
+TENSOR_ROWS = 1 << 20  # rows of a tensor handled at once: bounds the temporaries on a GPU
+
+S = TypeVar("S", bound="Statistic")
+
+
+class Statistic(Protocol):
+    """What crosses block boundaries: small, and mergeable in any grouping."""
+
+    def merge(self: S, other: S) -> S:
+        """The statistic of both sets of rows together."""
+        ...
+
+
+class Rows(ABC):
+    """A sequence of blocks of rows. Abstract; see the module's table for what the user brings."""
+
+    n_features: int
+    dtype: Any
+    y_ndim: int = 1
+    names: Sequence[str] | None = None
+
+    @abstractmethod
+    def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        """One pass: fn(X, y, w, *args) on every block, merged in order."""
+
+    @abstractmethod
+    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "Rows":
+        """Rows whose blocks are fn(X, y, w, *args), which returns the new columns (same rows, same X)."""
+
+    def on_columns(self, columns: Any) -> "Rows":
+        """The same rows with some of the features."""
+        new = self.prepared(_take_columns, columns)
+        new.n_features = len(columns)
+        return new
+
+    @abstractmethod
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """fn(X, *args) for every block, as the kind of collection that came in."""
+
+
+class MemoryRows(Rows):
+    """Columns (X, y, w, …) that are in memory, each None or with one entry a row."""
+
+    def __init__(self, *columns: Any, names: Sequence[str] | None = None):
+        self.columns = columns
+        self.X = X = columns[0]
+        self.n_rows, self.n_features = X.shape
+        self.dtype = X.dtype
+        self.y_ndim = 1 if len(columns) < 2 or columns[1] is None else columns[1].ndim
+        self.names = names
+        self._finite = False
+        self._pieces = _cut(columns)
+
+    def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        def summarize(piece: Sequence[tuple[Any, ...]]) -> S:
+            return reduce(_merge, (fn(*block, *args) for block in piece))
+
+        total = reduce(_merge, parallel_map(summarize, self._pieces))
+        if not self._finite:
+            if not _all_finite(total):
+                refuse_non_finite(self.X, self.names)
+            self._finite = True
+        return total
+
+    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
+        return MemoryRows(*fn(*self.columns, *args), names=self.names)
+
+    def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        out = fn(self.X, *args)
+        if not _all_finite(self.X.sum()):  # labels and probabilities can hide it, so the input is looked at
+            refuse_non_finite(self.X, self.names)
+        return out
+
+    def thinned(self, step: int) -> "MemoryRows":
+        """Every step-th row: a quick look at the data, for a starting point."""
+        return MemoryRows(*(None if c is None else c[::step] for c in self.columns), names=self.names)
+
+
+def _take_columns(X: Any, *columns: Any) -> tuple[Any, ...]:
+    *others, chosen = columns
+    return (X[:, chosen], *others)
+
+
+def _merge(a: S, b: S) -> S:
+    return a.merge(b)
+
+
+def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
+    """Blocks of the columns, grouped into pieces of consecutive blocks."""
+    X = columns[0]
+    n, p = X.shape
+    if is_tensor(X):
+        step = TENSOR_ROWS
+    elif is_sparse(X):
+        step = max(BLOCK_ROWS, -(-n // PIECES))
+    else:
+        step = max(BLOCK_ROWS, 8 * p)
+    blocks = [
+        tuple(None if c is None else _slice(c, start, min(start + step, n)) for c in columns)
+        for start in range(0, max(n, 1), step)
+    ]
+    pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, len(blocks))
+    edges = np.linspace(0, len(blocks), pieces + 1).astype(int)
+    return [blocks[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _slice(column: Any, start: int, stop: int) -> Any:
+    """A view of some rows (SciPy's own slicing of sparse rows copies)."""
+    if not is_sparse(column):
+        return column[start:stop]
+    if start == 0 and stop == column.shape[0]:
+        return column
+    a, b = column.indptr[start], column.indptr[stop]
+    block = sp.csr_array((stop - start, column.shape[1]), dtype=column.dtype)
+    block.data, block.indices, block.indptr = column.data[a:b], column.indices[a:b], column.indptr[start : stop + 1] - a
+    return block
+
+
+def _all_finite(statistic: Any) -> bool:
+    """Whether no number in a statistic (a tuple of numbers, arrays and statistics) is NaN or infinite."""
+    if isinstance(statistic, tuple):
+        return all(_all_finite(part) for part in statistic)
+    if not isinstance(statistic, float) and "float" not in str(getattr(statistic, "dtype", "")):
+        return True
+    xp = namespace(statistic)
+    return bool(xp.all(xp.isfinite(statistic)))
+
+
+def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:
+    """Raise an error that names the columns of X with NaN or infinite values, if there are any."""
+    if is_sparse(X):
+        coo = X.tocoo()
+        bad = np.bincount(coo.col[~np.isfinite(coo.data)], minlength=X.shape[1])
+        missing = bool(np.isnan(coo.data).any())
+    else:
+        xp = namespace(X)
+        bad = np.asarray([int(xp.sum(xp.astype(~xp.isfinite(X[:, j]), xp.int64))) for j in range(X.shape[1])])
+        missing = bool(xp.any(xp.isnan(X)))
+    where = np.flatnonzero(bad)
+    if not len(where):
+        return
+    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
+    columns = ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")
+    if missing:
+        raise InputError(
+            f"Input X contains NaN: {int(bad.sum())} missing or infinite value(s) in {columns}. "
+            "Fill them first, for example with didact.impute.SimpleImputer in a pipeline, or drop those rows."
+        )
+    raise InputError(f"Input X contains infinity or a value too large for its type, in {columns}.")

@@ -1,0 +1,115 @@
+r"""Fitting a linear objective: which solver, from where, and with what preconditioner.
+
+* few parameters: Newton, whose curvature matrix costs n p² a pass but needs a handful of passes;
+* many parameters: L-BFGS, preconditioned with the curvature within each output (dense) or its diagonal (sparse);
+* many rows in memory: a fit to every sixteenth row gives the start and its curvature the preconditioner. That costs a
+  sixteenth of a pass per step and lands within sampling error of the solution, from where L-BFGS needs a handful of
+  passes of n p, without ever forming the curvature of all rows;
+* an L1 part: proximal Newton, on working sets when there are many features.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.backend import is_sparse
+from didact.core.rows import MemoryRows
+from didact.engines.lbfgs import lbfgs
+from didact.engines.linear_objective import LinearObjective
+from didact.engines.loop import Report
+from didact.engines.newton import newton
+from didact.engines.proximal_newton import FIRST_SET, proximal_newton, working_sets
+from didact.engines.result import Result
+
+Array = np.ndarray[Any, Any]
+
+NEWTON_SIZE = 300  # most parameters for which the full curvature matrix is worth a pass
+NEWTON_SIZE_MULTI = 150
+THINNING = 16
+MANY_ROWS = 50_000
+DENSE_CURVATURE = 2000  # most features for a dense preconditioner
+
+
+def fit_linear(
+    objective: LinearObjective,
+    l1: Any = 0.0,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    start: Array | None = None,
+    report: Report | None = None,
+) -> Result:
+    """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs"."""
+    x0 = np.zeros(objective.size) if start is None else start
+    if np.any(np.asarray(l1) > 0):
+        return _fit_l1(objective, _per_parameter(objective, l1), tol, max_iter, x0, report)
+    sample = _sample(objective) if solver != "newton" else None
+    if sample is not None and start is None:
+        x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20).x
+    if solver == "auto":
+        limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
+        solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
+    if solver == "newton":
+        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report)
+    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, preconditioner(sample or objective, x0))
+
+
+def _sample(objective: LinearObjective) -> LinearObjective | None:
+    """The objective on every sixteenth row, if there are enough of them."""
+    rows = objective.rows
+    if not isinstance(rows, MemoryRows) or is_sparse(rows.X):
+        return None
+    if rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1)):
+        return None
+    thin = rows.thinned(THINNING)
+    weights = thin.columns[2]
+    weight = float(thin.n_rows) if weights is None else float(weights.sum())
+    return objective._replace(rows=thin, weight=weight) if weight > 0 else None
+
+
+def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
+    """An approximate inverse of the curvature at x, as a function of a gradient."""
+    outputs, rows = max(objective.outputs, 1), objective.rows
+    sparse = isinstance(rows, MemoryRows) and is_sparse(rows.X)
+    if sparse or rows.n_features > DENSE_CURVATURE:
+        classes = max(outputs + objective.reference, 2)
+        curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
+        inverse = 1.0 / np.maximum(objective.diagonal(curvature), 1e-12)
+        return lambda g: inverse * g
+    H = objective.block_curvature(x)
+    factors = []
+    for block in H:
+        diagonal = np.diag(block).copy()
+        block[np.diag_indices(len(block))] = diagonal + 1e-8 * diagonal.max() + 1e-12
+        factors.append(linalg.cho_factor(block, lower=True, check_finite=False))
+
+    def apply(g: Array) -> Array:
+        parts = zip(factors, g.reshape(outputs, -1), strict=True)
+        return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
+
+    return apply
+
+
+def _per_parameter(objective: LinearObjective, l1: Any) -> Array:
+    """The L1 strength of every parameter: none for intercepts."""
+    each = np.broadcast_to(np.asarray(l1, np.float64), (objective.rows.n_features,))
+    return np.tile(np.append(each, 0.0) if objective.fit_intercept else each, max(objective.outputs, 1))
+
+
+def _fit_l1(
+    objective: LinearObjective, l1: Array, tol: float, max_iter: int, x0: Array, report: Report | None
+) -> Result:
+    p = objective.rows.n_features
+    if p <= FIRST_SET:
+        return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report)
+    each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
+    features = np.tile(each, max(objective.outputs, 1))
+
+    def restricted(coordinates: Array, start: Array) -> Result:
+        columns = np.unique(features[coordinates])
+        part = objective.on_columns(columns[columns >= 0])
+        return proximal_newton(part.value_gradient_hessian, l1[coordinates], start, 0.3 * tol, max_iter, report)
+
+    return working_sets(lambda x: objective.value_gradient(x)[1], restricted, features, l1, x0, tol)

@@ -1,0 +1,157 @@
+r"""Least squares: minimise :math:`\sum_i w_i (y_i - x_i^T b - b_0)^2`.
+
+1. One pass over the rows gives means and centred cross-products (`parts.statistics.moments`).
+2. Cholesky solves the normal equations; cost n p² + p³/3.
+3. If their condition is too poor, a second pass merges triangular factors of the rows, and their SVD gives the
+   solution of least norm.
+4. Sparse data with many columns: conjugate gradients on the normal equations, two sparse products an iteration.
+
+Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/9781421407944.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from didact.core.backend import float_type, is_sparse, like
+from didact.core.estimator import Estimator
+from didact.core.parameters import at_least, is_bool, param
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.conjugate_gradients import conjugate_gradients
+from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
+from didact.engines.result import Result
+from didact.parts.statistics import Sums, moments
+
+Array = np.ndarray[Any, Any]
+
+WIDE_SPARSE = 1500  # columns from which sparse data are solved by conjugate gradients
+
+
+class Solution(NamedTuple):
+    """Coefficients (p, k) with what is known of the system they solve."""
+
+    coef: Array
+    intercept: Array
+    rank: int | None = None
+    singular: Array | None = None
+    result: Result | None = None
+
+
+def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: float = 1e-6) -> Solution:
+    """Least squares of the rows, by the cheapest method that is accurate."""
+    if wide_sparse(rows) and not positive:
+        return solve_iteratively(rows, np.zeros(1), fit_intercept, tol)
+    S = rows.reduce(moments)
+    S = S if fit_intercept else S.about_zero()
+    coef, safe = solve_normal(S.xx, S.xy)
+    rank, singular = len(coef), np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0)) if safe else None
+    if positive or not safe:
+        factor = rows.reduce(triangle, S.mean_x, S.mean_y)
+        coef, rank, singular = solve_triangle(factor, len(coef))
+        coef = solve_nonnegative(factor, len(coef)) if positive else coef
+    return Solution(coef, S.mean_y - S.mean_x @ coef, rank, singular)
+
+
+def wide_sparse(rows: Rows) -> bool:
+    """Whether the data are sparse with too many columns for a dense p × p matrix to pay."""
+    return isinstance(rows, MemoryRows) and is_sparse(rows.X) and rows.n_features > WIDE_SPARSE
+
+
+def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float, max_iter: int = 10_000) -> Solution:
+    """(XᵀWX + αI) b = XᵀWy, X centred in thought only, by conjugate gradients; alpha has one entry or one a target."""
+    first = rows.reduce(first_moments)
+    weight, sum_x, sum_y, square_x, xy = first.parts
+    mean_x, mean_y = (sum_x / weight, sum_y / weight) if fit_intercept else (np.zeros_like(sum_x), 0 * sum_y)
+    rhs = xy - weight * np.outer(mean_x, mean_y)
+
+    def product(V: Array) -> Array:
+        shift = mean_x @ V
+        image, total = rows.reduce(normal_product, V, shift).parts
+        return image - np.outer(mean_x, total) + alpha * V
+
+    diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
+    result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
+    return Solution(result.x, mean_y - mean_x @ result.x, result=result)
+
+
+def first_moments(X: Any, y: Any, w: Any) -> Sums:
+    """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
+    Y = y if y.ndim == 2 else y[:, None]
+    ones = np.ones(X.shape[0]) if w is None else w
+    square = X.multiply(X) if is_sparse(X) else X * X
+    return Sums((ones.sum(), ones @ X, ones @ Y, ones @ square, X.T @ (ones[:, None] * Y)))
+
+
+def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:
+    """Xᵀ W (X V − 1 shiftᵀ) of a block, and the sums of its rows."""
+    U = X @ V - shift
+    U = U if w is None else w[:, None] * U
+    return Sums((X.T @ U, U.sum(axis=0)))
+
+
+def predict(X: Any, coef: Array, intercept: Any) -> Any:
+    """X·coef + intercept for rows of any kind; coef is (p,) or (k, p)."""
+    dtype = float_type(X)
+    coef, intercept = like(np.asarray(coef, dtype), X), like(np.asarray(intercept, dtype), X)
+    return X @ coef.T + intercept
+
+
+def one_or_many(solution: Solution, y_ndim: int, dtype: Any) -> tuple[Array, Any]:
+    """coef_ and intercept_ as scikit-learn shapes them: (p,) and a number, or (k, p) and (k,)."""
+    coef, intercept = solution.coef.T.astype(dtype), np.asarray(solution.intercept, dtype)
+    return (coef, intercept) if y_ndim == 2 else (coef[0], intercept[0])
+
+
+class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Ordinary least squares.
+
+    .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    rank_ : int
+        Rank of the centred data (not for wide sparse data).
+    singular_ : ndarray
+        Singular values of the centred data (not for wide sparse data).
+
+    Notes
+    -----
+    Cost: one pass, n p² + p³/3; a second pass when the condition is poor. Sample weights are frequencies. Shape of
+    computation: reduce, so arrays, sparse matrices, frames, `Batches`, Dask collections and tensors are all fitted by
+    the same code. Rank-deficient data give the solution of least norm.
+
+    References
+    ----------
+    Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/9781421407944.
+
+    Examples
+    --------
+    >>> from didact.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(6), round(float(model.intercept_), 6)
+    (array([2.]), 1.0)
+    """
+
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term.")
+    tol: float = param(
+        1e-6, at_least(0), "Relative residual at which conjugate gradients stop on wide sparse data; direct solves are exact."
+    )
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
+        """Fit to rows X with targets y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="outputs")
+        solution = solve(rows, self.fit_intercept, self.positive, self.tol)
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        if solution.rank is not None:
+            self.rank_, self.singular_ = solution.rank, solution.singular
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self.map_rows(X, predict, "coef_", "intercept_")

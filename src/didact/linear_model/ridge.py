@@ -1,0 +1,266 @@
+r"""Ridge regression: minimise :math:`\sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha\|b\|^2`.
+
+With the centred data :math:`X = USV^T` (weights folded in) the solution has three equal forms:
+
+* primal :math:`(X^TX + \alpha I)^{-1} X^Ty`, from one pass of cross-products: n p² + p³/3;
+* dual :math:`X^T(XX^T + \alpha I)^{-1} y`, for more columns than rows: n² p + n³/3;
+* singular values :math:`V\,\mathrm{diag}\big(s/(s^2+\alpha)\big)\,U^Ty`, for any α ≥ 0 and any rank.
+
+The estimate is biased by :math:`-\alpha(X^TX+\alpha I)^{-1}b^*` and has covariance
+:math:`\tau^2(X^TX+\alpha I)^{-1}X^TX(X^TX+\alpha I)^{-1}` for noise of variance τ² (`ridge_bias_covariance`).
+
+Hoerl, Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems, doi:10.1080/00401706.1970.10488634.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
+from didact.linear_model.linear_regression import Solution, one_or_many, predict, solve_iteratively, wide_sparse
+from didact.parts.statistics import Moments, gram, moments
+
+Array = np.ndarray[Any, Any]
+
+
+def solve_primal(S: Moments, alpha: Array) -> tuple[Array, bool]:
+    """(XᵀX + αI) b = Xᵀy by Cholesky, one system per distinct α; also whether the condition allowed it."""
+    coef, safe = np.empty_like(S.xy), True
+    for a in np.unique(alpha):
+        columns = np.flatnonzero(np.broadcast_to(alpha, S.xy.shape[1:]) == a)
+        coef[:, columns], good = solve_normal(S.xx + a * np.eye(len(S.xx)), S.xy[:, columns])
+        safe = safe and good
+    return coef, safe
+
+
+def solve_dual(X: Array, Y: Array, w: Any, alpha: Array) -> Array:
+    """Xᵀ (XXᵀ + αI)⁻¹ y with weights folded into the rows; X and Y are centred."""
+    root = 1.0 if w is None else np.sqrt(w)[:, None]
+    X, Y = X * root, Y * root
+    values, V = linalg.eigh(X @ X.T)
+    return X.T @ (V @ ((V.T @ Y) * _inverse(np.maximum(values, 0.0)[:, None] + alpha)))
+
+
+def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, Array]:
+    """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y]; also the singular values."""
+    A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
+    U, s, Vt = linalg.svd(A, full_matrices=False)
+    s = np.where(s > s[0] * np.finfo(float).eps * max(A.shape), s, 0.0)
+    return Vt.T @ (s[:, None] * _inverse(s[:, None] ** 2 + alpha) * (U.T @ B)), s
+
+
+def _inverse(values: Array) -> Array:
+    """1/values, and 0 where a value is 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def solve(
+    rows: Rows, alpha: Array, fit_intercept: bool, positive: bool, solver: str, tol: float, max_iter: int
+) -> Solution:
+    """Ridge coefficients of the rows for one α or one per target."""
+    solver = choose(rows, positive) if solver == "auto" else solver
+    if solver == "sparse_cg":
+        return solve_iteratively(rows, alpha, fit_intercept, tol, max_iter)
+    if solver == "dual":
+        return _solve_dual_rows(rows, alpha, fit_intercept)
+    S = rows.reduce(moments)
+    S = S if fit_intercept else S.about_zero()
+    coef, safe = solve_primal(S, alpha) if solver == "cholesky" else (S.xy, False)
+    if positive or not safe:
+        factor = rows.reduce(triangle, S.mean_x, S.mean_y)
+        p = rows.n_features
+        coef = _solve_positive(factor, p, alpha) if positive else solve_svd(factor, p, alpha)[0]
+    return Solution(coef, S.mean_y - S.mean_x @ coef)
+
+
+def choose(rows: Rows, positive: bool) -> str:
+    """The solver for these rows: Cholesky, the dual for few rows, conjugate gradients for wide sparse data."""
+    if positive or not isinstance(rows, MemoryRows) or is_tensor(rows.X):
+        return "cholesky"
+    if wide_sparse(rows):
+        return "sparse_cg"
+    return "dual" if rows.n_features > rows.n_rows and not is_sparse(rows.X) else "cholesky"
+
+
+def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution:
+    if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
+        raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
+    X, y, w = rows.columns
+    X = X.toarray() if is_sparse(X) else X.astype(np.float64)
+    Y = y if y.ndim == 2 else y[:, None]
+    rows.reduce(gram_trace)  # refuses NaN by name
+    weights = np.ones(len(X)) if w is None else w
+    total = weights.sum() if fit_intercept else np.inf
+    mean_x, mean_y = (weights @ X) / total, (weights @ Y) / total
+    coef = solve_dual(X - mean_x, Y - mean_y, w, alpha)
+    return Solution(coef, mean_y - mean_x @ coef)
+
+
+class Trace(NamedTuple):
+    """The sum of squares of all entries."""
+
+    value: float
+
+    def merge(self, other: "Trace") -> "Trace":
+        """Sums add."""
+        return Trace(self.value + other.value)
+
+
+def gram_trace(X: Any, y: Any, w: Any) -> Trace:
+    """Sum of squares of a block."""
+    return Trace(float((X.multiply(X) if is_sparse(X) else X * X).sum()))
+
+
+def _solve_positive(factor: Triangle, n_features: int, alpha: Array) -> Array:
+    """Coefficients ≥ 0: √α·I below the triangular factor turns the penalty into rows."""
+    alphas = np.broadcast_to(alpha, (factor.R.shape[1] - n_features,))
+    columns = []
+    for k, a in enumerate(alphas):
+        R = np.vstack(
+            [
+                np.column_stack([factor.R[:, :n_features], factor.R[:, n_features + k]]),
+                np.column_stack([np.sqrt(a) * np.eye(n_features), np.zeros(n_features)]),
+            ]
+        )
+        columns.append(solve_nonnegative(Triangle(R), n_features)[:, 0])
+    return np.stack(columns, axis=1)
+
+
+class BiasCovariance(NamedTuple):
+    """Sampling properties of the ridge estimate for known true coefficients and noise."""
+
+    bias: Array
+    covariance: Array
+
+    @property
+    def mean_squared_error(self) -> float:
+        """trace(covariance) + ‖bias‖²."""
+        return float(np.trace(self.covariance) + self.bias @ self.bias)
+
+
+def ridge_bias_covariance(
+    X: Any, alpha: float, coef: Any, noise_variance: float, sample_weight: Any = None, fit_intercept: bool = True
+) -> BiasCovariance:
+    r"""Bias and covariance of the ridge estimate, in closed form.
+
+    With :math:`X^TX = U\,\mathrm{diag}(\sigma_i^2)\,U^T` the estimate has mean
+    :math:`U\,\mathrm{diag}(\sigma_i^2/(\sigma_i^2+\alpha))\,U^T b^*` and covariance
+    :math:`U\,\mathrm{diag}(\tau^2\sigma_i^2/(\sigma_i^2+\alpha)^2)\,U^T`. Cost n p² + p³.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The fixed design.
+    alpha : float
+        Strength of the penalty.
+    coef : array-like of shape (n_features,)
+        True coefficients.
+    noise_variance : float
+        Variance τ² of the noise (divided by its weight for a weighted row).
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    fit_intercept : bool, default=True
+        Whether the columns are centred first, as a fit with intercept does.
+
+    Returns
+    -------
+    BiasCovariance
+        `bias`, `covariance` and `mean_squared_error`.
+
+    References
+    ----------
+    Hoerl, Kennard (1970), doi:10.1080/00401706.1970.10488634.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import ridge_bias_covariance
+    >>> result = ridge_bias_covariance(np.eye(2), 1.0, [2.0, 4.0], 1.0, fit_intercept=False)
+    >>> result.bias, result.mean_squared_error
+    (array([-1., -2.]), 5.5)
+    """
+    X, coef = np.asarray(X, np.float64), np.asarray(coef, np.float64)
+    w = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    S = moments(X, np.zeros(len(X)), w)
+    values, U = linalg.eigh((S if fit_intercept else S.about_zero()).xx)
+    values = np.maximum(values, 0.0)
+    inverse = _inverse(values + alpha)
+    bias = U @ ((values * inverse - 1.0) * (U.T @ coef))
+    return BiasCovariance(bias, (U * (noise_variance * values * inverse**2)) @ U.T)
+
+
+class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Least squares with an L2 penalty.
+
+    .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha \|b\|^2
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    n_iter_ : int
+        Iterations of conjugate gradients; 1 after a direct solve.
+    solver_ : str
+        The solver that was used.
+
+    Notes
+    -----
+    Cost: one pass, n p² + p³/3 (primal); n² p + n³/3 (dual); two sparse products an iteration (sparse_cg). A system
+    too ill-conditioned for Cholesky is solved by singular values in a second pass. Shape of computation: reduce.
+
+    References
+    ----------
+    Hoerl, Kennard (1970), doi:10.1080/00401706.1970.10488634.
+
+    Examples
+    --------
+    >>> from didact.linear_model import Ridge
+    >>> Ridge(alpha=2.0).fit([[-1.0], [1.0]], [-2.0, 2.0]).coef_
+    array([1.])
+    """
+
+    _test_params = [{}, {"solver": "svd"}]
+
+    alpha: Any = param(1.0, [at_least(0), array_like], "Strength of the L2 penalty: one number, or one for each target.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
+    max_iter: int | None = param(None, [whole(1), none], "Most iterations of conjugate gradients; None: 10 × features.")
+    tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")
+    solver: str = param(
+        "auto",
+        one_of("auto", "cholesky", "dual", "svd", "sparse_cg"),
+        "How to solve; 'auto' chooses from the shape of the data.",
+    )
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
+        """Fit to rows X with targets y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="outputs")
+        self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
+        steps = self.max_iter or 10 * rows.n_features
+        solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.n_iter_ = 1
+        if solution.result is not None:
+            self.report_convergence(solution.result)
+        return self
+
+    def _alphas(self, rows: Rows) -> Array:
+        alpha = np.atleast_1d(np.asarray(self.alpha, np.float64))
+        if alpha.ndim != 1 or (alpha < 0).any():
+            raise ParameterError("alpha must be a number of at least 0, or one such number for each target.")
+        if len(alpha) > 1 and rows.y_ndim == 1:
+            raise ParameterError(f"alpha has {len(alpha)} entries, but y has one target.")
+        return alpha
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self.map_rows(X, predict, "coef_", "intercept_")

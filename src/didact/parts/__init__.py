@@ -1,0 +1,1 @@
+"""The nouns that models share: losses, links, families, penalties, statistics."""

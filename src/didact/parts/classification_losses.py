@@ -1,0 +1,307 @@
+"""Losses for classes: logistic and softmax, the margin losses, and the logistic curve trained by least squares."""
+
+import math
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+
+from didact.core.backend import namespace
+from didact.parts.noun import Array, Loss, Noun, Plain, log_max, mask
+
+ZERO_ONE, MINUS_PLUS = (0.0, 1.0), (-1.0, 1.0)
+
+
+def _tail(y: Array, z: Array) -> tuple[Array, Array, Array, Array]:
+    """e = exp(−|z|), the smaller probability q = e/(1+e), t = [z ≥ 0] − y, and p − y for p = 1/(1+exp(−z)).
+
+    One exponential serves all. Going through q and t, p − y keeps its relative precision where p is almost y.
+    """
+    xp = namespace(z)
+    e = xp.exp(-xp.abs(z))
+    q = e / (e + 1.0)
+    side = mask(xp, z >= 0, z)
+    t = side - y
+    side *= -2.0
+    side += 1.0
+    side *= q
+    side += t
+    return e, q, t, side
+
+
+class Logistic(Loss, Plain):
+    """The negative log-likelihood of a class y ∈ {0, 1} with log-odds z: log(1 + e^z) − y·z.
+
+    y may also be a proportion. Reference: doi:10.1111/j.2517-6161.1958.tb00292.x.
+
+    >>> round(Logistic().value1(1.0, 0.0), 6), Logistic().grad1(1.0, 0.0)
+    (0.693147, -0.5)
+    """
+
+    __slots__ = ()
+    classes = ZERO_ONE
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """log(1 + e^z) − y·z, p − y and p(1 − p), finite for every finite z."""
+        e, q, t, gradient = _tail(y, z)
+        value = namespace(z).log1p(e)
+        t *= z
+        value += t
+        q -= q * q
+        return value, gradient, q
+
+    def value1(self, y: float, z: float) -> float:
+        """log(1 + e^z) − y·z."""
+        return math.log1p(math.exp(-abs(z))) + (1.0 - y if z >= 0.0 else -y) * z
+
+    def grad1(self, y: float, z: float) -> float:
+        """The probability of class 1, less y."""
+        e = math.exp(-abs(z))
+        return 1.0 - y - e / (1.0 + e) if z >= 0.0 else e / (1.0 + e) - y
+
+
+class SquaredLogistic(Loss, Plain):
+    """Half the squared error of the logistic curve, ½(p − y)² with p = 1/(1 + e^−z) and y ∈ {0, 1}.
+
+    The logistic regression that is trained by least squares. It is not convex in z: the curvature is Gauss–Newton's,
+    (p(1 − p))². Reference: doi:10.1093/biomet/61.3.439.
+
+    >>> SquaredLogistic().value1(1.0, 0.0), SquaredLogistic().grad1(1.0, 0.0)
+    (0.125, -0.125)
+    """
+
+    __slots__ = ()
+    classes = ZERO_ONE
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """½r², r·p(1 − p) and (p(1 − p))², for r = p − y."""
+        _, q, _, r = _tail(y, z)
+        q -= q * q
+        value = 0.5 * r * r
+        r *= q
+        q *= q
+        return value, r, q
+
+    def value1(self, y: float, z: float) -> float:
+        """½(p − y)²."""
+        e = math.exp(-abs(z))
+        r = 1.0 - y - e / (1.0 + e) if z >= 0.0 else e / (1.0 + e) - y
+        return 0.5 * r * r
+
+    def grad1(self, y: float, z: float) -> float:
+        """(p − y)·p(1 − p)."""
+        e = math.exp(-abs(z))
+        q = e / (1.0 + e)
+        return (1.0 - y - q if z >= 0.0 else q - y) * q * (1.0 - q)
+
+
+class Softmax(Noun, Plain):
+    """The negative log-likelihood of class y among K with scores z (n, K): log Σₖ e^(zₖ) − z_y.
+
+    y holds class codes 0…K−1 (n,), or one-hot rows or proportions that sum to 1 (n, K). The curvature diag(p) − ppᵀ is
+    no elementwise array, so solvers take it from `probabilities`. With NumPy and few classes, scores in column order
+    (such as `(W @ X.T).T`) are about twice as fast. Reference: doi:10.1007/BF00048682.
+
+    >>> import numpy as np
+    >>> Softmax().value(np.array([2]), np.zeros((1, 4))).round(6)
+    array([1.386294])
+    """
+
+    __slots__ = ()
+    smooth: ClassVar[bool] = True
+
+    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """The loss of each row (n,) and its gradient p − onehot(y) (n, K); one temporary of the size of z."""
+        xp = namespace(z)
+        e = z - _row_max(xp, z)
+        if y.ndim == 2:
+            truth = xp.sum(y * e, axis=1)
+        else:
+            at = xp.arange(z.shape[0], device=z.device), y
+            truth = e[at]
+        total = _exp_normalise(xp, e)
+        if y.ndim == 2:
+            e -= y
+        else:
+            e[at] -= 1.0
+        return xp.log(total) - truth, e
+
+    def value(self, y: Array, z: Array) -> Array:
+        """The loss of each row."""
+        return self.value_grad(y, z)[0]
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        """The derivative of each row's loss in its K scores."""
+        return self.value_grad(y, z)[1]
+
+    def probabilities(self, z: Array) -> Array:
+        """The probabilities e^(zₖ)/Σⱼ e^(zⱼ) of the classes (n, K)."""
+        xp = namespace(z)
+        e = z - _row_max(xp, z)
+        _exp_normalise(xp, e)
+        return e
+
+    def pair_curvature(self, P: Array, k: int, m: int) -> Array:
+        """The second derivative of each row's loss in scores k and m, from the probabilities P."""
+        return P[:, k] * (float(k == m) - P[:, m])
+
+
+class SquaredSoftmax(Noun, Plain):
+    """Half the squared error of the softmax probabilities, ½ Σₖ (pₖ − [y = k])², for scores z (n, K).
+
+    Softmax regression trained by least squares. Not convex in z: the curvature is Gauss–Newton's, J² for the softmax's
+    derivative J = diag(p) − ppᵀ. y holds class codes. Reference: doi:10.1093/biomet/61.3.439.
+
+    >>> import numpy as np
+    >>> SquaredSoftmax().value(np.array([0]), np.zeros((1, 2)))
+    array([0.25])
+    """
+
+    __slots__ = ()
+    smooth: ClassVar[bool] = True
+
+    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """½‖p − onehot(y)‖² of each row (n,), and its gradient J(p − onehot(y)) (n, K)."""
+        xp = namespace(z)
+        P = Softmax().probabilities(z)
+        _, R = Softmax().value_grad(y, z)
+        inner = xp.sum(P * R, axis=1)
+        return 0.5 * xp.sum(R * R, axis=1), P * (R - inner[:, None])
+
+    def value(self, y: Array, z: Array) -> Array:
+        """The loss of each row."""
+        return self.value_grad(y, z)[0]
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        """The derivative of each row's loss in its K scores."""
+        return self.value_grad(y, z)[1]
+
+    def probabilities(self, z: Array) -> Array:
+        """The probabilities of the classes (n, K)."""
+        return Softmax().probabilities(z)
+
+    def pair_curvature(self, P: Array, k: int, m: int) -> Array:
+        """Entry (k, m) of Gauss–Newton's curvature J² of each row, from the probabilities P."""
+        xp = namespace(P)
+        a, b = P[:, k], P[:, m]
+        return a * b * (xp.sum(P * P, axis=1) - a - b) + float(k == m) * a * a
+
+
+def _row_max(xp: Any, z: Array) -> Array:
+    """The largest score of each row (n, 1); NumPy's own reduction crawls along short rows."""
+    if xp is np and 0 < z.shape[1] <= 32:
+        return reduce(np.maximum, z.T)[:, None]
+    return xp.max(z, axis=1, keepdims=True)
+
+
+def _exp_normalise(xp: Any, e: Array) -> Array:
+    """Replace e by exp(e) divided by its row sums, and return the sums; a product with ones sums short rows quickly."""
+    xp.exp(e, out=e)
+    total = e @ xp.ones_like(e[0])
+    e *= (1.0 / total)[:, None]
+    return total
+
+
+class Hinge(Loss, Plain):
+    """The support vector machine's loss max(0, 1 − y·z), y ∈ {−1, +1} (doi:10.1007/BF00994018).
+
+    >>> Hinge().value1(-1.0, 0.5), Hinge().grad1(-1.0, 0.5)
+    (1.5, 1.0)
+    """
+
+    __slots__ = ()
+    smooth = False
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """max(0, m), −y·[m ≥ 0] and 0, for m = 1 − y·z."""
+        xp = namespace(z)
+        m = 1.0 - y * z
+        return xp.clip(m, 0.0, None), -y * mask(xp, m >= 0, m), xp.zeros_like(m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, 1 − y·z)."""
+        return max(1.0 - y * z, 0.0)
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y up to the margin, 0 beyond."""
+        return -y if y * z <= 1.0 else 0.0
+
+
+class SquaredHinge(Loss, Plain):
+    """The squared hinge max(0, 1 − y·z)², y ∈ {−1, +1} (doi:10.1214/aos/1079120130).
+
+    >>> SquaredHinge().value1(-1.0, 0.5), SquaredHinge().grad1(-1.0, 0.5)
+    (2.25, 3.0)
+    """
+
+    __slots__ = ()
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """m², −2y·m and 2·[m > 0], for m = max(0, 1 − y·z)."""
+        xp = namespace(z)
+        m = xp.clip(1.0 - y * z, 0.0, None)
+        return m * m, -2.0 * y * m, 2.0 * mask(xp, m > 0, m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, 1 − y·z)²."""
+        m = max(1.0 - y * z, 0.0)
+        return m * m
+
+    def grad1(self, y: float, z: float) -> float:
+        """−2y·max(0, 1 − y·z)."""
+        return -2.0 * y * max(1.0 - y * z, 0.0)
+
+
+class Exponential(Loss, Plain):
+    """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
+
+    >>> Exponential().value1(1.0, 0.0), Exponential().grad1(1.0, 0.0)
+    (1.0, -1.0)
+    """
+
+    __slots__ = ()
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """v = e^(−y·z), −y·v and v."""
+        xp = namespace(z)
+        v = xp.exp(xp.clip(-y * z, None, log_max(xp, z)))
+        return v, -y * v, v
+
+    def value1(self, y: float, z: float) -> float:
+        """e^(−y·z)."""
+        return math.exp(min(-y * z, 700.0))
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y·e^(−y·z)."""
+        return -y * math.exp(min(-y * z, 700.0))
+
+
+class Perceptron(Loss, Plain):
+    """The perceptron's loss max(0, −y·z), y ∈ {−1, +1} (doi:10.1037/h0042519).
+
+    At z = 0 the gradient is −y, so that learning can leave the origin.
+
+    >>> Perceptron().value1(-1.0, 0.5), Perceptron().grad1(1.0, 0.0)
+    (0.5, -1.0)
+    """
+
+    __slots__ = ()
+    smooth = False
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """max(0, m), −y·[m ≥ 0] and 0, for m = −y·z."""
+        xp = namespace(z)
+        m = -y * z
+        return xp.clip(m, 0.0, None), -y * mask(xp, m >= 0, m), xp.zeros_like(m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, −y·z)."""
+        return max(-y * z, 0.0)
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y for a mistake (or no decision), 0 otherwise."""
+        return -y if y * z <= 0.0 else 0.0

@@ -1,0 +1,48 @@
+"""Losses: the price of predicting z where y is true, with gradient and curvature in z.
+
+Each is a value that holds its parameters; `value_grad_hess(y, z)` is the form that solvers use, `value1` and `grad1`
+the scalars for compiled loops. y has the dtype of z (the softmax loss also takes class codes), results keep it, and
+nothing given is changed. The cost of every array form is a few passes over the rows: O(n).
+"""
+
+from didact.parts.classification_losses import (
+    Exponential,
+    Hinge,
+    Logistic,
+    Perceptron,
+    Softmax,
+    SquaredHinge,
+    SquaredLogistic,
+)
+from didact.parts.noun import Loss
+from didact.parts.regression_losses import (
+    Absolute,
+    EpsilonInsensitive,
+    Gamma,
+    HalfSquared,
+    Huber,
+    Poisson,
+    Quantile,
+    SquaredEpsilonInsensitive,
+    Tweedie,
+)
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Gamma",
+    "HalfSquared",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Perceptron",
+    "Poisson",
+    "Quantile",
+    "Softmax",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "SquaredLogistic",
+    "Tweedie",
+]

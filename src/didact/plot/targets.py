@@ -1,0 +1,49 @@
+"""Pictures of a target: a histogram of numbers, bars of classes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from didact.plot.canvas import BLUE, QUIET, blank, label, ticks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def histogram(values: np.ndarray, name: str) -> "Figure":
+    """How often each range of a number occurs, with the mean marked.
+
+    >>> import numpy as np
+    >>> from didact.plot import histogram
+    >>> figure = histogram(np.arange(10.0), "age")
+    """
+    figure, axes = blank(6.4, 3.2, grid="y")
+    whole = bool(np.all(values == np.round(values)))
+    span = np.ptp(values)
+    bins = np.arange(values.min() - 0.5, values.max() + 1.5) if whole and span < 40 else min(40, 5 + len(values) // 10)
+    axes.hist(values, bins=bins, color=BLUE, edgecolor="white", linewidth=0.6)
+    mean = float(np.mean(values))
+    axes.axvline(mean, color=QUIET, linewidth=1, linestyle="--")
+    axes.text(mean, 1.0, f" mean {mean:.4g}", transform=axes.get_xaxis_transform(), va="top", color=QUIET, fontsize=9)
+    axes.margins(y=0.12)
+    label(axes, name, "rows")
+    return figure
+
+
+def class_shares(names: Sequence[str], counts: Sequence[int]) -> "Figure":
+    """How many rows each class has.
+
+    >>> from didact.plot import class_shares
+    >>> figure = class_shares(["no", "yes"], [70, 30])
+    """
+    figure, axes = blank(6.4, 0.9 + 0.34 * len(names), grid="x")
+    places = np.arange(len(names))
+    axes.barh(places, counts, color=BLUE, height=0.66)
+    for place, count in zip(places, counts, strict=True):
+        axes.text(count, place, f"  {count:,} ({count / sum(counts):.0%})", va="center", color=QUIET, fontsize=9)
+    ticks(axes, "y", places.tolist(), names)
+    axes.invert_yaxis()
+    axes.margins(x=0.18)
+    label(axes, "rows")
+    return figure

@@ -1,0 +1,267 @@
+"""The thread pool: order, nesting, errors, interrupts, forks, and the limits of BLAS and the environment."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import didact
+from didact.core import threads
+from didact.core.threads import parallel_map, serial, set_threads, thread_count
+
+
+@pytest.fixture(autouse=True)
+def four_threads(monkeypatch):
+    """Four threads, whatever the machine or the environment of the test run allows."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_machine_limit", lambda: 4)
+    before = blas_limits()
+    for library in threads._blas():
+        threads._Hold.set(library, 4)
+    yield
+    set_threads(None)
+    for library, limit in zip(threads._blas(), before):
+        threads._Hold.set(library, limit)
+
+
+def blas_limits():
+    return [library.num_threads for library in threads._blas()]
+
+
+def run(code, **environment):
+    """The output of Python code in a process of its own."""
+    env = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_results_are_in_order_and_come_from_several_threads():
+    barrier = threading.Barrier(4, timeout=10)
+
+    def piece(i):
+        if i < 4:
+            barrier.wait()  # passes only if four pieces run at once
+        return i, threading.current_thread().name
+
+    results = parallel_map(piece, range(20))
+    assert [i for i, _ in results] == list(range(20))
+    assert all(name.startswith("didact") for _, name in results)
+    assert parallel_map(str, iter([])) == []
+
+
+def test_nested_map_runs_inline_and_does_not_deadlock():
+    def outer(i):
+        inner = parallel_map(lambda j: (10 * i + j, threading.get_ident()), range(8))
+        assert {thread for _, thread in inner} == {threading.get_ident()}
+        return [value for value, _ in inner]
+
+    assert parallel_map(outer, range(8)) == [[10 * i + j for j in range(8)] for i in range(8)]
+
+
+def test_error_is_raised_and_cancels_the_rest():
+    started = []
+
+    def piece(i):
+        started.append(i)
+        if i == 3:
+            raise KeyError("third")
+        time.sleep(0.01)
+        return i
+
+    with pytest.raises(KeyError, match="third"):
+        parallel_map(piece, range(400))
+    assert len(started) < 50
+    count = len(started)
+    time.sleep(0.05)
+    assert len(started) == count, "nothing runs after the error has reached the caller"
+    assert parallel_map(abs, [-1, -2, -3]) == [1, 2, 3]
+    assert blas_limits() == [4] * len(blas_limits())
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_interrupt_cancels_the_rest():
+    started = []
+
+    def piece(i):
+        started.append(i)
+        if i == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.02)
+
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        parallel_map(piece, range(1000))
+    assert time.perf_counter() - begin < 2
+    assert len(started) < 500
+    assert blas_limits() == [4] * len(blas_limits())
+    assert parallel_map(abs, [-1, -2]) == [1, 2]
+
+
+def test_blas_has_one_thread_while_the_pool_works():
+    inside = parallel_map(lambda _: blas_limits(), range(8))
+    assert all(limits == [1] * len(limits) for limits in inside)
+    assert blas_limits() == [4] * len(blas_limits())
+
+
+def test_two_user_threads_restore_the_limit():
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+    seen = {}
+
+    def first():
+        parallel_map(lambda i: first_in.set() or second_in.wait(10), range(2))
+        seen["limits after the first left"] = blas_limits()
+        first_out.set()
+
+    def second():
+        first_in.wait(10)
+        seen["threads allowed while held"] = thread_count()
+        parallel_map(lambda i: second_in.set() or first_out.wait(10), range(2))
+
+    users = [threading.Thread(target=first), threading.Thread(target=second)]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join(20)
+    assert seen["threads allowed while held"] == 4
+    assert seen["limits after the first left"] == [1] * len(blas_limits())
+    assert blas_limits() == [4] * len(blas_limits())
+    assert thread_count() == 4
+
+
+def test_pool_may_be_resized_while_other_threads_use_it():
+    errors = []
+
+    def user():
+        try:
+            for _ in range(100):
+                assert parallel_map(lambda i: i * i, range(6)) == [0, 1, 4, 9, 16, 25]
+        except BaseException as error:
+            errors.append(error)
+
+    users = [threading.Thread(target=user) for _ in range(4)]
+    for t in users:
+        t.start()
+    while any(t.is_alive() for t in users):
+        for n in (1, 3, 2, 4):
+            set_threads(n)
+            time.sleep(0.0002)
+    assert not errors
+    assert blas_limits() == [4] * len(blas_limits())
+
+
+def test_limits_of_threadpoolctl_are_respected():
+    with threadpool_limits(limits=2, user_api="blas"):
+        assert thread_count() == 2
+        assert parallel_map(lambda _: thread_count(), range(4)) == [1] * 4
+        assert blas_limits() == [2] * len(blas_limits())
+    with threadpool_limits(limits=1, user_api="blas"):
+        assert thread_count() == 1
+    assert thread_count() == 4
+
+
+def test_serial_runs_on_the_calling_thread():
+    with serial():
+        assert thread_count() == 1
+        assert set(parallel_map(lambda _: threading.get_ident(), range(8))) == {threading.get_ident()}
+    assert thread_count() == 4
+
+
+def test_set_threads():
+    didact.set_threads(3)
+    assert thread_count() == 3
+    didact.set_threads(1)
+    assert parallel_map(lambda _: threading.get_ident(), range(3)) == [threading.get_ident()] * 3
+    didact.set_threads(None)
+    assert thread_count() == 4
+    for wrong in (0, -1, 2.0, True, "2"):
+        with pytest.raises(ValueError, match="whole number"):
+            didact.set_threads(wrong)
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", 1), ("3", 3), ("2,4", 2), ("", 4), ("many", 4), ("64", 4)])
+def test_environment_is_respected(monkeypatch, value, expected):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert thread_count() == expected
+
+
+def test_environment_is_respected_in_a_new_process():
+    assert run("from didact.core.threads import thread_count; print(thread_count())", OMP_NUM_THREADS="1") == "1"
+
+
+def test_error_state_of_the_caller_holds_in_the_pieces():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        parallel_map(lambda x: np.float64(1) / x, [np.float64(1), np.float64(0)])
+    with np.errstate(divide="ignore"):
+        assert parallel_map(lambda x: np.float64(1) / x, [np.float64(1), np.float64(0)]) == [1.0, np.inf]
+
+
+def child(queue):
+    queue.put((thread_count(), parallel_map(abs, [-1, -2, -3]), blas_limits()))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_pool_works_in_a_forked_child():
+    assert parallel_map(abs, range(8)) == list(range(8))
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def fork_and_read(_):
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        result = queue.get()
+        process.join(20)
+        return result
+
+    assert fork_and_read(None) == (4, [1, 2, 3], [4] * len(blas_limits()))
+    with threads._hold:  # a fork while another thread is inside the pool
+        assert fork_and_read(None) == (4, [1, 2, 3], [4] * len(blas_limits()))
+
+
+def test_one_thread_in_a_joblib_worker():
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=2):
+        assert joblib.Parallel()(joblib.delayed(thread_count)() for _ in range(2)) == [1, 1]
+
+
+def test_one_thread_in_a_dask_worker(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    assert thread_count() == 4, "the library alone changes nothing"
+    with (
+        distributed.LocalCluster(1, processes=False, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert client.submit(thread_count).result() == 1
+        assert thread_count() == 4
+
+
+def test_import_does_not_load_distributed():
+    code = (
+        "import sys; from didact.core.threads import thread_count; thread_count(); print('distributed' in sys.modules)"
+    )
+    assert run(code) == "False"
+
+
+def test_limits_that_belong_to_a_thread_are_set_in_the_pool(monkeypatch):
+    calls = []
+
+    class MKL:
+        internal_api = "mkl"
+        num_threads = 2
+
+        def set_num_threads(self, n):
+            calls.append((threading.current_thread().name, n))
+
+    library = MKL()
+    monkeypatch.setattr(threads, "_blas", lambda: [library])
+    monkeypatch.setattr(threads, "_pool", None)
+    parallel_map(lambda _: time.sleep(0.01), range(4))
+    assert {n for _, n in calls} == {1}
+    assert all(name.startswith("didact") for name, _ in calls), "the caller keeps its own limit"
