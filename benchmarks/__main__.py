@@ -65,7 +65,7 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
             else:
                 workload = next(w for w in module.WORKLOADS if w.name == name)
                 record = harness.measure(workload, folder, quick)
-            content["results"][name] = record
+            content["results"][name] = record | {"measured": content["machine"]["date"]}
             content["results"] = {n: content["results"][n] for n in names if n in content["results"]}
             print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
             if not quick:

@@ -19,7 +19,7 @@ _NAMES = {
     "EarlyStopping": "didact.core.progress",
     "ProgressLog": "didact.core.progress",
 }
-__all__ = ["__version__", *_NAMES, *_SUBMODULES]  # noqa: PLE0604
+__all__ = ["__version__", *_NAMES, *_SUBMODULES]
 
 
 def __getattr__(name: str) -> Any:

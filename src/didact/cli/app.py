@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,13 +23,13 @@ app = typer.Typer(
 )
 
 
-class TaskName(str, Enum):
+class TaskName(StrEnum):
     """What can be asked of a target."""
 
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-    count = "count"
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+    COUNT = "count"
 
 
 def _version(wanted: bool) -> None:
@@ -61,7 +61,7 @@ def _in_one_sentence(command: Callable[..., None]) -> Callable[..., None]:
             typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}.", err=True)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            typer.echo("Interrupted: nothing was written.", err=True)
+            typer.echo("Interrupted; no file was left half-written.", err=True)
             raise typer.Exit(130) from None
 
     return wrapped
@@ -75,7 +75,7 @@ def study(
     out: Annotated[Path, typer.Option(help="Folder for the report, the scores and the model.")] = Path("didact-study"),
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
-    task: Annotated[TaskName, typer.Option(help="What is asked of the target; found by itself.")] = TaskName.auto,
+    task: Annotated[TaskName, typer.Option(help="What is asked of the target; found by itself.")] = TaskName.AUTO,
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds after which no further model is tried.")
     ] = None,

@@ -40,7 +40,9 @@ class Steps:
         if done == 0 or now - self.last >= _SECONDS_BETWEEN_LINES:
             self.last = now
             left = f", about {self._left(done, total, now):.0f} s left" if 0 < done < total else ""
-            self.console.print(f"step {done + 1} of {max(total, done + 1)}: {label}{left}", markup=False, highlight=False)
+            self.console.print(
+                f"step {done + 1} of {max(total, done + 1)}: {label}{left}", markup=False, highlight=False
+            )
 
     def _left(self, done: int, total: int, now: float) -> float:
         return (now - self.began) / done * (total - done)

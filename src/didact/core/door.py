@@ -51,9 +51,7 @@ def check_memory(
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
-def _check_tensors(
-    estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool
-) -> tuple[Any, ...]:
+def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> tuple[Any, ...]:
     """Columns that are torch tensors, left on their device; everything else is moved there."""
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns); this tensor has shape {tuple(X.shape)}.")
@@ -100,6 +98,8 @@ class BlockCheck(NamedTuple):
         )
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
+        if len(more) > self.width - 3:
+            raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
@@ -207,4 +207,3 @@ def _per_row(values: Any, X: Any) -> Any:
     if values.shape[0] != X.shape[0]:
         raise InputError(f"X has {X.shape[0]} rows and the offset or exposure has {values.shape[0]}.")
     return values
-

@@ -126,4 +126,3 @@ def _documented(cls: type) -> str:
         if found:
             return f"{before}\n{section}{found}{after}"
     return f"{text}\n\n{section}"
-

@@ -5,20 +5,18 @@ the model or on a search or pipeline around it, then hear of each iteration and 
 """
 
 import math
-import sys
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from typing import Any, Self, TextIO
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.callback._callback_context import get_context_path
 from sklearn.callback._callback_support import callback_management_context
-from sklearn.callback._transport import close_listener, open_listener, send
 
 from didact.core.errors import ParameterError
+from didact.core.progress_log import ProgressLog
+
+__all__ = ["EarlyStopping", "FitProgress", "ProgressLog"]
 
 
 class FitProgress:
@@ -26,10 +24,14 @@ class FitProgress:
 
     Parameters
     ----------
-    estimator : the model that is being fitted.
-    max_iter : the largest number of iterations; 0 for a fit without any, None when it is not known.
-    X, y, sample_weight : the training data as the user gave them, for callbacks that compute a score.
-    attributes : function of the solver's present point x that returns the fitted attributes it stands for.
+    estimator : estimator
+        The model that is being fitted.
+    max_iter : int or None
+        The largest number of iterations; 0 for a fit without any, None when it is not known.
+    X, y, sample_weight : array-like
+        The training data as the user gave them, for callbacks that compute a score.
+    attributes : callable
+        Function of the solver's present point x that returns a dict of the fitted attributes it stands for.
 
     Examples
     --------
@@ -119,12 +121,17 @@ class EarlyStopping:
 
     Parameters
     ----------
-    monitor : "value", the objective that the solver lowers; or the name of a scorer, or a function
-        monitor(model, X, y) → number, called with the model as it is after the iteration.
-    patience : iterations without improvement that are borne.
-    min_delta : what counts as an improvement, in the units of what is watched.
-    mode : "min" or "max"; by default "min" for the objective and "max" for scores.
-    data : a pair (X, y), held out, to compute the score on; by default the training data.
+    monitor : str or callable
+        "value" for the objective that the solver lowers, the name of a scorer, or a function monitor(model, X, y)
+        that returns a number; the last two get the model as it is after the iteration.
+    patience : int
+        Iterations in a row without improvement after which the fit ends.
+    min_delta : float
+        What counts as an improvement, in the units of what is watched.
+    mode : {"min", "max"} or None
+        What is better; by default "min" for the objective and "max" for scores.
+    data : tuple (X, y) or None
+        Held-out data to compute the score on; by default the training data.
 
     References
     ----------
@@ -172,10 +179,18 @@ class EarlyStopping:
         self.__dict__.update(state, _runs=WeakKeyDictionary())
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Nothing to prepare: what is known of a fit is kept with its context."""
+        """Refuse a place where nothing could be stopped."""
+        from sklearn.model_selection._search import BaseSearchCV
+        from sklearn.pipeline import Pipeline
+
+        if isinstance(estimator, (Pipeline, BaseSearchCV)):
+            raise ParameterError(
+                f"EarlyStopping on a {type(estimator).__name__} would stop nothing: set it on the model inside that "
+                "iterates, with its own set_callbacks."
+            )
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to put away."""
+        """Nothing to put away: what is known of a fit is kept with its context."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """An iteration begins."""
@@ -218,124 +233,3 @@ def _scorer(monitor: Any) -> Callable[[Any, Any, Any], float] | None:
 
         return get_scorer(monitor)
     return monitor
-
-
-class ProgressLog:
-    """Callback that writes plain lines on the progress of a fit: iteration, objective, time spent, time left at most.
-
-    It works where no progress bar can be drawn (a log file, a remote job). Set it on the outermost model: a search or
-    a pipeline passes it on, and lines from worker processes come out here, too.
-
-    Parameters
-    ----------
-    stream : where to write; by default the standard error stream.
-    every : seconds between two lines; the line at the end of the fit is always written.
-    max_propagation_depth : how many levels of models inside models are heard; None for all.
-
-    Examples
-    --------
-    >>> from didact import ProgressLog
-    >>> ProgressLog(every=10.0)
-    ProgressLog(every=10.0)
-    """
-
-    def __init__(
-        self, stream: TextIO | None = None, every: float = 1.0, max_propagation_depth: int | None = None
-    ) -> None:
-        if not every >= 0:
-            raise ParameterError(f"every must be a number of seconds of at least 0, not {every!r}.")
-        self.stream, self.every, self.max_propagation_depth = stream, every, max_propagation_depth
-        self._handles: dict[Any, Any] = {}
-        self._start()
-
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._written: dict[Any, datetime] = {}  # run -> time of its last line
-        self._heard: dict[Any, tuple[int, Any]] = {}  # (run, path of a task) -> subtasks that ended, the last of them
-
-    def __repr__(self) -> str:
-        return f"ProgressLog(every={self.every})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy in a worker process only sends; the stream stays where it is.
-        here = ("stream", "_lock", "_written", "_heard")
-        return {key: value for key, value in self.__dict__.items() if key not in here}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, stream=None)
-        self._start()
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Listen to this fit and to its parts in other processes."""
-        self._handles[context.root_uuid] = open_listener(self._hear)
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Stop listening and forget this fit."""
-        close_listener(self._handles.pop(context.root_uuid))
-        with self._lock:
-            self._written.pop(context.root_uuid, None)
-            self._heard = {key: ended for key, ended in self._heard.items() if key[0] != context.root_uuid}
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """A task begins."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """A task has ended: send what a line needs to the process that writes."""
-        of = context.parent or context
-        message = {
-            "run": context.root_uuid,
-            "path": tuple(c.task_id for c in get_context_path(context)),
-            "who": of.estimator_name if of.task_name == "fit" else f"{of.estimator_name} {of.task_name}",
-            "iteration": getattr(context, "iteration", None),
-            "value": getattr(context, "value", None),
-            "total": of.max_subtasks,
-            "begin": of.init_time,
-        }
-        send(self._handles[context.root_uuid], message)
-
-    def _hear(self, message: dict[str, Any]) -> None:
-        """Count the tasks that have ended, and write a line if it is time."""
-        now = datetime.now(UTC)
-        run, path = message["run"], message["path"]
-        spent = (now - message["begin"]).total_seconds()
-        with self._lock:
-            if len(path) == 1:
-                self._write(_last_line(message["who"], *self._heard.get((run, path), (0, None)), spent))
-                return
-            count = self._heard.get((run, path[:-1]), (0, None))[0] + 1
-            self._heard[run, path[:-1]] = count, message
-            if (now - self._written.setdefault(run, message["begin"])).total_seconds() >= self.every:
-                self._written[run] = now
-                self._write(_line(message, count, spent))
-
-    def _write(self, line: str) -> None:
-        stream = sys.stderr if self.stream is None else self.stream
-        stream.write(line + "\n")
-        stream.flush()
-
-
-def _line(message: dict[str, Any], count: int, spent: float) -> str:
-    total = message["total"]
-    words = [f"{message['who']}: {_number(message, count)}" + (f" of {total}" if total else "")]
-    words += [_duration(spent)]
-    if total:
-        words.append(f"at most {_duration(spent / count * max(total - count, 0))} left")
-    return ", ".join(words)
-
-
-def _last_line(who: str, count: int, last: dict[str, Any] | None, spent: float) -> str:
-    return f"{who}: done in {_duration(spent)}" + (f", {_number(last, count)}" if last else "")
-
-
-def _number(message: dict[str, Any], count: int) -> str:
-    """Which iteration or task it was, and the objective where there is one."""
-    text = f"task {count}" if message["iteration"] is None else f"iteration {message['iteration']}"
-    return text if message["value"] is None else f"{text} with value {message['value']:.6g}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s"

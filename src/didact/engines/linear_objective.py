@@ -102,9 +102,7 @@ class LinearObjective(NamedTuple):
     def on_columns(self, columns: Array) -> "LinearObjective":
         """The objective of these features alone."""
         alpha = np.asarray(self.alpha)
-        return self._replace(
-            rows=self.rows.on_columns(columns), alpha=alpha[columns] if alpha.ndim else self.alpha
-        )
+        return self._replace(rows=self.rows.on_columns(columns), alpha=alpha[columns] if alpha.ndim else self.alpha)
 
     def _penalised(self, coef: Array, value: float, gradient: Array) -> tuple[float, Array]:
         penalty = self.join(self.alpha * coef, np.zeros(coef.shape[:-1]))

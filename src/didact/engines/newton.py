@@ -1,7 +1,6 @@
 r"""Newton's method with damping (for likelihoods: Fisher scoring, iteratively reweighted least squares).
 
-Each step solves :math:`(H + \lambda D) d = -g` by Cholesky, D the diagonal of H, and halves d until the objective falls
-enough. One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data.
+Each step solves :math:`Hd = -g` (of least norm, where H is singular) and halves d until the objective falls enough. One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data.
 Near a solution errors square from step to step.
 
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5.
@@ -21,6 +20,7 @@ Objective = Callable[[Array], tuple[float, Array, Array]]
 
 ENOUGH = 1e-4  # share of the predicted decrease that a step has to reach
 HALVINGS = 30
+SINGULAR = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
 
 
 class NewtonState(NamedTuple):
@@ -59,14 +59,15 @@ def newton(objective: Objective, x0: Array, tol: float, max_iter: int, report: R
 
 
 def newton_direction(hessian: Array, gradient: Array) -> Array:
-    """−H⁻¹g, with as much of the diagonal added as positive definiteness takes."""
+    """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm."""
     scale = np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))
     scaled = hessian / scale[:, None] / scale
-    damping = 1e-13 * len(scale)
-    while damping < 1e6:
-        factor, failed = linalg.lapack.dpotrf(scaled + damping * np.eye(len(scale)), lower=1, overwrite_a=1)
-        if not failed:
+    factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
+    if not failed:
+        reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+        if reciprocal > SINGULAR:
             solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
             return solution / scale
-        damping = max(10 * damping, 1e-10)
-    return -gradient
+    values, V = linalg.eigh(hessian, check_finite=False)
+    keep = values > SINGULAR * max(values[-1], np.finfo(float).tiny)
+    return -(V[:, keep] / values[keep]) @ (V[:, keep].T @ gradient)

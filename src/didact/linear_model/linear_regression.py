@@ -139,7 +139,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term.")
     tol: float = param(
-        1e-6, at_least(0), "Relative residual at which conjugate gradients stop on wide sparse data; direct solves are exact."
+        1e-6,
+        at_least(0),
+        "Relative residual at which conjugate gradients stop on wide sparse data; direct solves are exact.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 

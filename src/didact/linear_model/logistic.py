@@ -161,14 +161,21 @@ class LogisticRegression(ClassifierMixin, Estimator):
     ['no', 'yes']
     """
 
-    _test_params = [{}, {"solver": "lbfgs", "tol": 1e-9}, {"l1_ratio": 0.5, "tol": 1e-9}, {"loss": "squared", "tol": 1e-9}]
+    _test_params = [
+        {},
+        {"solver": "lbfgs", "tol": 1e-9},
+        {"l1_ratio": 0.5, "tol": 1e-9},
+        {"loss": "squared", "tol": 1e-9},
+    ]
 
     C: float = param(1.0, above_or_infinite(0), "Inverse strength of the penalty; inf fits without one.")
     l1_ratio: float = param(0.0, between(0, 1), "Share ρ of the L1 penalty: 0 is ridge, 1 the lasso.")
     loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    class_weight: Any = param(None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum.")
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
     solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
     max_iter: int = param(1000, whole(1), "Most iterations of the solver.")
     parametrization: str = param(

@@ -25,7 +25,7 @@ from didact.core.parameters import array_like, at_least, is_bool, none, one_of, 
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict, solve_iteratively, wide_sparse
-from didact.parts.statistics import Moments, gram, moments
+from didact.parts.statistics import Moments, moments
 
 Array = np.ndarray[Any, Any]
 
@@ -230,7 +230,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_params = [{}, {"solver": "svd"}]
 
-    alpha: Any = param(1.0, [at_least(0), array_like], "Strength of the L2 penalty: one number, or one for each target.")
+    alpha: Any = param(
+        1.0, [at_least(0), array_like], "Strength of the L2 penalty: one number, or one for each target."
+    )
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
     max_iter: int | None = param(None, [whole(1), none], "Most iterations of conjugate gradients; None: 10 × features.")
     tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")

@@ -46,8 +46,10 @@ class Gaussian(Family, Plain):
         return r * r
 
     def shortcut(self, link: Link) -> Fused | None:
-        """With the identity: ½(η − y)²."""
-        return losses.HalfSquared().value_grad_hess if link == Identity() else None
+        """With the identity ½(η − y)²; with the log link ½e^2η − y·e^η."""
+        if link == Identity():
+            return losses.HalfSquared().value_grad_hess
+        return losses.Tweedie(0.0).value_grad_fisher if link == Log() else None
 
     def in_domain(self, y: Array) -> Array:
         """Every finite number."""
@@ -182,6 +184,10 @@ class InverseGaussian(Family, Plain):
         r = (y - mu) / mu
         return r * r / y
 
+    def shortcut(self, link: Link) -> Fused | None:
+        """With the log link: ½y·e^−2η − e^−η."""
+        return losses.Tweedie(3.0).value_grad_fisher if link == Log() else None
+
     def in_domain(self, y: Array) -> Array:
         """y > 0."""
         xp = namespace(y)
@@ -241,9 +247,9 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
 
     def shortcut(self, link: Link) -> Fused | None:
         """With the log link: e^((2−p)η)/(2−p) − y·e^((1−p)η)/(1−p)."""
-        if link == Log():
-            return losses.Tweedie(self.power).value_grad_fisher
-        return _NAMED[self.power].shortcut(link) if self.power in _NAMED else None
+        if self.power in _NAMED:
+            return _NAMED[self.power].shortcut(link)
+        return losses.Tweedie(self.power).value_grad_fisher if link == Log() else None
 
     def in_domain(self, y: Array) -> Array:
         """Any number, y ≥ 0 or y > 0, by power."""

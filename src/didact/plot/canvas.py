@@ -2,6 +2,7 @@
 
 import base64
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,19 @@ def ticks(axes: "Axes", side: str, places: Sequence[float], texts: Sequence[str]
     """Plain-text tick labels, shortened where they are long."""
     axis = axes.xaxis if side == "x" else axes.yaxis
     axis.set_ticks(list(places), [shorten(text) for text in texts], parse_math=False, **style)
+
+
+def class_ticks(axes: "Axes", names: Sequence[str]) -> None:
+    """Names of classes under columns: on several lines where there is room, slanted where there is not."""
+    places = range(len(names))
+    if len(names) <= 6:
+        texts = [textwrap.fill(shorten(name, 44), 12) for name in names]
+        axes.xaxis.set_ticks(list(places), texts, parse_math=False, fontsize=9)
+    else:
+        slanted = max(len(name) for name in names) > 3
+        texts = [shorten(name, 20) for name in names]
+        style: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+        axes.xaxis.set_ticks(list(places), texts, parse_math=False, **style)
 
 
 def shorten(text: str, most: int = 38) -> str:

@@ -1,11 +1,11 @@
 """Pictures of models: scores of several as dots, effects as bars or, for several classes, as a heat map."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from didact.plot.canvas import BLUE, GREY, INK, ORANGE, QUIET, blank, label, ticks
+from didact.plot.canvas import BLUE, GREY, INK, ORANGE, QUIET, blank, class_ticks, label, ticks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,15 +52,16 @@ def heat(rows: Sequence[str], columns: Sequence[str], values: np.ndarray, unit: 
     >>> figure = heat(["age", "size"], ["a", "b"], np.array([[1.0, -1.0], [0.2, -0.2]]), "log-odds")
     """
     colours = _two_sided()
-    figure, axes = blank(4.2 + 0.7 * len(columns), 1.2 + 0.3 * len(rows), grid="")
+    figure, axes = blank(
+        3.4 + 1.1 * min(len(columns), 6) + 0.4 * max(len(columns) - 6, 0), 1.2 + 0.3 * len(rows), grid=""
+    )
     most = float(np.abs(values).max()) or 1.0
     image = axes.imshow(values, cmap=colours, vmin=-most, vmax=most, aspect="auto")
     if len(columns) <= 8:
         for (row, column), value in np.ndenumerate(values):
             colour = "white" if abs(value) > 0.65 * most else INK
             axes.text(column, row, f"{value:+.2f}", ha="center", va="center", color=colour, fontsize=8.5)
-    slanted = max(len(name) for name in columns) > 9
-    ticks(axes, "x", range(len(columns)), columns, rotation=30 if slanted else 0, ha="right" if slanted else "center")
+    class_ticks(axes, columns)
     ticks(axes, "y", range(len(rows)), rows)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
@@ -70,7 +71,7 @@ def heat(rows: Sequence[str], columns: Sequence[str], values: np.ndarray, unit: 
     return figure
 
 
-def _two_sided() -> object:
+def _two_sided() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("didact", [ORANGE, "#ffffff", BLUE])

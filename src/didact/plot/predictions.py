@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from didact.plot.canvas import BLUE, GREY, INK, QUIET, blank, label, ticks
+from didact.plot.canvas import BLUE, GREY, INK, QUIET, blank, class_ticks, label, ticks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def roc(false_positive: np.ndarray, true_positive: np.ndarray, area: float, posi
     axes.step(false_positive, true_positive, where="post", color=BLUE, linewidth=2)
     axes.fill_between(false_positive, true_positive, step="post", color=BLUE, alpha=0.1)
     axes.text(0.97, 0.06, f"area {area:.3f}", ha="right", color=INK, fontsize=11)
-    axes.text(0.62, 0.57, "guessing", color=QUIET, fontsize=9, ha="left", rotation=0)
+    axes.text(0.62, 0.57, "guessing", color=QUIET, fontsize=9)
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     label(axes, "share of the others wrongly found", f"share of “{positive}” found")
     return figure
@@ -56,20 +56,17 @@ def confusion(counts: np.ndarray, names: Sequence[str]) -> "Figure":
     >>> figure = confusion(np.array([[5, 1], [0, 4]]), ["no", "yes"])
     """
     many = len(names)
-    side = 2.2 + 0.55 * many
-    figure, axes = blank(side + 0.6, side, grid="")
+    figure, axes = blank(
+        2.4 + 1.1 * min(many, 4) + 0.45 * max(many - 4, 0), 1.6 + 0.75 * min(many, 4) + 0.4 * max(many - 4, 0), grid=""
+    )
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    axes.imshow(share, cmap="Blues", vmin=0, vmax=1.25)
+    axes.imshow(share, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
     if many <= 15:
         for (row, column), count in np.ndenumerate(counts):
             colour = "white" if share[row, column] > 0.6 else INK
             axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour)
-    ticks(axes, "x", range(many), names, rotation=0 if _fits(names) else 40, ha="center" if _fits(names) else "right")
+    class_ticks(axes, names)
     ticks(axes, "y", range(many), names)
     axes.spines[:].set_visible(False)
     label(axes, "predicted", "actual")
     return figure
-
-
-def _fits(names: Sequence[str]) -> bool:
-    return max(len(name) for name in names) <= 9

@@ -20,12 +20,21 @@ def histogram(values: np.ndarray, name: str) -> "Figure":
     """
     figure, axes = blank(6.4, 3.2, grid="y")
     whole = bool(np.all(values == np.round(values)))
-    span = np.ptp(values)
-    bins = np.arange(values.min() - 0.5, values.max() + 1.5) if whole and span < 40 else min(40, 5 + len(values) // 10)
-    axes.hist(values, bins=bins, color=BLUE, edgecolor="white", linewidth=0.6)
+    edges = np.histogram_bin_edges(values, bins=min(40, 5 + len(values) // 10))
+    if whole and np.ptp(values) < 40:
+        edges = np.arange(values.min() - 0.5, values.max() + 1.5)
+    axes.hist(values, bins=edges.tolist(), color=BLUE, edgecolor="white", linewidth=0.6)
     mean = float(np.mean(values))
     axes.axvline(mean, color=QUIET, linewidth=1, linestyle="--")
-    axes.text(mean, 1.0, f" mean {mean:.4g}", transform=axes.get_xaxis_transform(), va="top", color=QUIET, fontsize=9)
+    axes.text(
+        mean,
+        1.0,
+        f" mean {mean:,.0f}" if abs(mean) >= 1000 else f" mean {mean:.3g}",
+        transform=axes.get_xaxis_transform(),
+        va="top",
+        color=QUIET,
+        fontsize=9,
+    )
     axes.margins(y=0.12)
     label(axes, name, "rows")
     return figure
@@ -38,11 +47,12 @@ def class_shares(names: Sequence[str], counts: Sequence[int]) -> "Figure":
     >>> figure = class_shares(["no", "yes"], [70, 30])
     """
     figure, axes = blank(6.4, 0.9 + 0.34 * len(names), grid="x")
-    places = np.arange(len(names))
-    axes.barh(places, counts, color=BLUE, height=0.66)
-    for place, count in zip(places, counts, strict=True):
-        axes.text(count, place, f"  {count:,} ({count / sum(counts):.0%})", va="center", color=QUIET, fontsize=9)
-    ticks(axes, "y", places.tolist(), names)
+    axes.barh(range(len(names)), counts, color=BLUE, height=0.66)
+    for place, count in enumerate(counts):
+        axes.text(
+            count, place, f"  {count:,} ({100 * count / sum(counts):.0f} %)", va="center", color=QUIET, fontsize=9
+        )
+    ticks(axes, "y", range(len(names)), names)
     axes.invert_yaxis()
     axes.margins(x=0.18)
     label(axes, "rows")

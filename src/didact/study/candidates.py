@@ -40,14 +40,14 @@ def candidates(task: Task, folds: int) -> list[Candidate]:
             Candidate("Logistic regression", "penalty C = 1", LogisticRegression(max_iter=1000)),
             Candidate(
                 "Logistic regression, tuned",
-                f"penalty chosen by {folds}-fold cross-validation inside the training rows",
+                "penalty chosen by cross-validation",
                 LogisticRegressionCV(Cs=10, cv=folds, scoring="neg_log_loss", max_iter=1000),
             ),
         ]
     dummy = Candidate("Dummy", "ignores the columns: the mean of the target", DummyRegressor(strategy="mean"))
     ridge = Candidate(
         "Ridge regression, tuned",
-        "penalty chosen by leave-one-out inside the training rows",
+        "penalty chosen by leave-one-out",
         RidgeCV(alphas=np.logspace(-3, 4, 22)),
     )
     if task.kind == "regression":
@@ -83,7 +83,7 @@ def pipeline(columns: list[Column], rows: int, estimator: Any) -> Pipeline:
 
 
 def features(model: Pipeline) -> list[tuple[str, str]]:
-    """The prepared columns as (column, level), the level empty for a number: ("Sex", "male"), ("Age is missing", "")."""
+    """The prepared columns as (column, level), such as ("Sex", "male"); the level of a number is empty."""
     words = sorted(model["columns"].word_names(), key=len, reverse=True)
     return [_feature(str(name), words) for name in model["prepare"].get_feature_names_out()]
 

@@ -19,7 +19,7 @@ _IDENTIFIER = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|row|rownames?)$", re
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, kind ("number", "words", "date", "moment"), how much is missing, and why it was dropped, if it was."""
+    """One column: its kind ("number", "words", "date", or "moment": date and time), and why it was dropped, if so."""
 
     name: str
     kind: str
@@ -118,4 +118,4 @@ def _copies(column: "pl.Series", target: "pl.Series") -> bool:
 
 def _short(value: object) -> str:
     text = str(value)
-    return repr(text if len(text) <= 30 else text[:29] + "…")
+    return f"“{text if len(text) <= 30 else text[:29] + '…'}”"

@@ -6,7 +6,7 @@ column, so that sizes can be compared: in units of the target (regression), of l
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_ROWS = 2000
+
+
 @dataclass(frozen=True)
 class Effect:
-    """The effect of one prepared column, one value per class or a single one."""
+    """The effect of one prepared column (its place, and the column it came from): one value per class, or just one."""
 
     name: str
     values: tuple[float, ...]
+    column: str
+    place: int
 
     @property
     def size(self) -> float:
@@ -36,24 +41,46 @@ def effects(model: Pipeline, X: "pl.DataFrame") -> list[Effect]:
     if not hasattr(model["model"], "coef_"):
         return []
     coef = np.atleast_2d(np.asarray(model["model"].coef_, dtype=float))
-    prepared = model[:-1].transform(X)
-    scaled = (coef * _deviations(prepared)).T
-    by_column: dict[str, list[tuple[str, np.ndarray]]] = {}
-    for (column, level), row in zip(features(model), scaled, strict=True):
-        by_column.setdefault(column, []).append((level, row))
-    found = [effect for column, levels in by_column.items() for effect in _of_column(column, levels)]
+    scaled = (coef * _deviations(model[:-1].transform(X))).T
+    by_column: dict[str, list[tuple[str, int]]] = {}
+    for place, (column, level) in enumerate(features(model)):
+        by_column.setdefault(column, []).append((level, place))
+    found = [effect for column, levels in by_column.items() for effect in _of_column(column, levels, scaled)]
     return sorted(found, key=lambda effect: -effect.size)
 
 
-def _of_column(column: str, levels: list[tuple[str, np.ndarray]]) -> list[Effect]:
+def entangled(model: Pipeline, X: "pl.DataFrame", shown: list[Effect]) -> list[str]:
+    """The effects whose column can be told almost wholly (R² above 0.95) from the other columns together.
+
+    Such effects may be large and cancel, and cannot be read one by one. At most 2,000 rows are looked at.
+    """
+    prepared = model[:-1].transform(X[:_ROWS])
+    dense = prepared.toarray() if sparse.issparse(prepared) else np.asarray(prepared)
+    dense = dense - dense.mean(axis=0)
+    owners = np.array([column for column, _ in features(model)])
+    names = []
+    for effect in shown:
+        own, others = dense[:, effect.place], dense[:, owners != effect.column]
+        if others.shape[1] == 0 or len(dense) < 2 * others.shape[1]:
+            continue
+        left = own - others @ np.linalg.lstsq(others, own, rcond=None)[0]
+        if left @ left < 0.05 * (own @ own):
+            names.append(effect.name)
+    return names
+
+
+def _of_column(column: str, levels: list[tuple[str, int]], scaled: np.ndarray) -> list[Effect]:
     """One effect per level; two levels are one choice, told as one effect."""
     if len(levels) == 2:
         (first, a), (second, b) = levels
-        return [Effect(f"{column}: {second}, not {first}", tuple((b - a).tolist()))]
-    return [Effect(f"{column} = {level}" if level else column, tuple(row.tolist())) for level, row in levels]
+        return [Effect(f"{column}: {second}, not {first}", tuple((scaled[b] - scaled[a]).tolist()), column, b)]
+    return [
+        Effect(f"{column} = {level}" if level else column, tuple(scaled[place].tolist()), column, place)
+        for level, place in levels
+    ]
 
 
-def _deviations(X: np.ndarray) -> np.ndarray:
+def _deviations(X: Any) -> np.ndarray:
     if not sparse.issparse(X):
         return np.std(np.asarray(X), axis=0)
     mean = np.asarray(X.mean(axis=0)).ravel()

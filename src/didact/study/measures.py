@@ -54,7 +54,11 @@ def measures(task: Task) -> list[Measure]:
         "balanced_accuracy", "balanced accuracy", "the share that is right, averaged over classes", True, _balanced
     )
     area = Measure(
-        "roc_auc", "area under the ROC curve", "how often a row of the second class ranks above one of the first", True, _auc
+        "roc_auc",
+        "area under the ROC curve",
+        "how often a row of the second class ranks above one of the first",
+        True,
+        _auc,
     )
     rmse = Measure("rmse", "root mean squared error", "a typical error, in units of the target", False, _rmse)
     mae = Measure("mae", "mean absolute error", "the average error, in units of the target", False, _mae)
@@ -75,9 +79,7 @@ def point(measure: Measure, y: Array, prediction: Array) -> float:
     return float(measure.of(y, prediction, np.ones((1, len(y))))[0])
 
 
-def bootstrap(
-    chosen: list[Measure], y: Array, predictions: dict[str, Array], seed: int
-) -> dict[str, dict[str, Array]]:
+def bootstrap(chosen: list[Measure], y: Array, predictions: dict[str, Array], seed: int) -> dict[str, dict[str, Array]]:
     """Replicates of each measure for each model, on the same resamples of rows, so that differences are paired."""
     blocks: dict[str, dict[str, list[Array]]] = {name: {m.key: [] for m in chosen} for name in predictions}
     for weights in _resamples(len(y), seed):

@@ -22,7 +22,9 @@ def render(result: StudyResult) -> str:
     """The report as a page that needs no other file and no network."""
     jinja = need("jinja2", "study")
     source = resources.files("didact.study").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = jinja.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined)
+    environment = jinja.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined
+    )
     return environment.from_string(source).render(
         result=result,
         words=words,
@@ -94,8 +96,12 @@ def _target_facts(result: StudyResult) -> str:
     if result.task.is_classification:
         names, counts = np.unique(y, return_counts=True)
         most = int(counts.argmax())
-        return f"{len(names)} classes; the most frequent, “{names[most]}”, has {counts[most] / len(y):.0%} of the rows."
-    return f"from {words.number(y.min())} to {words.number(y.max())}, {words.number(y.mean())} on average."
+        return f"The most frequent class, “{names[most]}”, has {100 * counts[most] / len(y):.0f} % of the rows."
+    return f"It runs from {_exact(y.min())} to {_exact(y.max())} and is {words.number(y.mean())} on average."
+
+
+def _exact(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else words.number(value)
 
 
 def _steps(result: StudyResult) -> list[str]:
@@ -116,7 +122,9 @@ def _steps(result: StudyResult) -> list[str]:
             "together, and a missing word is a level of its own."
         )
     if any(c.kind in ("date", "moment") for c in used):
-        steps.append("Dates: split into the day count, the month, the weekday and, with a clock, the hour.")
+        steps.append(
+            "Dates: split into the day count, the month, the weekday and, where there is a time of day, the hour."
+        )
     steps.append(
         f"{len(result.trials)} models were compared by {result.settings['folds']}-fold cross-validation, preparation "
         f"included; the best mean {first.label} chose {result.best}, which was then fitted on all training rows."

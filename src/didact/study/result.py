@@ -36,6 +36,7 @@ class StudyResult:
     model: Pipeline
     held_out: HeldOut
     effects: list[Effect]
+    entangled: list[str]
     notes: list[str]
     target_values: np.ndarray
     settings: dict[str, Any]

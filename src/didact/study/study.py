@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from didact.core.errors import InputError, ParameterError, need
 from didact.study.candidates import candidates, pipeline
 from didact.study.columns import Column, judge_columns
-from didact.study.effects import effects
+from didact.study.effects import effects, entangled
 from didact.study.measures import Measure, measures
 from didact.study.result import StudyResult
 from didact.study.tables import read_table
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 HELD_OUT = 0.2
+SHOWN_EFFECTS = 15
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Study:
         self._done, self._total = 0, 1
         self._step("reading the table")
         table = read_table(source)
-        name = Path(source).name if isinstance(source, (str, Path)) else "a data frame"
+        name = Path(source).name if isinstance(source, (str, Path)) else "the table"
         result = self._study(table, name, started)
         if self.out is None:
             return result
@@ -107,6 +108,7 @@ class Study:
         notes += [f"{t.name} warned: {text}" for t in trials for text in t.warnings]
         self._step("looking at the held-out rows")
         held_out = look(model, dummy, (labelled[test], y[test], test), task, chosen, self.seed)
+        found = effects(model, labelled[train])
         return StudyResult(
             source=source,
             task=task,
@@ -117,7 +119,8 @@ class Study:
             best=best.name,
             model=model,
             held_out=held_out,
-            effects=effects(model, labelled[train]),
+            effects=found,
+            entangled=entangled(model, labelled[train], found[:SHOWN_EFFECTS]),
             notes=notes,
             target_values=y,
             settings={"seed": self.seed, "folds": self.folds},
@@ -152,9 +155,7 @@ class Study:
                 break
             model = pipeline(columns, len(y), candidate.estimator)
             data = (X, y, strata(y, task, self.folds))
-            trials.append(
-                cross_validate(candidate, model, data, task, chosen, self.folds, self.seed, self._step)
-            )
+            trials.append(cross_validate(candidate, model, data, task, chosen, self.folds, self.seed, self._step))
         return trials
 
     def _check(self) -> None:
@@ -175,7 +176,7 @@ class Study:
 
 
 def _table_notes(table: "pl.DataFrame", columns: list[Column]) -> list[str]:
-    notes = [f"Column {c.name!r} was not used: it {c.dropped}." for c in columns if c.dropped]
+    notes = [f"Column “{c.name}” was not used: it {c.dropped}." for c in columns if c.dropped]
     if repeated := len(table) - table.n_unique():
         notes.append(
             f"{repeated:,} rows repeat an earlier row exactly; if they are the same case twice, the scores flatter."

@@ -54,7 +54,7 @@ def set_task(
     notes: list[str] = []
     labelled = table.filter(_present(table[target]))
     if dropped := len(table) - len(labelled):
-        notes.append(f"{_count(dropped, 'row')} had no value of {target!r} and had to be left out.")
+        notes.append(f"{_count(dropped, 'row')} had no value of “{target}” and had to be left out.")
     if len(labelled) < FEWEST_ROWS:
         raise InputError(
             f"Only {_count(len(labelled), 'row')} with a value of {target!r}: a study needs at least {FEWEST_ROWS}."
@@ -100,7 +100,7 @@ def _kind(column: "pl.Series", asked: str, notes: list[str]) -> str:
         return "classes"
     if whole and different <= min(FEW_VALUES, len(values) // 10):
         notes.append(
-            f"{column.name!r} has only {different} different whole numbers and was read as classes; "
+            f"“{column.name}” has only {different} different whole numbers and was read as classes; "
             "if they are amounts, use --task regression or --task count."
         )
         return "classes"

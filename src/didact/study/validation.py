@@ -115,7 +115,12 @@ def choose(trials: list[Trial], measure: Measure) -> Trial:
 
 
 def look(
-    best: Pipeline, dummy: Pipeline, data: tuple["pl.DataFrame", Array, Array], task: Task, chosen: list[Measure], seed: int
+    best: Pipeline,
+    dummy: Pipeline,
+    data: tuple["pl.DataFrame", Array, Array],
+    task: Task,
+    chosen: list[Measure],
+    seed: int,
 ) -> HeldOut:
     """Scores on the held-out rows with 95 % bootstrap intervals, beside the dummy's, and the gain over it."""
     X, y, rows = data

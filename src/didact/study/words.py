@@ -14,7 +14,7 @@ def number(value: float, key: str = "") -> str:
         return "–"
     if key in _SHARES:
         return f"{100 * value:.1f} %"
-    if key in ("r2", "roc_auc"):
+    if key in ("r2", "roc_auc", "log_loss", "poisson_deviance"):
         return f"{round(value, 3) + 0.0:.3f}"  # + 0.0 takes the sign off a zero
     if abs(value) >= 1000:
         return f"{value:,.0f}"
@@ -51,15 +51,15 @@ def answer(result: StudyResult) -> list[str]:
     mine, dummy = result.held_out.best[measure.key], result.held_out.dummy[measure.key]
     if result.task.is_classification:
         first = (
-            f"On {result.rows['held_out']:,} rows that it had never seen, the best model ({result.best}) told the class "
-            f"of {result.task.target} rightly in {number(mine.value, measure.key)} of cases "
+            f"On {result.rows['held_out']:,} rows that it had never seen, the best model ({result.best}) named "
+            f"the right class of “{result.task.target}” for {number(mine.value, measure.key)} of them "
             f"(95 % interval {spread(mine, measure.key)})."
         )
-        second = f"A dummy that ignores the columns is right in {number(dummy.value, measure.key)}."
+        second = f"A dummy that ignores the columns is right for {number(dummy.value, measure.key)}."
     else:
         first = (
             f"On {result.rows['held_out']:,} rows that it had never seen, the best model ({result.best}) missed "
-            f"{result.task.target} by {number(mine.value)} on average (95 % interval {spread(mine, measure.key)})."
+            f"“{result.task.target}” by {number(mine.value)} on average (95 % interval {spread(mine, measure.key)})."
         )
         second = f"A dummy that always says the mean misses by {number(dummy.value)}."
     return [first, second, verdict(result)]
@@ -84,16 +84,16 @@ def certainty(result: StudyResult) -> list[str]:
         f"kind had been held out, the {first.label} would in 95 of 100 cases lie between about "
         f"{number(mine.low, first.key)} and {number(mine.high, first.key)} (bootstrap over the held-out rows).",
         f"On the same rows, the gain over the dummy in {first.label} is {number(gain.value, first.key)} "
-        f"(95 % interval {spread(gain, first.key)}; above zero means better).",
+        f"(95 % interval {spread(gain, first.key)}; above zero is better).",
     ]
     best = result.best_trial
     sentences.append(
         f"In cross-validation the {first.label} was {number(best.mean(first.key), first.key)} on rows left out and "
-        f"{number(_mean(best.training[first.key]), first.key)} on rows that the model had been fitted to. {_gap(result)}"
+        f"{number(_mean(best.training[first.key]), first.key)} on rows that the model was fitted to. {_gap(result)}"
     )
     if rivals := _rivals(result):
         sentences.append(
-            f"{' and '.join(rivals)} came within one standard error of the best: the order of these models is not certain."
+            f"{' and '.join(rivals)} came within one standard error of the best: their order is not certain."
         )
     return sentences
 
@@ -124,7 +124,7 @@ def next_steps(result: StudyResult) -> list[str]:
         )
     gaps = [c.name for c in result.columns if not c.dropped and c.missing > 0.2]
     if gaps:
-        steps.append(f"Much is missing in {_listed(gaps)}: find out why, since a gap may itself be a sign.")
+        steps.append(f"Much is missing in {listed(gaps)}: find out why, since a gap may itself be a sign.")
     if any(c.kind in ("date", "moment") and not c.dropped for c in result.columns):
         steps.append(
             "Rows were split at random. If the model is to predict the future, check it on the latest rows instead."
@@ -160,6 +160,7 @@ def _rivals(result: StudyResult) -> list[str]:
     return [t.name for t in others if abs(t.mean(first.key) - best.mean(first.key)) < margin]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names in quotation marks, at most five of them."""
     shown = [f"“{name}”" for name in names[:5]]
     return ", ".join(shown) + (" and others" if len(names) > 5 else "")

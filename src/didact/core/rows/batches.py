@@ -1,6 +1,7 @@
 """Rows that do not fit in memory: a source of batches that can be opened again for every pass.
 
-A batch is X, (X, y) or (X, y, sample_weight), where X is an array, a sparse matrix or a data frame. The next batch is
+A batch is X, (X, y) or (X, y, sample_weight), where X is an array, a sparse matrix or a data frame; for a generalized
+linear model, (X, y, sample_weight, offset). The next batch is
 read on a thread of its own while the present one is worked on.
 """
 
@@ -45,7 +46,7 @@ class Batches:
     array([2.])
     """
 
-    def __init__(self, open: Callable[[], Iterable[Any]]):  # noqa: A002 - the verb is the interface
+    def __init__(self, open: Callable[[], Iterable[Any]]):
         if not callable(open):
             raise InputError("Batches takes a function that opens the source anew, e.g. Batches(lambda: read(path)).")
         self.open = open
@@ -156,13 +157,11 @@ class BatchRows(Rows):
         return self.source.map(lambda X: fn(check(X, None, None)[0], *args))
 
 
-def _columns(batch: Any) -> tuple[Any, Any, Any]:
-    """A batch as (X, y, sample_weight)."""
+def _columns(batch: Any) -> tuple[Any, ...]:
+    """A batch as (X, y, sample_weight), followed by whatever else it holds (an offset)."""
     if not isinstance(batch, tuple):
         return batch, None, None
-    if not 1 <= len(batch) <= 3:
-        raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {len(batch)}.")
-    return batch + (None,) * (3 - len(batch))  # type: ignore[return-value]
+    return batch + (None,) * (3 - len(batch))
 
 
 def _ahead(open_source: Callable[[], Iterable[Any]]) -> Iterator[Any]:

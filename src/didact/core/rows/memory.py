@@ -69,7 +69,6 @@ class MemoryRows(Rows):
         self.dtype = X.dtype
         self.y_ndim = 1 if len(columns) < 2 or columns[1] is None else columns[1].ndim
         self.names = names
-        self._finite = False
         self._pieces = _cut(columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -77,10 +76,8 @@ class MemoryRows(Rows):
             return reduce(_merge, (fn(*block, *args) for block in piece))
 
         total = reduce(_merge, parallel_map(summarize, self._pieces))
-        if not self._finite:
-            if not _all_finite(total):
-                refuse_non_finite(self.X, self.names)
-            self._finite = True
+        if not _all_finite(total):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
+            refuse_non_finite(self.X, self.names)
         return total
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":

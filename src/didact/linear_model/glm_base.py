@@ -1,0 +1,233 @@
+r"""Generalized linear models: a family of distributions whose mean depends on x through a link.
+
+.. math:: g(E[y\mid x]) = x^Tb + b_0 + o,\qquad
+          \min_{b, b_0} \frac{1}{2W}\sum_i w_i\,d(y_i, \mu_i) + \alpha\Big(\frac{1-\rho}{2}\|b\|_2^2+\rho\|b\|_1\Big)
+
+with the family's unit deviance d (for the exponential family, minus twice the log-likelihood up to a constant; the
+gradient is :math:`\sum w(\mu-y)x` for the canonical link). Fisher scoring (iteratively reweighted least squares) for
+few parameters, L-BFGS for many rows or columns, proximal Newton with an L1 part: see `engines.linear_fit`. The
+negative binomial's overdispersion and the beta's precision are estimated by maximum likelihood in turns with the
+coefficients, unless given.
+
+McCullagh, Nelder (1989), Generalized Linear Models, doi:10.1007/978-1-4899-3242-6.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from didact.core.backend import float_type, like, namespace, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.core.rows import Batches, Rows, is_dask
+from didact.engines.linear_fit import fit_linear
+from didact.engines.linear_objective import LinearObjective, linear_predictor
+from didact.engines.newton import newton_direction
+from didact.engines.result import Result
+from didact.linear_model.linear_regression import predict as linear_scores
+from didact.parts.classification_losses import Softmax
+from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
+from didact.parts.links import Log
+from didact.parts.noun import Link
+from didact.parts.statistics import Sums, gram
+
+Array = np.ndarray[Any, Any]
+
+ESTIMATED = {NegativeBinomial: (1e-6, 1e4), Beta: (1e-3, 1e7)}  # families with a parameter beside the mean, its range
+
+
+def check_target(X: Any, y: Any, w: Any, offset: Any, family: Any) -> tuple[Any, ...]:
+    """A block whose targets are possible for the family; multinomial counts become proportions and trials."""
+    if isinstance(family, Multinomial):
+        if y.ndim != 2:
+            raise InputError("A multinomial target has one column for each class, (n, K).")
+        total = y.sum(axis=1)
+        if bool((total <= 0).any()) or bool((y < 0).any()):
+            raise InputError("Multinomial rows are counts or proportions: at least 0, with a positive sum.")
+        return X, y / total[:, None], (total if w is None else w * total), offset
+    if y.ndim != 1:
+        raise InputError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
+    if not bool(namespace(y).all(family.in_domain(y))):
+        raise InputError(
+            f"Some value(s) of y are out of the valid range of the {type(family).__name__} family: {family.support}."
+        )
+    return X, y, w, offset
+
+
+def target_sums(X: Any, y: Any, w: Any, offset: Any) -> Sums:
+    """Σw and Σwy (per class for a multinomial), and Σw·exp(offset)."""
+    Y = np.asarray(to_numpy(y), np.float64)
+    w = np.ones(len(Y)) if w is None else np.asarray(to_numpy(w), np.float64)
+    exposure = w if offset is None else w * np.exp(np.clip(to_numpy(offset), -300, 300))
+    return Sums((float(w.sum()), w @ Y, float(exposure.sum())))
+
+
+def first_guess(X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss) -> Sums:
+    """Normal equations of the first weighted least squares, from means near y: for fits without intercept."""
+    eta = loss.start(y)
+    h = loss.grad_hess(y, eta)[1]
+    h = h if w is None else w * h
+    target = eta if offset is None else eta - offset
+    return Sums((np.asarray(to_numpy(gram(X, h))), np.asarray(to_numpy(X.T @ (h * target)))))
+
+
+def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
+    """Where to start: the constant model, or the first weighted least squares where there is no constant."""
+    weight, total, exposure = sums.parts
+    x0 = np.zeros(objective.size)
+    if objective.outputs:
+        return x0
+    if not objective.fit_intercept:
+        G, c = objective.rows.reduce(first_guess, objective.loss).parts
+        return newton_direction(G + 1e-8 * np.mean(np.diag(G)) * np.eye(len(G)), -c)
+    mean = np.asarray([total / (exposure if isinstance(link, Log) else weight)])
+    family = objective.loss.family
+    x0[-1] = float(link.link(family.inside(0.5 * (mean + family.start(mean))))[0])
+    return x0
+
+
+def profile_likelihood(
+    X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss, coef: Array, intercept: Any, values: Array
+) -> Sums:
+    """Log-likelihood of a block at several values of the family's own parameter, the mean held fixed."""
+    mu = to_numpy(loss.mean(linear_predictor(X, coef, intercept, offset)))
+    kind, y, w = type(loss.family), to_numpy(y), 1.0 if w is None else to_numpy(w)
+    return Sums(tuple(float(kind(v).log_likelihood(y, mu, w).sum()) for v in values))
+
+
+def estimate_parameter(objective: LinearObjective, x: Array) -> float:
+    """The family's own parameter by maximum likelihood at fixed means: a bracket shrunk nine points a pass."""
+    low, high = np.log(ESTIMATED[type(objective.loss.family)])
+    coef, intercept = objective.split(x)
+    while high - low > 1e-9:
+        grid = np.linspace(low, high, 9)
+        values = objective.rows.reduce(profile_likelihood, objective.loss, coef, intercept, np.exp(grid)).parts
+        best = int(np.argmax(values))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, 8)]
+    return float(np.exp(0.5 * (low + high)))
+
+
+def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
+    """The mean of y for rows X."""
+    return mean_of(linear_scores(X, coef, intercept), loss)
+
+
+def mean_of(eta: Any, loss: Any) -> Any:
+    """The mean of y for linear predictors."""
+    return loss.mean(eta) if isinstance(loss, GLMLoss) else loss.probabilities(eta)
+
+
+def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
+    """offset + log(exposure); an exposure needs the log link."""
+    if exposure is None:
+        return offset
+    if not isinstance(link, Log):
+        raise ParameterError("exposure multiplies the mean, which takes the log link: use offset instead.")
+    if bool((exposure <= 0).any() if hasattr(exposure, "any") else min(exposure) <= 0):
+        raise InputError("exposure must be positive.")
+    logs = namespace(exposure).log(exposure if hasattr(exposure, "shape") else np.asarray(exposure, np.float64))
+    return logs if offset is None else offset + logs
+
+
+class _GLM(RegressorMixin, Estimator):
+    """Abstract: what the generalized linear models share; a subclass says which family and link."""
+
+    alpha: float = param(0.0, at_least(0), "Strength of the penalty.")
+    l1_ratio: float = param(0.0, between(0, 1), "Share of the L1 penalty: 0 is ridge, 1 the lasso.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
+    solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
+    max_iter: int = param(1000, whole(1), "Most iterations of the solver.")
+    tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
+    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    def _model(self) -> tuple[Any, Link | None]:
+        """The family and the link."""
+        raise NotImplementedError
+
+    def _estimates(self, family: Any) -> bool:
+        """Whether the family's own parameter is to be estimated."""
+        return False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        family = self._model()[0]
+        below = np.asarray([-1.0])
+        tags.target_tags.positive_only = isinstance(family, Family) and not bool(family.in_domain(below).all())
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
+        """Fit to rows X with targets y; sample_weight counts rows (trials, for a binomial), offset adds to Xb."""
+        family, link = self._model()
+        offset = combined_offset(offset, exposure, link)
+        target = "outputs" if isinstance(family, Multinomial) else "numeric"
+        rows = self.rows(X, y, sample_weight, offset, target=target).prepared(check_target, family)
+        objective, start = self._objective(rows, family, link)
+        with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
+            result = self._minimise(objective, start, progress.report)
+            if self._estimates(family):
+                objective, result = self._alternate(objective, result, progress.report)
+        vars(self).update(self._fitted(objective, result.x))
+        self.report_convergence(result)
+        return self
+
+    def _objective(self, rows: Rows, family: Any, link: Link | None) -> tuple[LinearObjective, Array]:
+        sums = rows.reduce(target_sums)
+        weight, total, _ = sums.parts
+        if weight <= 0:
+            raise InputError("All sample weights are zero.")
+        multi = isinstance(family, Multinomial)
+        loss = Softmax() if multi else GLMLoss(family, link)
+        outputs = len(total) if multi else 0
+        l2 = self.alpha * (1 - self.l1_ratio)
+        objective = LinearObjective(rows, loss, weight, l2, self.fit_intercept, outputs)
+        if self.warm_start and hasattr(self, "coef_") and np.size(self.coef_) == rows.n_features * max(outputs, 1):
+            return objective, objective.join(np.asarray(self.coef_, np.float64), self.intercept_)
+        return objective, start_point(objective, sums, link)
+
+    def _minimise(self, objective: LinearObjective, start: Array, report: Any) -> Result:
+        solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
+        return fit_linear(objective, self.alpha * self.l1_ratio, solver, self.tol, self.max_iter, start, report)
+
+    def _alternate(self, objective: LinearObjective, result: Result, report: Any) -> tuple[LinearObjective, Result]:
+        """Coefficients and the family's own parameter in turns, until the parameter stands still."""
+        before = np.inf
+        for _ in range(100):
+            value = estimate_parameter(objective, result.x)
+            loss = objective.loss._replace(family=type(objective.loss.family)(value))
+            objective = objective._replace(loss=loss)
+            result = self._minimise(objective, result.x, report)
+            if abs(np.log(value / before)) < 1e-7 or result.status == "stopped":
+                break
+            before = value
+        return objective, result
+
+    def _fitted(self, objective: LinearObjective, x: Array) -> dict[str, Any]:
+        coef, intercept = objective.split(x)
+        if objective.outputs:  # only differences between classes matter: take the centred ones
+            coef, intercept = coef - coef.mean(axis=0) * (self.alpha == 0), intercept - np.mean(intercept)
+        dtype = float_type(objective.rows)
+        return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype)[()], "loss_": objective.loss}
+
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
+        """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
+        offset = combined_offset(offset, exposure, self._model()[1])
+        if offset is None:
+            return self.map_rows(X, predict_mean, "coef_", "intercept_", "loss_")
+        eta = self.map_rows(X, linear_scores, "coef_", "intercept_")
+        if isinstance(eta, Batches):
+            raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
+        eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
+        return eta.map_blocks(mean_of, self.loss_, dtype=eta.dtype) if is_dask(eta) else mean_of(eta, self.loss_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D²: the share of the null model's deviance that the model explains."""
+        mu, y = to_numpy(self.predict(X)), np.asarray(to_numpy(y), np.float64)
+        w = np.ones(len(y)) if sample_weight is None else np.asarray(to_numpy(sample_weight), np.float64)
+        family = self._model()[0]
+        mean = np.broadcast_to(np.average(y, axis=0, weights=w), y.shape)
+        null = float(w @ family.deviance(y, mean))
+        explained = float(w @ family.deviance(y, mu.astype(np.float64)))
+        return 1.0 - explained / null if null > 0 else float(explained == 0)
