@@ -1,0 +1,53 @@
+# Two commands on a fresh machine: `make study` and `make test`. Python 3.11+, make and gcc are all they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := study,dask
+STAMP := $(VENV)/.installed
+WARM := $(VENV)/.warmed
+LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit.py')
+
+.PHONY: setup study test smoke bench lint types docs clean
+
+setup: $(STAMP) $(WARM)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("didact needs Python 3.11 or later; try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade pip
+	$(BIN)/python -m pip install -q -e '.[$(EXTRAS)]' --group test --group lint
+	@touch $@
+
+$(WARM): $(STAMP) $(LOOPS)
+	$(BIN)/python -m didact.core.jit
+	@touch $@
+
+study: setup
+	$(BIN)/didact study src/didact/datasets/penguins.csv --target species --out didact-study
+
+test: setup
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q --durations=15
+
+smoke: setup
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
+
+bench: setup
+	$(BIN)/python -m benchmarks setup
+	$(BIN)/python -m benchmarks linear
+
+lint: setup
+	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: setup
+	$(BIN)/python -m pip install -q --group docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) .venv-bench .cache build dist docs/_build docs/gallery didact-study
