@@ -9,6 +9,7 @@ import scipy.special
 import sklearn.metrics
 
 from didact.core.errors import ParameterError
+from didact.parts.classification_losses import SquaredSoftmax
 from didact.parts.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -255,6 +256,29 @@ def test_softmax_extremes_and_single_precision():
     assert value.dtype == gradient.dtype == np.float32
     np.testing.assert_allclose(value, [2000, math.log(3), math.log(3)], rtol=1e-6)
     assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("loss", [Softmax(), SquaredSoftmax()], ids=repr)
+def test_softmax_losses_take_no_rows(loss):
+    value, gradient = loss.value_grad(np.zeros(0, dtype=int), np.zeros((0, 3)))
+    assert value.shape == (0,)
+    assert gradient.shape == (0, 3)
+
+
+def test_squared_softmax():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(30, 4)) * 2, rng.integers(0, 4, size=30)
+    loss = SquaredSoftmax()
+    value, gradient = loss.value_grad(y, z)
+    p = scipy.special.softmax(z, axis=1)
+    np.testing.assert_allclose(value, 0.5 * np.sum((p - np.eye(4)[y]) ** 2, axis=1), rtol=1e-12)
+    jacobian = np.einsum("ij,jk->ijk", p, np.eye(4)) - np.einsum("ij,ik->ijk", p, p)
+    for j in range(4):
+        step = 1e-6 * np.eye(4)[j]
+        slope = (loss.value(y, z + step) - loss.value(y, z - step)) / 2e-6
+        np.testing.assert_allclose(gradient[:, j], slope, atol=1e-8)
+        for k in range(4):
+            np.testing.assert_allclose(loss.pair_curvature(p, j, k), (jacobian @ jacobian)[:, j, k], atol=1e-14)
 
 
 @everyone

@@ -140,7 +140,7 @@ def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
 
 def column_names(X: Any) -> list[str] | None:
     """The column names of a data frame or table of any library; None for arrays."""
-    names = X.schema.names if hasattr(X, "schema") and hasattr(X.schema, "names") else getattr(X, "columns", None)
+    names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
     if names is None or callable(names) or not all(isinstance(n, str) for n in names):
         return None
     return list(names)
@@ -164,9 +164,13 @@ def refuse_text(X: Any) -> None:
         )
 
 
+def _is_arrow(X: Any) -> bool:
+    return type(X).__module__.startswith("pyarrow")
+
+
 def _table(X: Any) -> Any:
     """An Arrow record batch as a table (which narwhals knows); anything else as it is."""
-    if type(X).__name__ == "RecordBatch" and type(X).__module__.startswith("pyarrow"):
+    if _is_arrow(X) and type(X).__name__ == "RecordBatch":
         import pyarrow
 
         return pyarrow.Table.from_batches([X])
@@ -175,7 +179,7 @@ def _table(X: Any) -> Any:
 
 def _plain(X: Any) -> Any:
     """Arrow data as one C-ordered float array; anything else as it is."""
-    if not type(X).__module__.startswith("pyarrow"):
+    if not _is_arrow(X):
         return X
     columns = [np.asarray(c.to_numpy(zero_copy_only=False)) for c in _record_columns(X)]
     dtype = np.result_type(*columns) if columns else np.float64

@@ -66,7 +66,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
             first = next(iter(X), None)
             describe_collection(self, first[0] if isinstance(first, tuple) else first, reset)
-            check = BlockCheck.of(self, target, 3 + len(more))
+            check: Any = BlockCheck.of(self, target, 3 + len(more))
             rows: Rows = BatchRows(X, check)
         elif is_dask(X):
             dtype = describe_collection(self, X, reset)

@@ -211,10 +211,9 @@ def main() -> None:
     """Warm the cache and say so in one line."""
     begin = time.perf_counter()
     count = len(warm())
+    modules = "1 module" if count == 1 else f"{count} modules"
     place = cache_folder() or "no folder (none can be written, so each process compiles for itself)"
-    sys.stdout.write(
-        f"didact: {count} modules of loops ready in {time.perf_counter() - begin:.1f} s, kept in {place}\n"
-    )
+    sys.stdout.write(f"didact: loops of {modules} ready in {time.perf_counter() - begin:.1f} s, kept in {place}\n")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ so an iteration costs one pass over the data.
 Liu, Nocedal (1989), On the limited memory BFGS method, doi:10.1007/BF01589116; Lewis, Overton (2013), doi:10.1007/s10107-012-0514-2.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.engines.loop import Report, iterate
+from didact.engines.newton import ROUNDING
 from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -42,29 +44,35 @@ def lbfgs(
     max_iter: int,
     report: Report | None = None,
     precondition: Callable[[Array], Array] | None = None,
+    noise: float = ROUNDING,
 ) -> Result:
     """Minimise objective(x) -> (value, gradient) from x0; precondition(g) applies an approximate inverse curvature."""
 
     def step(s: _State) -> _State | None:
         direction = -two_loops(s.gradient, s.pairs, precondition)
-        slope = float(s.gradient @ direction)
+        slope = inner(s.gradient, direction)
         if not s.pairs and precondition is None:
-            direction *= 1.0 / max(1.0, float(np.linalg.norm(s.gradient)))
-            slope = float(s.gradient @ direction)
+            direction *= 1.0 / max(1.0, math.sqrt(inner(s.gradient, s.gradient)))
+            slope = inner(s.gradient, direction)
         if slope >= 0:
             return s._replace(pairs=()) if s.pairs else None
-        found = wolfe(objective, s.x, direction, s.value, slope)
+        found = wolfe(objective, s.x, direction, s.value, slope, noise)
         if found is None:
             return s._replace(pairs=()) if s.pairs else None
         x, value, gradient = found
         moved, change = x - s.x, gradient - s.gradient
-        curvature = float(moved @ change)
+        curvature = inner(moved, change)
         pairs = s.pairs
-        if curvature > 1e-12 * float(np.linalg.norm(moved) * np.linalg.norm(change)):
+        if curvature > 1e-12 * math.sqrt(inner(moved, moved) * inner(change, change)):
             pairs = (*pairs[-(MEMORY - 1) :], (moved, change, 1.0 / curvature))
         return _State(x, value, gradient, pairs)
 
     return iterate(_State(x0, *objective(x0)), step, tol, max_iter, report)
+
+
+def inner(a: Array, b: Array) -> float:
+    """aᵀb on this thread: BLAS would wake all its threads for microseconds of work, and wait for them."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def two_loops(
@@ -74,32 +82,32 @@ def two_loops(
     q = gradient.copy()
     weights = []
     for moved, change, rho in reversed(pairs):
-        a = rho * float(moved @ q)
+        a = rho * inner(moved, q)
         q -= a * change
         weights.append(a)
     r = q if precondition is None else precondition(q)
     if pairs:
         _, change, rho = pairs[-1]
         image = change if precondition is None else precondition(change)
-        r = r / (rho * float(change @ image))
+        r = r / (rho * inner(change, image))
     for (moved, change, rho), a in zip(pairs, reversed(weights), strict=True):
-        r = r + (a - rho * float(change @ r)) * moved
+        r = r + (a - rho * inner(change, r)) * moved
     return r
 
 
 def wolfe(
-    objective: Objective, x: Array, direction: Array, value: float, slope: float
+    objective: Objective, x: Array, direction: Array, value: float, slope: float, noise: float = ROUNDING
 ) -> tuple[Array, float, Array] | None:
     """A point along the direction that satisfies the weak Wolfe conditions, by bisection; None if none is found."""
     low, high, length = 0.0, np.inf, 1.0
     best = None
-    noise = 8 * np.finfo(float).eps * (1.0 + abs(value))
+    noise *= 1.0 + abs(value)
     for _ in range(TRIALS):
         point = x + length * direction
         new, gradient = objective(point)
         if not np.isfinite(new) or new > value + DECREASE * length * slope + noise:
             high = length
-        elif float(gradient @ direction) < CURVATURE * slope:
+        elif inner(gradient, direction) < CURVATURE * slope:
             low, best = length, (point, new, gradient)
         else:
             return point, new, gradient

@@ -19,6 +19,7 @@ from didact.core.backend import is_sparse, namespace, to_numpy
 Array = np.ndarray[Any, Any]
 
 SAFE = 1e-10  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
+DEPENDENT = 1e-13  # singular value of unit columns below which they count as dependent: some hundred rounding errors
 
 
 def solve_normal(gram: Array, rhs: Array) -> tuple[Array, bool]:
@@ -59,18 +60,28 @@ def triangle(X: Any, y: Any, w: Any, mean_x: Array, mean_y: Array) -> Triangle:
 
 
 def _upper(Z: Array) -> Array:
-    return np.linalg.qr(Z, mode="r")
+    return np.asarray(np.linalg.qr(Z, mode="r"))
 
 
-def solve_triangle(factor: Triangle, n_features: int, tol: float | None = None) -> tuple[Array, int, Array]:
-    """Least-norm solution, rank and singular values from the factor of [X, Y]."""
+def solve_triangle(
+    factor: Triangle, n_features: int, tol: float = DEPENDENT, sizes: Array | None = None
+) -> tuple[Array, int, Array]:
+    """Solution, rank and singular values from the factor of [X, Y]; the solution of least norm if the rank is not full.
+
+    `sizes` are the lengths of the columns before centring, which their rounding errors are proportional to. Columns are
+    divided by them, so that neither units nor means matter: powers of a variable differ by orders of magnitude
+    without being dependent, and a constant column is not saved by the noise that centring leaves of it.
+    """
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
-    U, s, Vt = linalg.svd(A, full_matrices=False, check_finite=False)
-    eps = np.finfo(np.float64).eps
-    cutoff = (eps * max(A.shape) if tol is None else max(tol, eps)) * (s[0] if len(s) else 0.0)
-    keep = s > cutoff
-    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=keep)
-    return Vt.T @ (inverse[:, None] * (U.T @ B)), int(keep.sum()), s
+    scale = np.sqrt((A * A).sum(axis=0)) if sizes is None else sizes
+    scale = np.where(scale > 0, scale, 1.0)
+    U, s, Vt = linalg.svd(A / scale, check_finite=False)
+    rank = int((s > tol).sum())
+    coef = (Vt[:rank].T @ (U[:, :rank].T @ B / s[:rank, None])) / scale[:, None]
+    if rank < n_features:  # take off what lies in the null space, spanned by the remaining right singular vectors
+        null = np.linalg.qr(Vt[rank:].T / scale[:, None])[0]
+        coef -= null @ (null.T @ coef)
+    return coef, rank, linalg.svdvals(A, check_finite=False)
 
 
 def solve_nonnegative(factor: Triangle, n_features: int) -> Array:

@@ -52,8 +52,9 @@ def fit_linear(
         limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
         solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
     if solver == "newton":
-        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report)
-    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, preconditioner(sample or objective, x0))
+        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report, objective.noise)
+    curvature = preconditioner(sample or objective, x0)
+    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, curvature, objective.noise)
 
 
 def _sample(objective: LinearObjective) -> LinearObjective | None:
@@ -103,13 +104,14 @@ def _fit_l1(
 ) -> Result:
     p = objective.rows.n_features
     if p <= FIRST_SET:
-        return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report)
+        return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report, objective.noise)
     each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
     features = np.tile(each, max(objective.outputs, 1))
 
     def restricted(coordinates: Array, start: Array) -> Result:
         columns = np.unique(features[coordinates])
         part = objective.on_columns(columns[columns >= 0])
-        return proximal_newton(part.value_gradient_hessian, l1[coordinates], start, 0.3 * tol, max_iter, report)
+        f = part.value_gradient_hessian
+        return proximal_newton(f, l1[coordinates], start, 0.3 * tol, max_iter, report, part.noise)
 
     return working_sets(lambda x: objective.value_gradient(x)[1], restricted, features, l1, x0, tol)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, like, namespace, to_numpy
-from didact.core.rows import Rows
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.newton import ROUNDING
 from didact.parts.statistics import Sums, gram
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +34,13 @@ class LinearObjective(NamedTuple):
     def size(self) -> int:
         """The number of parameters."""
         return max(self.outputs, 1) * self._width
+
+    @property
+    def noise(self) -> float:
+        """The relative rounding error of a value: tensors of float32 have losses of float32, summed in float64."""
+        rows = self.rows
+        single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
+        return 1e-8 if single else ROUNDING
 
     @property
     def _width(self) -> int:
@@ -122,12 +130,18 @@ def _rows_of(X: Any, *columns: Any) -> tuple[Any, ...]:
     return (X, *columns)
 
 
+def _total(values: Any) -> float:
+    """The sum, in float64."""
+    xp = namespace(values)
+    return float(xp.sum(values, dtype=xp.float64))
+
+
 def _gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
     (X,) = _rows_of(X)
     value, r = loss.value_grad(y, linear_predictor(X, coef, intercept, offset))
     if w is not None:
         value, r = w * value, w * r
-    return Sums((float(value.sum()), to_numpy(X.T @ r).astype(np.float64), float(r.sum())))
+    return Sums((_total(value), to_numpy(X.T @ r).astype(np.float64), _total(r)))
 
 
 def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
@@ -139,8 +153,8 @@ def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, interc
     H = np.empty((p + 1, p + 1))
     H[:p, :p] = to_numpy(gram(X, h))
     H[p, :p] = H[:p, p] = to_numpy(X.T @ h)
-    H[p, p] = float(h.sum())
-    return Sums((float(value.sum()), to_numpy(X.T @ r).astype(np.float64), float(r.sum()), H))
+    H[p, p] = _total(h)
+    return Sums((_total(value), to_numpy(X.T @ r).astype(np.float64), _total(r), H))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:
@@ -163,7 +177,7 @@ def _multi_gradient(
         value, R = w * value, w[:, None] * R
     R = R[:, : len(coef)]
     xp = namespace(X)
-    return Sums((float(value.sum()), to_numpy(X.T @ R).T.astype(np.float64), to_numpy(xp.sum(R, axis=0))))
+    return Sums((_total(value), to_numpy(X.T @ R).T.astype(np.float64), to_numpy(xp.sum(R, axis=0, dtype=xp.float64))))
 
 
 def _multi_hessian(

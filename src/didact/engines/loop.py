@@ -46,11 +46,12 @@ def iterate(
     history: list[Any] = []
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
+        stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
         if not math.isfinite(state.value):
             status = "not finite"
         elif state.optimality <= tol:
             status = "converged"
-        elif report is not None and iteration and report(iteration, state.value, state.x):
+        elif stop:
             status = "stopped"
         elif iteration == max_iter:
             status = "iteration limit"

@@ -1,7 +1,8 @@
 r"""Newton's method with damping (for likelihoods: Fisher scoring, iteratively reweighted least squares).
 
-Each step solves :math:`Hd = -g` (of least norm, where H is singular) and halves d until the objective falls enough. One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data.
-Near a solution errors square from step to step.
+Each step solves :math:`Hd = -g` (of least norm, where H is singular) and halves d until the objective falls enough.
+One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data. Near a
+solution errors square from step to step.
 
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5.
 """
@@ -20,6 +21,7 @@ Objective = Callable[[Array], tuple[float, Array, Array]]
 
 ENOUGH = 1e-4  # share of the predicted decrease that a step has to reach
 HALVINGS = 30
+ROUNDING = 8 * float(np.finfo(float).eps)
 SINGULAR = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
 
 
@@ -37,8 +39,10 @@ class NewtonState(NamedTuple):
         return float(np.max(np.abs(self.gradient), initial=0.0))
 
 
-def newton(objective: Objective, x0: Array, tol: float, max_iter: int, report: Report | None = None) -> Result:
-    """Minimise objective(x) -> (value, gradient, hessian) from x0."""
+def newton(
+    objective: Objective, x0: Array, tol: float, max_iter: int, report: Report | None = None, noise: float = ROUNDING
+) -> Result:
+    """Minimise objective(x) -> (value, gradient, hessian) from x0; noise is the objective's relative rounding error."""
 
     def step(s: NewtonState) -> NewtonState | None:
         direction = newton_direction(s.hessian, s.gradient)
@@ -47,10 +51,9 @@ def newton(objective: Objective, x0: Array, tol: float, max_iter: int, report: R
         for _ in range(HALVINGS):
             new = NewtonState(s.x + length * direction, *objective(s.x + length * direction))
             # Near the solution rounding hides the decrease: a smaller gradient is then as good a sign.
-            noise = 8 * np.finfo(float).eps * (1.0 + abs(s.value))
             if new.value <= s.value + ENOUGH * length * slope:
                 return new
-            if new.value <= s.value + noise and new.optimality < s.optimality:
+            if new.value <= s.value + noise * (1.0 + abs(s.value)) and new.optimality < s.optimality:
                 return new
             length *= 0.5
         return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop import Report, iterate
-from didact.engines.newton import ENOUGH, HALVINGS, Objective
+from didact.engines.newton import ENOUGH, HALVINGS, ROUNDING, Objective
 from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -36,7 +36,13 @@ def violations(x: Array, gradient: Array, l1: Array) -> Array:
 
 
 def proximal_newton(
-    objective: Objective, l1: Array, x0: Array, tol: float, max_iter: int, report: Report | None = None
+    objective: Objective,
+    l1: Array,
+    x0: Array,
+    tol: float,
+    max_iter: int,
+    report: Report | None = None,
+    noise: float = ROUNDING,
 ) -> Result:
     """Minimise objective(x) + Σ l1|x| from x0; objective(x) gives value, gradient and curvature matrix."""
     from didact.engines.coordinate_descent_loops import descend
@@ -52,14 +58,13 @@ def proximal_newton(
         descend(hessian, target, q, l1, min(0.1 * s.optimality, 10 * tol) * 0.1, 1000)
         direction = target - s.x
         slope = float(s.gradient @ direction + l1 @ (np.abs(target) - np.abs(s.x)))
-        noise = 8 * np.finfo(float).eps * (1.0 + abs(s.value))
         length = 1.0
         for _ in range(HALVINGS):
             # The full step keeps the exact zeros of coordinate descent.
             new = evaluate(target if length == 1.0 else s.x + length * direction)
             if new.value <= s.value + ENOUGH * length * slope:
                 return new
-            if new.value <= s.value + noise and new.optimality < s.optimality:
+            if new.value <= s.value + noise * (1.0 + abs(s.value)) and new.optimality < s.optimality:
                 return new
             length *= 0.5
         return None

@@ -17,6 +17,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, is_sparse, like
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
+from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.conjugate_gradients import conjugate_gradients
 from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
@@ -94,7 +95,7 @@ def predict(X: Any, coef: Array, intercept: Any) -> Any:
     """X·coef + intercept for rows of any kind; coef is (p,) or (k, p)."""
     dtype = float_type(X)
     coef, intercept = like(np.asarray(coef, dtype), X), like(np.asarray(intercept, dtype), X)
-    return X @ coef.T + intercept
+    return X @ (coef if coef.ndim == 1 else coef.T) + intercept
 
 
 def one_or_many(solution: Solution, y_ndim: int, dtype: Any) -> tuple[Array, Any]:
@@ -148,7 +149,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        solution = solve(rows, self.fit_intercept, self.positive, self.tol)
+        with FitProgress(self, X=X, y=y):
+            solution = solve(rows, self.fit_intercept, self.positive, self.tol)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         if solution.rank is not None:
             self.rank_, self.singular_ = solution.rank, solution.singular

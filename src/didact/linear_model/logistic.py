@@ -79,15 +79,15 @@ def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, lo
     return objective, l1_ratio * strength
 
 
-def tables(objective: LinearObjective, x: Array, penalised: bool) -> tuple[Array, Array]:
+def tables(objective: LinearObjective, x: Array, centred: bool) -> tuple[Array, Array]:
     """Coefficients (1, p) or (K, p) and intercepts from a solver's vector."""
     coef, intercept = objective.split(x)
     if not objective.outputs:
         return coef[None, :], np.atleast_1d(intercept)
     if objective.reference:
         return np.vstack([coef, np.zeros_like(coef[:1])]), np.append(intercept, 0.0)
-    # Adding one number to all intercepts (one vector to all coefficients) changes nothing: take the centred ones.
-    return (coef if penalised else coef - coef.mean(axis=0)), intercept - intercept.mean()
+    # One vector added to all classes changes no probability: the optimum of an L2 penalty is centred, the rest we centre.
+    return (coef - coef.mean(axis=0) if centred else coef), intercept - intercept.mean()
 
 
 def runs_away(objective: LinearObjective, x: Array) -> bool:
@@ -191,11 +191,12 @@ class LogisticRegression(ClassifierMixin, Estimator):
         rows, weight = self._encoded(rows)
         objective, l1 = build(rows, len(self.classes_), weight, self.C, self.l1_ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
-        with FitProgress(self, self.max_iter, X=X, y=y) as progress:
+        with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
             start = self._start(objective)
             result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start, progress.report)
-        self._store(objective, result, float_type(rows))
+        vars(self).update(self._fitted(objective, result.x))
+        self._report(objective, result)
         return self
 
     def _encoded(self, rows: Rows) -> tuple[Rows, float]:
@@ -219,19 +220,22 @@ class LogisticRegression(ClassifierMixin, Estimator):
                                self.intercept_[0] if not objective.outputs else self.intercept_[:K])  # fmt: skip
         return start.astype(np.float64) if start.size == objective.size else None
 
-    def _store(self, objective: LinearObjective, result: Result, dtype: Any) -> None:
-        coef, intercept = tables(objective, result.x, np.isfinite(self.C))
-        self.coef_, self.intercept_ = coef.astype(dtype), np.asarray(intercept, dtype)
+    def _fitted(self, objective: LinearObjective, x: Array) -> dict[str, Any]:
+        coef, intercept = tables(objective, x, self.l1_ratio == 0 or np.isinf(self.C))
+        dtype = float_type(objective.rows)
+        return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype), "classes_": self.classes_}
+
+    def _report(self, objective: LinearObjective, result: Result) -> None:
         self.report_convergence(result)
         self.n_iter_ = np.asarray([self.n_iter_], dtype=np.int32)
-        if np.isinf(self.C) and result.converged and self.loss == "log" and objective.size <= 2000:
-            if runs_away(objective, result.x):
-                warnings.warn(
-                    "LogisticRegression: the classes can be separated (perfectly or in part), so without a penalty "
-                    "the coefficients grow without bound; the fit stopped at tol. Set C to a finite number.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
+        free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
+        if free and result.converged and runs_away(objective, result.x):
+            warnings.warn(
+                "LogisticRegression: the classes can be separated (perfectly or in part), so without a penalty the "
+                "coefficients grow without bound; the fit stopped at tol. Set C to a finite number.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""

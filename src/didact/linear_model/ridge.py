@@ -9,7 +9,8 @@ With the centred data :math:`X = USV^T` (weights folded in) the solution has thr
 The estimate is biased by :math:`-\alpha(X^TX+\alpha I)^{-1}b^*` and has covariance
 :math:`\tau^2(X^TX+\alpha I)^{-1}X^TX(X^TX+\alpha I)^{-1}` for noise of variance τ² (`ridge_bias_covariance`).
 
-Hoerl, Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems, doi:10.1080/00401706.1970.10488634.
+Hoerl, Kennard (1970), Ridge regression: biased estimation for nonorthogonal problems,
+doi:10.1080/00401706.1970.10488634.
 """
 
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict, solve_iteratively, wide_sparse
@@ -248,7 +250,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="outputs")
         self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
         steps = self.max_iter or 10 * rows.n_features
-        solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)
+        with FitProgress(self, X=X, y=y):
+            solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         self.n_iter_ = 1
         if solution.result is not None:

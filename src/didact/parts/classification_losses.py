@@ -197,7 +197,7 @@ def _row_max(xp: Any, z: Array) -> Array:
 def _exp_normalise(xp: Any, e: Array) -> Array:
     """Replace e by exp(e) divided by its row sums, and return the sums; a product with ones sums short rows quickly."""
     xp.exp(e, out=e)
-    total = e @ xp.ones_like(e[0])
+    total = e @ xp.ones((e.shape[1],), dtype=e.dtype, device=e.device)
     e *= (1.0 / total)[:, None]
     return total
 

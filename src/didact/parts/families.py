@@ -109,8 +109,9 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
         curvature = self.family.information(mu) * slope * slope
         excess = z - inside
         if bool(xp.any(excess != 0)):
-            bend = curvature * excess
-            value = value + (gradient + 0.5 * bend) * excess
+            top = float(xp.finfo(z.dtype).max)  # where a power has overflowed, infinity times no excess must be 0
+            bend = xp.clip(curvature, None, top) * excess
+            value = value + (xp.clip(gradient, -top, top) + 0.5 * bend) * excess
             gradient = gradient + bend
         return value, gradient, curvature
 

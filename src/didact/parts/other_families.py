@@ -116,7 +116,7 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
     def deviance(self, y: Array, mu: Array) -> Array:
         """2(y·log(y/μ) − (y + 1/α)·log((1 + αy)/(1 + αμ)))."""
         xp, a = namespace(mu), self.alpha
-        return 2.0 * (xlogy(y, y / mu) - (y + 1.0 / a) * xp.log1p(a * (y - mu) / (1.0 + a * mu)))
+        return 2.0 * (xlogy(y, y / mu) - (y + 1.0 / a) * (xp.log1p(a * y) - xp.log1p(a * mu)))
 
     def shortcut(self, link: Link) -> Fused | None:
         """With the log link: (y + 1/α)·log(1 + αe^η) − y·η."""

@@ -15,14 +15,14 @@ from didact.core.backend import is_sparse, namespace, to_numpy
 
 Array = np.ndarray[Any, Any]
 
-# A block's raw cross-products lose about (mean/deviation)² units of rounding when centred: allow 10⁴, else centre first.
+# Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4
 
 
 class Moments(NamedTuple):
     """Weighted means and centred cross-products of features and targets."""
 
-    count: int
+    rows: int
     weight: float
     mean_x: Array  # (p,)
     mean_y: Array  # (k,)
@@ -34,13 +34,13 @@ class Moments(NamedTuple):
         """The moments of both sets of rows together."""
         if self.weight == 0 or other.weight == 0:
             full, empty = (self, other) if other.weight == 0 else (other, self)
-            return full._replace(count=full.count + empty.count)
+            return full._replace(rows=full.rows + empty.rows)
         weight = self.weight + other.weight
         part = other.weight / weight
         dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
         shrink = self.weight * part
         return Moments(
-            self.count + other.count,
+            self.rows + other.rows,
             weight,
             self.mean_x + part * dx,
             self.mean_y + part * dy,
@@ -64,7 +64,7 @@ class Moments(NamedTuple):
 def moments(X: Any, y: Any, w: Any) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
     xp = namespace(X)
-    X, Y = (X if is_sparse(X) else _double(X)), _double(y if y.ndim == 2 else y[:, None])
+    X, Y = _double(X), _double(y if y.ndim == 2 else y[:, None])
     n = X.shape[0]
     ones = xp.ones(n, dtype=Y.dtype, device=Y.device) if w is None else _double(w)
     weight = float(xp.sum(ones))
@@ -72,27 +72,41 @@ def moments(X: Any, y: Any, w: Any) -> Moments:
         zero = np.zeros
         p, k = X.shape[1], Y.shape[1]
         return Moments(n, 0.0, zero(p), zero(k), zero((p, p)), zero((p, k)), zero(k))
-    mean_x, mean_y = (ones @ X) / weight, (ones @ Y) / weight
-    Yc = Y - mean_y
+    mean_x, (mean_y, Yc) = (ones @ X) / weight, _centred(Y, ones, weight)
     WY = Yc if w is None else Yc * ones[:, None]
-    xx = centred_gram(X, None if w is None else ones, mean_x, weight)
+    raw = gram(X, None if w is None else ones)
     xy = X.T @ WY  # WY sums to zero, so X needs no centring here
     yy = xp.sum(WY * Yc, axis=0)
-    return Moments(n, weight, *(np.asarray(to_numpy(a), np.float64) for a in (mean_x, mean_y, xx, xy, yy)))
+    mean_x, mean_y, xx, xy, yy = (np.array(to_numpy(a), np.float64) for a in (mean_x, mean_y, raw, xy, yy))
+    xx -= np.outer(weight * mean_x, mean_x)
+    far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
+    if len(far):
+        _centre_first(X, ones, weight, WY, far, mean_x, xx, xy)
+    return Moments(n, weight, mean_x, mean_y, xx, xy, yy)
 
 
-def centred_gram(X: Any, w: Any, mean: Any, weight: float) -> Any:
-    """Σ w (x−m)(x−m)ᵀ of a block, by one symmetric product of the raw block where that is accurate enough."""
-    if is_sparse(X):
-        G = gram(X, w)
-        G -= np.outer(weight * mean, mean)
-        return G
-    xp = namespace(X)
-    G = gram(X, w)
-    variance = xp.linalg.diagonal(G) / weight - mean * mean
-    if bool(xp.any(mean * mean > SAFE_OFFSET * variance)):
-        return gram(X - mean, w)
-    return G - weight * mean[:, None] * mean[None, :]
+def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x: Array, xx: Array, xy: Array) -> None:
+    """Put right, in place, the entries of columns far from zero (and constant ones), whose raw products cancel."""
+    D = X[:, far].toarray() if is_sparse(X) else X[:, far]
+    mean, D = _centred(D, ones, weight)
+    WD = D * ones[:, None]
+    mean_x[far] = to_numpy(mean)
+    xx[far] = to_numpy(WD.T @ X)
+    xx[:, far] = xx[far].T
+    xx[np.ix_(far, far)] = to_numpy(WD.T @ D)
+    xy[far] = to_numpy(D.T @ WY)
+    # What varies by less than the rounding of its values is constant: not noise for a solver to divide by.
+    rounding = float(namespace(X).finfo(D.dtype).eps) * np.abs(mean_x[far])
+    constant = far[np.diag(xx)[far] <= weight * rounding**2]
+    xx[constant], xx[:, constant], xy[constant] = 0.0, 0.0, 0.0
+
+
+def _centred(A: Any, ones: Any, weight: float) -> tuple[Any, Any]:
+    """The weighted means of the columns, and A without them; a second step takes out what rounding left."""
+    mean = (ones @ A) / weight
+    A = A - mean
+    rest = (ones @ A) / weight
+    return mean + rest, A - rest
 
 
 def gram(X: Any, w: Any = None) -> Any:
@@ -107,7 +121,7 @@ def gram(X: Any, w: Any = None) -> Any:
 
 def _double(X: Any) -> Any:
     """CPU blocks of float32 are summed up in float64; tensors keep their type."""
-    return X.astype(np.float64, copy=False) if isinstance(X, np.ndarray) else X
+    return X.astype(np.float64, copy=False) if isinstance(X, np.ndarray) or is_sparse(X) else X
 
 
 class Sums(NamedTuple):

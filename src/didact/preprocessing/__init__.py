@@ -1,4 +1,4 @@
-"""Scaling, encoding and transforming columns: scikit-learn's transformers and functions, as they are.
+"""Scaling, encoding and transforming columns: scikit-learn's transformers and functions, as they are, and our own.
 
 >>> import numpy as np
 >>> from didact.preprocessing import StandardScaler
@@ -38,8 +38,11 @@ from sklearn.preprocessing import (
     scale,
 )
 
+from didact.preprocessing.frame_columns import FrameColumns
+
 __all__ = [
     "Binarizer",
+    "FrameColumns",
     "FunctionTransformer",
     "KBinsDiscretizer",
     "KernelCenterer",

@@ -14,9 +14,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from didact.impute import SimpleImputer
 from didact.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, PoissonRegressor, RidgeCV
-from didact.preprocessing import OneHotEncoder, StandardScaler
+from didact.preprocessing import FrameColumns, OneHotEncoder, StandardScaler
 from didact.study.columns import Column, names_of, rare_below
-from didact.study.frame_columns import FrameColumns
 from didact.study.tasks import Task
 
 MOST_LEVELS = 30
@@ -53,11 +52,14 @@ def candidates(task: Task, folds: int) -> list[Candidate]:
     if task.kind == "regression":
         return [dummy, Candidate("Linear regression", "least squares, no penalty", LinearRegression()), ridge]
     poisson = [
-        Candidate("Poisson regression", f"penalty α = {alpha:g}", PoissonRegressor(alpha=alpha, max_iter=1000))
-        for alpha in (0.001, 0.1, 1.0)
+        Candidate(
+            f"Poisson regression, α = {alpha:g}",
+            f"logarithmic link, {strength} penalty",
+            PoissonRegressor(alpha=alpha, max_iter=1000),
+        )
+        for alpha, strength in ((0.001, "weak"), (0.1, "middling"), (1.0, "strong"))
     ]
-    named = [Candidate(f"{c.name}, α = {c.estimator.alpha:g}", c.words, c.estimator) for c in poisson]
-    return [dummy, ridge, *named]
+    return [dummy, ridge, *poisson]
 
 
 def pipeline(columns: list[Column], rows: int, estimator: Any) -> Pipeline:

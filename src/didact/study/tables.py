@@ -4,10 +4,9 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
-
 from didact.core.errors import InputError, need
 from didact.datasets import bundled
+from didact.preprocessing.frame_columns import to_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,19 +19,9 @@ _TEXT = {".csv", ".tsv", ".txt", ".gz", ""}
 
 def read_table(source: Any) -> "pl.DataFrame":
     """Read a table from a path (CSV, Parquet, or the name of a bundled table) or take a data frame of any library."""
-    pl = need("polars", "study")
-    if isinstance(source, pl.DataFrame):
-        return source
-    if isinstance(source, pl.LazyFrame):
-        return source.collect()
     if isinstance(source, (str, Path)):
         return _read_file(_existing(Path(source)))
-    try:
-        return nw.from_native(source, eager_only=True).to_polars()
-    except TypeError:
-        raise InputError(
-            f"A table is a path to a CSV or Parquet file or a data frame, not {type(source).__name__!r}."
-        ) from None
+    return to_polars(source)
 
 
 def _existing(path: Path) -> Path:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, need
 from didact.study.tables import require_column
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ def _kind(column: "pl.Series", asked: str, notes: list[str]) -> str:
         raise InputError(
             f"The target {column.name!r} is constant (always {column[0]!r}): there is nothing to learn from it."
         )
-    if not (column.dtype.is_numeric() or column.dtype == bool or _is_text(column)):
+    if not (column.dtype.is_numeric() or _is_label(column)):
         raise InputError(
             f"The target {column.name!r} is of type {column.dtype}: choose a column of numbers or of classes."
         )
-    if _is_text(column) or column.dtype == bool:
+    if _is_label(column):
         if asked in ("regression", "count"):
             raise InputError(f"The target {column.name!r} holds words, not numbers: use --task classification.")
         return "classes"
@@ -163,9 +163,12 @@ def _present(column: "pl.Series") -> "pl.Series":
     return column.is_not_null() & column.is_finite() if column.dtype.is_float() else column.is_not_null()
 
 
-def _is_text(column: "pl.Series") -> bool:
-    import polars as pl
+def _is_label(column: "pl.Series") -> bool:
+    return _is_text(column) or column.dtype == need("polars", "study").Boolean
 
+
+def _is_text(column: "pl.Series") -> bool:
+    pl = need("polars", "study")
     return column.dtype in (pl.String, pl.Categorical, pl.Enum)
 
 

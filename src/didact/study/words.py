@@ -21,6 +21,14 @@ def number(value: float, key: str = "") -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
+def deviation(mean: float, standard: float, key: str = "") -> str:
+    """A standard deviation, with as many decimals as its mean is written with."""
+    text = number(mean, key)
+    if not math.isfinite(standard) or key in _SHARES:
+        return number(standard, key)
+    return f"{standard:,.{len(text.partition('.')[2])}f}"
+
+
 def spread(interval: Interval, key: str) -> str:
     """An interval as two ends."""
     return f"{number(interval.low, key)} to {number(interval.high, key)}"

@@ -153,8 +153,8 @@ class BatchRows(Rows):
         return new
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Batches:
-        check = self.check
-        return self.source.map(lambda X: fn(check(X, None, None)[0], *args))
+        check, names = self.check, self.names
+        return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], names=names).map(fn, *args))
 
 
 def _columns(batch: Any) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ class ClusterRows(Rows):
         task = dask.delayed(_predict, pure=True)
         lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(self.blocks)
         parts = [
-            da.from_delayed(task(fn, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype)
+            da.from_delayed(task(fn, self.names, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype)
             for n, block in zip(lengths, self.blocks, strict=True)
         ]
         return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
@@ -89,9 +89,9 @@ def _merge_all(statistics: Sequence[Any]) -> Any:
     return reduce(_merge, present) if present else None
 
 
-def _predict(fn: Callable[..., Any], check: Callable[..., Any], args: Any, X: Any) -> Any:
+def _predict(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:
     with serial():
-        return fn(check(X, None, None)[0], *args)
+        return MemoryRows(check(X, None, None)[0], names=names).map(fn, *args)
 
 
 def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:

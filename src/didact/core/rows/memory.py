@@ -18,6 +18,7 @@ from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
 PIECES = 64  # at most this many independent pieces of work
+SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TENSOR_ROWS = 1 << 20  # rows of a tensor handled at once: bounds the temporaries on a GPU
 
@@ -75,7 +76,8 @@ class MemoryRows(Rows):
         def summarize(piece: Sequence[tuple[Any, ...]]) -> S:
             return reduce(_merge, (fn(*block, *args) for block in piece))
 
-        total = reduce(_merge, parallel_map(summarize, self._pieces))
+        with np.errstate(all="ignore"):  # what is not finite is reported below, in words
+            total = reduce(_merge, parallel_map(summarize, self._pieces))
         if not _all_finite(total):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
             refuse_non_finite(self.X, self.names)
         return total
@@ -84,8 +86,9 @@ class MemoryRows(Rows):
         return MemoryRows(*fn(*self.columns, *args), names=self.names)
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
-        out = fn(self.X, *args)
-        if not _all_finite(self.X.sum()):  # labels and probabilities can hide it, so the input is looked at
+        with np.errstate(all="ignore"):
+            out, total = fn(self.X, *args), self.X.sum()
+        if not _all_finite(total):  # labels and probabilities can hide it, so the input is looked at
             refuse_non_finite(self.X, self.names)
         return out
 
@@ -110,7 +113,7 @@ def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
     if is_tensor(X):
         step = TENSOR_ROWS
     elif is_sparse(X):
-        step = max(BLOCK_ROWS, -(-n // PIECES))
+        step = max(BLOCK_ROWS, -(-n // SPARSE_PIECES))
     else:
         step = max(BLOCK_ROWS, 8 * p)
     blocks = [

@@ -1,12 +1,12 @@
-"""The first step of a studied model: takes the columns it knows from any data frame, each as the type it was then."""
+"""The first step of a model on tables: takes the columns it knows from any data frame, each as the type it was then."""
 
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from didact.core.errors import InputError, need
-from didact.study.tables import read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ class FrameColumns(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import polars as pl
-    >>> from didact.study import FrameColumns
+    >>> from didact.preprocessing import FrameColumns
     >>> table = pl.DataFrame({"size": [1, None], "colour": ["red", None], "unused": [0, 0]})
     >>> FrameColumns(numbers=["size"], words=["colour"]).fit_transform(table).rows()
     [(1.0, 'red'), (None, '(missing)')]
@@ -49,13 +49,13 @@ class FrameColumns(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> "FrameColumns":
         """Check that the columns are there; nothing is learnt."""
-        self._require(read_table(X))
+        self._require(to_polars(X))
         return self
 
     def transform(self, X: Any) -> "pl.DataFrame":
         """The known columns of a frame: first all that are numbers, then all that are words."""
         pl = need("polars", "study")
-        table = read_table(X)
+        table = to_polars(X)
         self._require(table)
         numbers = [_number(table[name]) for name in self.numbers or []]
         words = [table[name].cast(pl.String).fill_null(ABSENT) for name in self.words or []]
@@ -94,6 +94,19 @@ class FrameColumns(TransformerMixin, BaseEstimator):
             names = ", ".join(repr(name) for name in absent[:8]) + (", …" if len(absent) > 8 else "")
             plural = "s" if len(absent) > 1 else ""
             raise InputError(f"The table lacks the column{plural} {names}, which the model needs.")
+
+
+def to_polars(frame: Any) -> "pl.DataFrame":
+    """A data frame of any library as one of Polars."""
+    pl = need("polars", "study")
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    try:
+        return nw.from_native(frame, eager_only=True).to_polars()
+    except TypeError:
+        raise InputError(f"A data frame is needed, with named columns, not {type(frame).__name__!r}.") from None
 
 
 def _number(column: "pl.Series") -> "pl.Series":

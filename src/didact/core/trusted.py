@@ -1,0 +1,92 @@
+"""Which types a model file may name: known classes of didact and scikit-learn, arrays, and a few pure functions.
+
+The names are compared with lists that are made here, without looking at the file; nothing that a file names is
+imported, but for modules of didact itself. Left out on purpose are types whose numbers compiled code uses unchecked,
+as scikit-learn's trees and neighbour indices: a forged file could crash the process.
+"""
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+NOUNS = ("parts", "kernels", "distributions")
+PRODUCT = ("cli", "study", "serve", "lab")
+REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
+
+
+def strangers(names: Iterable[str]) -> list[str]:
+    """Those of the names that stand for no known estimator or function, sorted."""
+    from sklearn.base import BaseEstimator
+
+    ours = {name for name in names if (cls := _class(name)) is not None and issubclass(cls, BaseEstimator)}
+    return sorted(set(names) - _known() - ours)
+
+
+def noun(name: str) -> Any:
+    """The class of a noun of didact, a NamedTuple in one of the packages of nouns; or None."""
+    cls = _class(name)
+    if cls is None or name.split(".")[1] not in NOUNS or not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+        return None
+    return cls
+
+
+def _class(name: str) -> type | None:
+    """A class that is defined in didact below the product, by its full name."""
+    module_name, _, class_name = name.rpartition(".")
+    if not re.fullmatch(r"didact(\.(?!__)\w+)+", module_name) or module_name.split(".")[1] in PRODUCT:
+        return None
+    try:
+        cls = getattr(importlib.import_module(module_name), class_name, None)
+    except ImportError:
+        return None
+    return cls if isinstance(cls, type) and cls.__module__ == module_name else None
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Names beyond those that skops trusts by itself, as skops writes them."""
+    import scipy.sparse
+    import sklearn.feature_selection
+    import sklearn.metrics
+    import sklearn.metrics.pairwise
+    from sklearn._loss.loss import BaseLoss
+    from sklearn.base import BaseEstimator
+    from sklearn.calibration import _CalibratedClassifier
+    from sklearn.gaussian_process.kernels import Kernel
+    from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
+    from sklearn.model_selection._split import BaseCrossValidator, BaseShuffleSplit, _RepeatedSplits
+    from sklearn.neural_network._stochastic_optimizers import BaseOptimizer
+    from sklearn.utils import Bunch
+    from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
+
+    families = (
+        BaseEstimator,
+        BaseCrossValidator,
+        BaseShuffleSplit,
+        _RepeatedSplits,
+        Kernel,
+        BaseLoss,
+        BaseOptimizer,
+        _BaseScorer,
+    )
+    single = (_CalibratedClassifier, _PassthroughScorer, Bunch, MetadataRequest, MethodMetadataRequest)
+    sparse = (cls for cls in vars(scipy.sparse).values() if isinstance(cls, type) and hasattr(cls, "tocsr"))
+    classes = [*single, *(cls for family in families for cls in _descendants(family)), *sparse]
+    functions = [
+        function
+        for module in (sklearn.metrics, sklearn.metrics.pairwise, sklearn.feature_selection)
+        for function in vars(module).values()
+        if inspect.isfunction(function) and not function.__name__.startswith("_")
+    ]
+    names = (f"{thing.__module__}.{thing.__name__}" for thing in (*classes, *functions))
+    theirs = re.compile(r"(sklearn|scipy\.sparse)\.(?!(.*\.)?(tests|externals|_testing|_mocking)\.)")
+    return frozenset({name for name in names if theirs.match(name)} | REDUCTIONS | {"numpy.dtype"})
+
+
+def _descendants(cls: Any) -> Iterator[Any]:
+    yield cls
+    for child in cls.__subclasses__():
+        yield from _descendants(child)

@@ -1,0 +1,251 @@
+r"""From a fitted model and its rows to everything that statistical inference rests on.
+
+1. One pass: information, score, deviance and Pearson's χ² at the fitted coefficients.
+2. Covariance φ·A with A the inverse information: Cholesky after scaling, or a second pass of triangular factors (TSQR)
+   where the condition is poor; or a sandwich A·M·A, M from one more pass.
+3. The null model (a constant and the offset), then one pass for both log-likelihoods.
+
+Cost n p² + p³; all sums merge over blocks of rows, so rows may be in memory, in batches or on a cluster.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Rows
+from didact.engines.least_squares import DEPENDENT, solve_normal
+from didact.engines.linear_fit import fit_linear
+from didact.engines.linear_objective import LinearObjective
+from didact.linear_model.influence import (
+    Point,
+    Totals,
+    group_scores,
+    information_factor,
+    likelihoods,
+    meat,
+    precision_information,
+    softmax_information,
+    totals,
+)
+from didact.parts.classification_losses import Softmax
+from didact.parts.families import Beta, Gaussian
+from didact.parts.links import Log
+
+Array = np.ndarray[Any, Any]
+
+FLAT = 1e-10  # a column whose spread is this share of its size counts as constant
+ASTRAY = 0.1  # standard errors between the coefficients and the optimum of the rows: more is another data set
+HETEROSCEDASTIC = {"HC0": 0, "HC1": 0, "HC2": 1, "HC3": 2}
+
+
+class Options(NamedTuple):
+    """What the user asked for."""
+
+    covariance: str = "model"
+    dispersion: Any = None
+    estimated: bool = False  # whether the family has a parameter that was estimated beside the coefficients
+    null_constant: bool = True  # whether the null model has a constant
+
+
+class Facts(NamedTuple):
+    """The numbers of one fit; matrices refer to rows u = (1, x − centre)."""
+
+    n: float
+    k: int
+    centre: Array
+    inverse: Array  # of the information at dispersion 1
+    covariance: Array
+    dispersion: float
+    estimated: bool
+    df_inference: float
+    deviance: float
+    null_deviance: float
+    log_likelihood: float
+    null_log_likelihood: float
+
+
+def facts(rows: Rows, point: Point, options: Options) -> Facts:
+    """All sums of a fitted model over its rows."""
+    total = rows.reduce(totals, point)
+    n, weight, _, deviance, chi, _, _ = total.sums.parts
+    if weight <= 0:
+        raise InputError("All sample weights are zero.")
+    several = isinstance(point.loss, Softmax)
+    centre, inverse, score = (_softmax_inverse if several else _inverse)(rows, total, point)
+    k = len(inverse)
+    dispersion, estimated = _dispersion(options.dispersion, point, chi, n - k)
+    _check_optimum(inverse, score, dispersion, total)
+    covariance, df = _covariance(rows, point, options, centre, inverse, dispersion, n)
+    if not (estimated and isinstance(point.family, Gaussian)):
+        df = np.inf
+    null = _null_point(rows, point, total, options.null_constant)
+    values = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
+    return Facts(n, k, centre, inverse, covariance, dispersion, estimated, df, deviance, *values)
+
+
+def _inverse(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
+    """Centre, inverse information and score of one linear predictor."""
+    S = total.moments
+    sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
+    S = S if point.fit_intercept else S.about_zero()
+    p = len(sizes)
+    inverse, safe = solve_normal(S.xx, np.eye(p))
+    if not safe or bool((np.sqrt(np.diag(S.xx)) <= FLAT * sizes).any()):
+        R = rows.reduce(information_factor, point, S.mean_x).R[:p, :p]
+        scaled = R / np.where(sizes > 0, sizes, 1.0)
+        rank = int((linalg.svdvals(scaled) > DEPENDENT).sum())
+        if rank < p:
+            raise InputError(_deficient(rank, p, point.fit_intercept))
+        root = linalg.solve_triangular(scaled, np.eye(p)) / sizes[:, None]
+        inverse = root @ root.T
+    if not point.fit_intercept:
+        return S.mean_x, inverse, S.xy[:, 0]
+    score = np.append(S.weight * S.mean_y, S.xy[:, 0])
+    return S.mean_x, linalg.block_diag(1.0 / S.weight, inverse), score
+
+
+def _softmax_inverse(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
+    """Centre, inverse information and score of K−1 linear predictors."""
+    centre = total.moments.mean_x * point.fit_intercept
+    score, H = rows.reduce(softmax_information, point, centre).parts
+    inverse, safe = solve_normal(H, np.eye(len(H)))
+    if not safe:
+        scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+        values, V = linalg.eigh(H / scale[:, None] / scale)
+        rank = int((values > len(H) * np.finfo(float).eps).sum())
+        if rank < len(H):
+            raise InputError(
+                f"The information matrix has rank {rank} < {len(H)}: columns of X depend on each other, or the classes "
+                "can be separated. Drop columns, or set a penalty and do without inference."
+            )
+        inverse = (V / values) @ V.T / scale[:, None] / scale
+    return centre, inverse, score
+
+
+def _deficient(rank: int, p: int, fit_intercept: bool) -> str:
+    where = " beside the intercept" if fit_intercept else ""
+    return (
+        f"X has rank {rank} < {p}{where}, so its coefficients cannot be told apart and have no standard errors: drop "
+        "columns that are constant or depend on others."
+    )
+
+
+def _dispersion(asked: Any, point: Point, chi: float, df: float) -> tuple[float, bool]:
+    """The dispersion, and whether it was estimated from Pearson's χ²."""
+    if asked is None:
+        asked = 1.0 if point.family.fixed_dispersion else "estimate"
+    if asked != "estimate":
+        if isinstance(asked, str) or not asked > 0:
+            raise ParameterError(f"dispersion must be None, 'estimate' or a positive number, got {asked!r}.")
+        return float(asked), False
+    if df <= 0:
+        raise InputError("There are no more rows than coefficients, so the dispersion cannot be estimated.")
+    return chi / df, True
+
+
+def _check_optimum(inverse: Array, score: Array, dispersion: float, total: Totals) -> None:
+    """Refuse rows whose likelihood has its maximum elsewhere, by more than rounding and the solver's tolerance."""
+    distance, slack = float(score @ inverse @ score), 1e-10 * total.sums.parts[5]
+    if distance > ASTRAY**2 * dispersion + slack:
+        raise InputError(
+            f"The coefficients are {np.sqrt(distance / dispersion):.2g} standard errors away from the best ones for "
+            "these rows: pass the rows, sample_weight and offset of the fit, and if it did not converge, fit with a "
+            "smaller tol or a larger max_iter."
+        )
+
+
+def _covariance(
+    rows: Rows, point: Point, options: Options, centre: Array, inverse: Array, dispersion: float, n: float
+) -> tuple[Array, float]:
+    """The covariance of the coefficients, and the degrees of freedom of their t statistics."""
+    kind, k = options.covariance, len(inverse)
+    joint = options.estimated and isinstance(point.family, Beta)
+    if kind == "model":
+        return dispersion * (_beside_precision(rows, point, centre, inverse) if joint else inverse), n - k
+    if joint:
+        raise ParameterError("A beta regression with estimated precision has the model's covariance only.")
+    if kind == "clustered":
+        return _clustered(rows, point, centre, inverse, n)
+    power = HETEROSCEDASTIC[kind]
+    if power and isinstance(point.loss, Softmax):
+        raise ParameterError(f"{kind} needs leverages, which several classes do not have: use HC0, HC1 or clustered.")
+    (M,) = rows.reduce(meat, point, centre, inverse, power).parts
+    return inverse @ M @ inverse * (n / (n - k) if kind == "HC1" else 1.0), n - k
+
+
+def _clustered(rows: Rows, point: Point, centre: Array, inverse: Array, n: float) -> tuple[Array, float]:
+    """Sandwich of the groups' summed scores, with the factor G/(G−1) · (n−1)/(n−k) for few groups."""
+    sums = rows.reduce(group_scores, point, centre).sums
+    S = sums[sums[:, 0] > 0, 1:]
+    G, k = len(S), len(inverse)
+    if G < 2:
+        raise InputError("Clustered standard errors need at least two groups.")
+    factor = G / (G - 1) * (n - 1) / (n - k)
+    half = S @ inverse
+    return factor * half.T @ half, G - 1.0
+
+
+def _beside_precision(rows: Rows, point: Point, centre: Array, inverse: Array) -> Array:
+    """The coefficients' block of the inverse of the joint information with the precision (Sherman–Morrison)."""
+    cross, own = rows.reduce(precision_information, point, centre).parts
+    v = inverse @ cross
+    return inverse + np.outer(v, v) / (own - cross @ v)
+
+
+def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Point:
+    """The model of a constant (and the offset) alone, by maximum likelihood."""
+    null = point._replace(coef=np.zeros_like(point.coef), intercept=0.0 * np.asarray(point.intercept)[()])
+    if not constant:
+        return null
+    _, weight, y, *_, offset = total.sums.parts
+    several = isinstance(point.loss, Softmax)
+    if several:
+        share = np.maximum(y / weight, np.finfo(float).tiny)
+        start = np.log(share) - np.log(share[-1])
+    else:
+        mean = point.family.inside(np.atleast_1d(y / weight))
+        start = point.loss.link.link(mean)
+    if offset > 0 or isinstance(point.family, Beta):
+        outputs = len(start) if several else 0
+        bare = rows.prepared(_without_groups).on_columns(np.arange(0))
+        objective = LinearObjective(bare, point.loss, weight, 0.0, True, outputs)
+        start = objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1]
+        start = np.atleast_1d(start)
+    return null._replace(intercept=start[:-1] - start[-1] if several else float(start[0]))
+
+
+def _without_groups(X: Any, y: Any, w: Any, offset: Any, groups: Any) -> tuple[Any, ...]:
+    return X, y, w, offset
+
+
+def _likelihoods(
+    rows: Rows, point: Point, null: Point, dispersion: float, estimated: bool, deviance: float, n: float
+) -> tuple[float, float, float]:
+    """Null deviance, log-likelihood and null log-likelihood; NaN where the family has no density."""
+    family = point.family
+    density = _has_density(family)
+    value, null_value, null_deviance = rows.reduce(likelihoods, point, null, dispersion, density).parts
+    if estimated and isinstance(family, Gaussian):
+        profile = [-0.5 * n * (np.log(2 * np.pi * max(d, 0.0) / n) + 1.0) if d > 0 else np.inf
+                   for d in (deviance, null_deviance)]  # fmt: skip
+        return null_deviance, profile[0], profile[1]
+    return (null_deviance, value, null_value) if density else (null_deviance, np.nan, np.nan)
+
+
+def _has_density(family: Any) -> bool:
+    try:
+        family.log_likelihood(np.full((1, 2), 0.5), np.full((1, 2), 0.5), np.ones(1))
+    except ParameterError:
+        return False
+    return True
+
+
+def link_exposure(offset: Any, exposure: Any, link: Any) -> Any:
+    """offset + log(exposure) for new rows."""
+    if exposure is None:
+        return None if offset is None else np.asarray(offset, np.float64)
+    if not isinstance(link, Log):
+        raise ParameterError("exposure multiplies the mean, which takes the log link: use offset instead.")
+    return np.log(np.asarray(exposure, np.float64)) + (0.0 if offset is None else np.asarray(offset, np.float64))

@@ -1,0 +1,254 @@
+r"""Logistic and softmax regression whose penalty is chosen on held-out folds.
+
+For every fold and every share ρ of the L1 penalty the objective of `logistic`,
+
+.. math:: C\sum_{i\in\text{train}} s_i\,\ell(y_i, z_i) + \frac{1-\rho}{2}\|w\|_2^2 + \rho\|w\|_1,
+
+is minimised along C from small to large, each fit starting from the one before, and scored on the held-out rows. The
+pair (C, ρ) with the best mean score is fitted to all rows, starting from the mean of the folds' coefficients.
+
+Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models via coordinate descent,
+doi:10.18637/jss.v033.i01.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.estimator import Estimator
+from didact.core.parameters import (
+    array_like,
+    at_least,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    splitter,
+    whole,
+)
+from didact.core.progress import FitProgress
+from didact.core.rows import MemoryRows
+from didact.engines.linear_fit import fit_linear
+from didact.engines.linear_objective import LinearObjective
+from didact.engines.result import Result
+from didact.linear_model.logistic import (
+    LogisticRegression,
+    build,
+    decision,
+    predict_labels,
+    predict_log_probabilities,
+    predict_probabilities,
+    tables,
+)
+from didact.linear_model.regularization_path import (
+    ON_FOLDS,
+    Fit,
+    FitOne,
+    Fits,
+    averaged,
+    in_memory,
+    knowing_labels,
+    numbers,
+    score,
+    split,
+    tabulate,
+    take,
+    total_weight,
+    walk,
+    warn_short,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+class LogisticRegressionCV(ClassifierMixin, Estimator):
+    r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
+
+    .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    C_, l1_ratio_ : float
+        The chosen pair; with ``refit=False`` the means of the folds' own choices.
+    Cs_, l1_ratios_ : ndarray
+        What was tried.
+    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
+        Scores on the held-out rows; NaN for fits that a callback kept from being made.
+    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)
+        Coefficients of every fit, the constant term last (none without `fit_intercept`).
+    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
+        Iterations of every fit.
+    coef_, intercept_ : ndarray of shape (1 or n_classes, n_features), (1 or n_classes,)
+        Coefficients and constant terms.
+
+    Notes
+    -----
+    Cost: n_folds × n_l1_ratios × n_Cs warm fits of `LogisticRegression`. The attributes are those that scikit-learn
+    has with ``use_legacy_attributes=False``. Scores, and `score`, use `scoring` and weigh rows by `sample_weight`;
+    "balanced" class weights come from all rows. `scoring` is the negative log-loss (in scikit-learn from 1.11 on; there
+    the accuracy is the old default, here ``scoring=None``). Of equal scores the first C wins, then the first share.
+    For folds by groups pass the list of splits, ``cv=list(GroupKFold().split(X, y, groups))``.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani (2010), doi:10.18637/jss.v033.i01.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import LogisticRegressionCV
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> model = LogisticRegressionCV(Cs=[0.01, 1, 100], cv=4).fit(X, (X[:, 0] > 0.1).astype(int))
+    >>> model.C_, model.predict([[-1.0], [1.0]]).tolist()
+    (100.0, [0, 1])
+    """
+
+    _test_params = [
+        {"Cs": (0.01, 0.1, 1.0), "cv": 3, "tol": 1e-8},
+        {"Cs": (0.1, 1.0), "l1_ratios": (0.0, 0.5), "cv": 3, "refit": False},
+    ]
+    _test_skips = ON_FOLDS
+
+    Cs: Any = param(10, [whole(1), array_like], "Values of C, or how many to place from 1e-4 to 1e4.")
+    l1_ratios: Any = param((0.0,), [array_like, none], "Shares ρ of the L1 penalty to try; None: ridge alone.")
+    loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five, stratified.")
+    scoring: Any = param(
+        "neg_log_loss", [one_of(*get_scorer_names()), is_callable, none], "What to choose by; None: the accuracy."
+    )
+    refit: bool = param(True, is_bool, "Whether to fit the best pair to all rows; else the folds' best are averaged.")
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
+    tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which a fit ends.")
+    solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
+    max_iter: int = param(1000, whole(1), "Most iterations of a fit.")
+    parametrization: str = param(
+        "symmetric",
+        one_of("symmetric", "reference"),
+        "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
+    )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
+        """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
+        rows = in_memory(self.rows(X, y, sample_weight, None, target="labels"), "LogisticRegressionCV",
+                         "LogisticRegression(C=…)")  # fmt: skip
+        self.Cs_ = (
+            np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else numbers(self.Cs, "Cs", 0, above=True)
+        )
+        self.l1_ratios_ = numbers((0.0,) if self.l1_ratios is None else self.l1_ratios, "l1_ratios", 0, 1)
+        encoded = self._encoded(rows)
+        folds = split(self.cv, rows, rows.columns[1], classifier=True)
+        shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
+        with FitProgress(self, int(np.prod(shape)), X=X, y=y) as progress:
+            orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
+            fits = walk(self._fold(rows, encoded), folds, orders, progress.report)
+        self._store_paths(fits, shape)
+        self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
+        return self
+
+    def _encoded(self, rows: MemoryRows) -> MemoryRows:
+        """Rows with class codes and class weights, by the labels of all rows."""
+        plain = LogisticRegression(class_weight=self.class_weight)
+        encoded, _ = plain._encoded(rows)
+        self.classes_ = plain.classes_
+        return encoded
+
+    def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
+        """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
+        scorer = self._scorer()
+
+        def prepare(train: Array, test: Array) -> FitOne:
+            part = take(encoded, train)
+            X, y, w, _ = take(rows, test).columns
+
+            def fit(ratio: int, strength: int, start: Any) -> Fit:
+                C, l1_ratio = self.Cs_[strength], self.l1_ratios_[ratio]
+                objective, result = self._minimise(part, C, l1_ratio, start)
+                coef, intercept = tables(objective, result.x, np.isfinite(C))
+                value = score(scorer, self._ready(coef, intercept), X, y, w)
+                return Fit(result, objective.join(coef, intercept).reshape(len(coef), -1), value)
+
+            return fit
+
+        return prepare
+
+    def _minimise(self, rows: MemoryRows, C: float, l1_ratio: float, start: Any) -> tuple[LinearObjective, Result]:
+        objective, l1 = build(rows, len(self.classes_), total_weight(rows), C, l1_ratio, self.loss, self.fit_intercept,
+                              self.parametrization)  # fmt: skip
+        solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
+        return objective, fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
+
+    def _ready(self, coef: Array, intercept: Array) -> LogisticRegression:
+        """A fitted LogisticRegression with these coefficients, for scorers."""
+        model = LogisticRegression()
+        model.classes_, model.coef_, model.intercept_ = self.classes_, coef, intercept
+        model.n_features_in_ = coef.shape[1]
+        return model
+
+    def _store_paths(self, fits: Fits, shape: tuple[int, int, int]) -> None:
+        self.scores_ = tabulate(fits, shape, lambda f: f.score)
+        self.coefs_paths_ = tabulate(fits, shape, lambda f: f.parameters)
+        self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
+        warn_short("LogisticRegressionCV", fits)
+
+    def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """The pair with the best mean score, fitted to all rows from the mean of the folds' coefficients."""
+        mean = averaged(self.scores_, axis=0).T  # of equal scores the first C wins, then the first share
+        c, r = np.unravel_index(np.argmax(mean), mean.shape)
+        self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(self.l1_ratios_[r])
+        shared = {name: value for name, value in self.get_params().items() if name in LogisticRegression().get_params()}
+        best = LogisticRegression(**shared, C=self.C_, l1_ratio=self.l1_ratio_, warm_start=True)
+        best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
+        best.fit(X, y, sample_weight)
+        self.coef_, self.intercept_ = best.coef_, best.intercept_
+
+    def _split(self, table: Array) -> tuple[Array, Array]:
+        """Coefficients and intercepts from an entry of coefs_paths_."""
+        p = self.n_features_in_
+        return table[:, :p], table[:, p] if self.fit_intercept else np.zeros(len(table))
+
+    def _average_best(self) -> None:
+        """The mean of the folds' own best."""
+        chosen = []
+        for scores in self.scores_[~np.isnan(self.scores_).all(axis=(1, 2))]:
+            c, r = np.unravel_index(np.nanargmax(scores.T), scores.T.shape)
+            chosen.append((r, c))
+        self.C_ = float(np.mean([self.Cs_[c] for _, c in chosen]))
+        self.l1_ratio_ = float(np.mean([self.l1_ratios_[r] for r, _ in chosen]))
+        self.coef_, self.intercept_ = self._split(
+            np.mean([self.coefs_paths_[f, r, c] for f, (r, c) in enumerate(chosen)], axis=0)
+        )
+
+    def _scorer(self) -> Any:
+        return knowing_labels(get_scorer("accuracy" if self.scoring is None else self.scoring), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The value of `scoring` on rows X with labels y."""
+        check_is_fitted(self)
+        return score(self._scorer(), self, X, y, sample_weight)
+
+    def decision_function(self, X: Any) -> Any:
+        """Log-odds of the second class (n,), or scores of all classes (n, K)."""
+        return self.map_rows(X, decision, "coef_", "intercept_")
+
+    def predict(self, X: Any) -> Any:
+        """The most probable label of each row."""
+        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes (n, K), in the order of classes_."""
+        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")

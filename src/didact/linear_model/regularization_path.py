@@ -1,0 +1,155 @@
+"""What the cross-validated linear models share: folds of rows in memory, scores on them, and the walk along a path.
+
+Along a path the penalty goes from strong to weak and each fit starts from the one before, so that it needs few steps.
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import check_cv
+
+from didact.core.backend import is_tensor, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.result import Result
+
+Array = np.ndarray[Any, Any]
+Split = tuple[Array, Array]
+
+# Why some registry checks cannot hold for a model whose penalty is chosen on folds.
+_CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
+_MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
+ON_FOLDS = {
+    "check_sample_weight_equivalence_on_dense_data": _CHOICE,
+    "check_sample_weight_equivalence_on_sparse_data": _CHOICE,
+    "weights_equal_repetition": _CHOICE,
+    "rows_of_weight_zero_do_not_count": _CHOICE,
+    "row_order_does_not_matter": _CHOICE,
+    "chunking_does_not_matter": _MEMORY,
+    "memory_equals_other_collections": _MEMORY,
+    "memory_equals_other_collections_with_weights": _MEMORY,
+    "dask_threads_give_the_same": _MEMORY,
+}
+
+
+def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
+    """The rows, if folds can be taken from them."""
+    if isinstance(rows, MemoryRows):
+        return rows
+    raise InputError(
+        f"{name} takes folds of rows in memory, not Batches or Dask collections: choose the penalty on a sample of "
+        f"the rows that fits in memory, then fit {plain} with it to all of them."
+    )
+
+
+def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:
+    """The (training, validation) row numbers of every fold; five folds by default."""
+    X = np.zeros((rows.n_rows, 1)) if is_tensor(rows.X) else rows.X
+    y = to_numpy(y)
+    return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y)]
+
+
+def take(rows: MemoryRows, index: Array) -> MemoryRows:
+    """Some of the rows."""
+    return MemoryRows(*(None if c is None else c[index] for c in rows.columns), names=rows.names)
+
+
+def total_weight(rows: MemoryRows) -> float:
+    """The weight of all rows together."""
+    w = rows.columns[2]
+    weight = float(rows.n_rows if w is None else w.sum())
+    if weight <= 0:
+        raise InputError("The training rows of a fold, or all rows, have no weight: all their sample weights are zero.")
+    return weight
+
+
+def score(scorer: Callable[..., float], model: Any, X: Any, y: Any, w: Any = None) -> float:
+    """A scorer's value on held-out rows, on the CPU."""
+    weights = {} if w is None else {"sample_weight": to_numpy(w)}
+    return float(scorer(model, to_numpy(X) if is_tensor(X) else X, to_numpy(y), **weights))
+
+
+def knowing_labels(scorer: Any, classes: Array) -> Any:
+    """A scorer that is told all labels, where its measure asks for them: a fold may lack one."""
+    function = getattr(scorer, "_score_func", None)
+    accepted = inspect.signature(function).parameters if function is not None else {}
+    if "labels" not in accepted:
+        return scorer
+    known = {"labels": classes}
+    if len(classes) == 2 and "pos_label" in accepted:
+        known["pos_label"] = classes[-1]
+    return make_scorer(
+        function,
+        greater_is_better=scorer._sign == 1,
+        response_method=scorer._response_method,
+        **{**known, **scorer._kwargs},
+    )
+
+
+def averaged(scores: Array, axis: int) -> Array:
+    """Means over the folds that were fitted; −∞ where none was."""
+    known = ~np.isnan(scores)
+    total = np.where(known, scores, 0.0).sum(axis=axis)
+    return np.where(known.any(axis=axis), total / np.maximum(known.sum(axis=axis), 1), -np.inf)
+
+
+class Fit(NamedTuple):
+    """One fit on a path: the solver's result, the fitted parameters and the score on the validation rows."""
+
+    result: Result
+    parameters: Array
+    score: float
+
+
+Fits = dict[tuple[int, int, int], Fit]  # by fold, ratio and strength
+FitOne = Callable[[int, int, Any], Fit]  # of ratio, strength and starting point
+
+
+def walk(prepare: Callable[[Array, Array], FitOne], folds: Sequence[Split], orders: Sequence[Any], report: Any) -> Fits:
+    """All fits, fold by fold, each ratio's strengths in the given order, until a callback says stop."""
+    fits: Fits = {}
+    for f, (train, test) in enumerate(folds):
+        fit = prepare(train, test)
+        for r, order in enumerate(orders):
+            start = None
+            for s in order:
+                done = fits[f, r, int(s)] = fit(r, int(s), start)
+                start = done.result.x
+                if report(len(fits), -done.score, start):
+                    return fits
+    return fits
+
+
+def tabulate(fits: Fits, shape: tuple[int, int, int], part: Callable[[Fit], Any]) -> Array:
+    """One number or array of every fit, NaN for fits that were not made."""
+    values = {index: np.asarray(part(fit)) for index, fit in fits.items()}
+    table = np.full((*shape, *next(iter(values.values())).shape), np.nan)
+    for index, value in values.items():
+        table[index] = value
+    return table
+
+
+def warn_short(name: str, fits: Fits) -> None:
+    """One warning for all fits of a path that stopped short."""
+    short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
+    if short:
+        warnings.warn(
+            f"{name}: {len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def numbers(values: Any, name: str, low: float, high: float = np.inf, above: bool = False) -> Array:
+    """A parameter as an array of at least one number within bounds."""
+    array = np.atleast_1d(np.asarray(values, np.float64))
+    inside = (array > low if above else array >= low) & (array <= high)
+    if array.ndim != 1 or not array.size or not inside.all():
+        bounds = f"{'above' if above else 'of at least'} {low:g}" + (f" and at most {high:g}" if high < np.inf else "")
+        raise ParameterError(f"{name} must hold numbers {bounds}, not {values!r}.")
+    return array

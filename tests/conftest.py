@@ -1,0 +1,45 @@
+"""Settings of the whole test run: one thread a process, the array API on, reproducible hypothesis, no global RNG."""
+
+import os
+
+# Read by SciPy, scikit-learn and BLAS when they are first imported, which is after this file.
+os.environ["SCIPY_ARRAY_API"] = "1"
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
+
+settings.register_profile(
+    "didact", deadline=None, derandomize=True, database=None, max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+settings.load_profile("didact")
+
+
+@pytest.fixture
+def no_global_rng():
+    """The test leaves the global random generators as they are: nothing may draw from them."""
+    before, before_python = np.random.get_state(legacy=False), random.getstate()  # noqa: NPY002
+    yield
+    after = np.random.get_state(legacy=False)  # noqa: NPY002
+    assert before["state"]["pos"] == after["state"]["pos"], "NumPy's global generator was used"
+    np.testing.assert_array_equal(before["state"]["key"], after["state"]["key"])
+    assert before_python == random.getstate(), "Python's global generator was used"
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """A machine on which both didact and BLAS may use two threads, whatever the environment of the test run says."""
+    import didact
+    from didact.core import threads
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "_machine_limit", lambda: 2)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+    didact.set_threads(None)

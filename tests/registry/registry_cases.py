@@ -1,0 +1,131 @@
+"""What the registry checks share: all instances of all estimators, data that suit each, and how to compare fits."""
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
+
+import didact
+from didact.core.estimator import instances, registry
+
+PRODUCT = ("study", "cli", "serve", "lab")
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples")
+
+
+def all_instances():
+    """One instance per estimator and parameter set, after importing every package that holds estimators."""
+    for module in pkgutil.iter_modules(didact.__path__):
+        if module.ispkg and module.name not in PRODUCT:
+            importlib.import_module(f"didact.{module.name}")
+    return [model for cls in registry().values() for model in instances(cls)]
+
+
+def label(model):
+    """The estimator with its non-default parameters, without spaces."""
+    return repr(model).replace(" ", "").replace("\n", "")
+
+
+def excuse(model, check):
+    """The reason on the class why a check may fail, if there is one.
+
+    `_test_skips` has the check's name as its key, or "name:parameter" if the reason holds only for instances in which
+    that parameter is not at its default.
+    """
+    defaults = type(model)().get_params(deep=False)
+    changed = [k for k, v in model.get_params(deep=False).items() if v is not defaults[k] and v != defaults[k]]
+    keys = [check, *(f"{check}:{name}" for name in changed)]
+    return next((model._test_skips[key] for key in keys if key in model._test_skips), None)
+
+
+def over_registry(models, check):
+    """Parametrise a test over instances; where the class excuses the check, with a reason, it may fail."""
+    reasons = [excuse(model, check) for model in models]
+    cases = [
+        pytest.param(model, id=label(model), marks=[pytest.mark.xfail(reason=reason, strict=False)] if reason else [])
+        for model, reason in zip(models, reasons, strict=True)
+    ]
+    return pytest.mark.parametrize("model", cases)
+
+
+def takes(model, parameter, method="fit"):
+    """Whether a method of the model has this parameter."""
+    return parameter in inspect.signature(getattr(model, method)).parameters
+
+
+def precise(model):
+    """The model with a tolerance of 1e-10, where it has one."""
+    return clone(model).set_params(tol=1e-10) if "tol" in model.get_params() else clone(model)
+
+
+def problem(model, n=240, p=5, seed=0):
+    """Rows and a target that suit the model: labels of three classes, or numbers in its family's domain."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) + np.linspace(-0.5, 0.5, p)
+    eta = X @ rng.uniform(-0.6, 0.6, size=p) + 0.3
+    if is_classifier(model):
+        classes = 3 if get_tags(model).classifier_tags.multi_class else 2
+        cuts = np.quantile(eta, np.arange(1, classes) / classes)
+        return X, np.array(["one", "three", "two"])[np.searchsorted(cuts, eta + rng.normal(size=n))]
+    mean = np.exp(np.clip(eta, -4, 3))
+    candidates = [
+        eta + rng.normal(size=n),
+        1.0 + rng.poisson(mean),
+        1 / (1 + np.exp(-eta - rng.normal(size=n))),
+        (rng.uniform(size=n) < 1 / (1 + np.exp(-eta))).astype(float),
+        rng.multinomial(5, [0.2, 0.3, 0.5], size=n).astype(float),
+    ]
+    possible = domain(model)
+    return X, next(y for y in candidates if possible(y))
+
+
+def domain(model):
+    """A function that says whether the model can be fitted to a target."""
+    family = model._model()[0] if hasattr(model, "_model") else None
+    if family is not None:
+        return lambda y: bool(np.all(family.in_domain(y)))
+    positive = get_tags(model).target_tags.positive_only
+    return lambda y: not positive or bool((y > 0).all())
+
+
+def outputs(model, X):
+    """What the fitted model says of the rows X, by method, as arrays."""
+    return {method: np.asarray(getattr(model, method)(X)) for method in METHODS if hasattr(model, method)}
+
+
+def numbers(model):
+    """The fitted attributes of float type."""
+    fitted = {k: v for k, v in vars(model).items() if k.endswith("_") and not k.startswith("_")}
+    arrays = {k: np.asarray(v) for k, v in fitted.items() if isinstance(v, (float, np.ndarray, np.floating))}
+    return {k: v for k, v in arrays.items() if v.dtype.kind == "f"}
+
+
+def coefficients(model):
+    """Coefficients and intercepts, where the model has them."""
+    return {k: v for k, v in numbers(model).items() if k in ("coef_", "intercept_")}
+
+
+def state(model, X):
+    """Coefficients and outputs together: what two equal fits have in common."""
+    return coefficients(model) | outputs(model, X)
+
+
+def assert_same(got, expected, rtol, atol=0.0):
+    """Two states are equal to rtol of the size of each array; labels are equal."""
+    assert got.keys() == expected.keys()
+    for name, value in expected.items():
+        if value.dtype.kind != "f":
+            np.testing.assert_array_equal(got[name], value, err_msg=name)
+            continue
+        scale = np.max(np.abs(value), initial=0.0)
+        np.testing.assert_allclose(got[name], value, rtol=rtol, atol=max(atol, rtol * scale), err_msg=name)
+
+
+def assert_identical(got, expected):
+    """Two states are equal bit for bit."""
+    assert got.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(got[name], value, err_msg=name)

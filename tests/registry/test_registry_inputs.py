@@ -1,0 +1,277 @@
+"""What users bring, for every estimator: types, layouts, frames, sparse matrices, and data that must be refused."""
+
+import re
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from registry_cases import all_instances, assert_same, coefficients, outputs, over_registry, precise, problem, state, takes
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from didact import Batches
+
+MODELS = all_instances()
+WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
+SPARSE = [model for model in MODELS if get_tags(model).input_tags.sparse]
+NAMES = ["size", "weight", "age", "height", "sex"]
+
+
+@over_registry(MODELS, "float32")
+def test_float32_is_kept_and_agrees_with_float64(model):
+    X, y = problem(model)
+    X = X.astype(np.float32)
+    single, double = precise(model).fit(X, y), precise(model).fit(X.astype(np.float64), y)
+    got, expected = state(single, X), state(double, X.astype(np.float64))
+    for name, value in got.items():
+        assert value.dtype == (np.float32 if expected[name].dtype == np.float64 else expected[name].dtype), name
+    # Sums are in float64, so that only the last rounding of the coefficients and of the outputs is in float32.
+    assert_same(coefficients(single), coefficients(double), rtol=1e-6)
+    assert_same(got, expected, rtol=2e-5)
+
+
+@over_registry(MODELS, "float32")
+def test_whole_numbers_become_float64(model):
+    X, y = problem(model)
+    X = np.round(4 * X).astype(np.int32)
+    fitted = clone(model).fit(X, y)
+    expected = clone(model).fit(X.astype(np.float64), y)
+    assert_same(state(fitted, X), state(expected, X.astype(np.float64)), rtol=1e-12)
+    assert all(v.dtype == np.float64 for v in coefficients(fitted).values())
+
+
+@over_registry(WEIGHTED, "inputs_untouched")
+def test_inputs_are_untouched(model):
+    X, y = problem(model)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
+    expected = state(clone(model).fit(X.copy(), y.copy(), sample_weight=w.copy()), X.copy())
+    arrays = [np.asfortranarray(X), y.copy(), w.copy()]
+    copies = [a.copy() for a in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    fitted = clone(model).fit(arrays[0], arrays[1], sample_weight=arrays[2])
+    assert_same(state(fitted, arrays[0]), expected, rtol=1e-7)
+    for array, copy in zip(arrays, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    writable = [c.copy() for c in copies]
+    outputs(clone(model).fit(writable[0], writable[1], sample_weight=writable[2]), writable[0])
+    for array, copy in zip(writable, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@over_registry(MODELS, "inputs_untouched")
+def test_strided_views_and_lists(model):
+    X, y = problem(model)
+    expected = state(clone(model).fit(X, y), X)
+    wide = np.zeros((2 * len(X), 2 * X.shape[1]))
+    wide[::2, ::2] = X
+    assert_same(state(clone(model).fit(wide[::2, ::2], y), wide[::2, ::2]), expected, rtol=1e-9)
+    assert_same(state(clone(model).fit(X.tolist(), y.tolist()), X.tolist()), expected, rtol=1e-9)
+
+
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "pyarrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=True))),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@over_registry(MODELS, "frames")
+def test_frames_give_names_and_the_same_answer(model, kind):
+    X, y = problem(model)
+    frame = FRAMES[kind](X)
+    fitted = precise(model).fit(frame, y)
+    np.testing.assert_array_equal(fitted.feature_names_in_, NAMES)
+    expected = precise(model).fit(X, y)
+    assert_same(coefficients(fitted), coefficients(expected), rtol=1e-9)
+    assert_same(outputs(fitted, frame), outputs(expected, X), rtol=1e-9)
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(FRAMES[kind](X[:, ::-1]).rename(dict(zip(NAMES, NAMES[::-1], strict=True))) if kind == "polars"
+                       else pd.DataFrame(X, columns=NAMES[::-1]))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@over_registry(MODELS, "collections")
+def test_batches_of_frames(model, kind):
+    X, y = problem(model)
+    pieces = [slice(k, k + 80) for k in range(0, len(y), 80)]
+    batches = Batches(lambda: ((FRAMES[kind](X[s]), y[s]) for s in pieces))
+    fitted = precise(model).fit(batches)
+    np.testing.assert_array_equal(fitted.feature_names_in_, NAMES)
+    assert_same(coefficients(fitted), coefficients(precise(model).fit(X, y)), rtol=1e-8)
+    renamed = Batches(lambda: (pd.DataFrame(X[s], columns=NAMES[::-1]) for s in pieces))
+    with pytest.raises(ValueError, match="columns"):
+        list(fitted.predict(renamed))
+
+
+def _large_indices(X):
+    X = sp.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+FORMATS = {
+    "csr": sp.csr_array,
+    "csr matrix": sp.csr_matrix,
+    "csc": sp.csc_array,
+    "coo": sp.coo_array,
+    "64-bit": _large_indices,
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@over_registry(SPARSE, "sparse")
+def test_sparse_equals_dense(model, kind):
+    X, y = problem(model)
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    S = FORMATS[kind](X)
+    before = S.copy()
+    assert_same(state(precise(model).fit(S, y), S), state(precise(model).fit(X, y), X), rtol=1e-8)
+    assert (S != before).nnz == 0
+
+
+@over_registry([m for m in SPARSE if m in WEIGHTED], "sparse")
+def test_sparse_equals_dense_with_weights_and_many_rows(model):
+    X, y = problem(model, n=5000)
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    w = np.random.default_rng(1).integers(0, 3, size=len(y))
+    S = sp.csr_array(X)
+    got = state(precise(model).fit(S, y, sample_weight=w), S)
+    assert_same(got, state(precise(model).fit(X, y, sample_weight=w), X), rtol=1e-8)
+
+
+@over_registry(MODELS, "constant_columns")
+@pytest.mark.parametrize("constant", [0.1, 0.0, 300.0])
+def test_constant_columns_change_no_prediction(model, constant):
+    X, y = problem(model)
+    more = np.column_stack([X, np.full(len(X), constant)])
+    assert_same(outputs(clone(model).fit(more, y), more), outputs(precise(model).fit(X, y), X), rtol=1e-4)
+
+
+@over_registry(MODELS, "constant_columns")
+def test_a_shifted_column_changes_the_constant_term_only(model):
+    X, y = problem(model)
+    far = X + [0.0, 100.0, 0.0, 0.0, 0.0]
+    shifted, plain = clone(model).fit(far, y), precise(model).fit(X, y)
+    assert_same(outputs(shifted, far), outputs(plain, X), rtol=1e-4)
+    if hasattr(plain, "coef_"):
+        assert_same({"coef_": shifted.coef_}, {"coef_": plain.coef_}, rtol=1e-4)
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+
+def _frame_with_text(kind, X):
+    words = np.where(X[:, 2] > 0, "tall", "short")
+    if kind.startswith("pandas"):
+        frame = pd.DataFrame(X, columns=NAMES)
+        frame["age"] = pd.Series(words, dtype=kind.partition(" ")[2])
+        return frame
+    if kind == "polars":
+        return pl.DataFrame(X, schema=NAMES).with_columns(age=pl.Series(words))
+    columns = dict(zip(NAMES, X.T, strict=True)) | {"age": words}
+    return pa.table(columns)
+
+
+@pytest.mark.parametrize("kind", ["pandas str", "pandas object", "pandas category", "polars", "pyarrow"])
+@over_registry(MODELS, "text_refused")
+def test_text_is_refused_by_name(model, kind):
+    X, y = problem(model)
+    frame = _frame_with_text(kind, X)
+    with pytest.raises(ValueError, match=r"'age'.*didact\.preprocessing"):
+        clone(model).fit(frame, y)
+    with pytest.raises(ValueError, match=r"'age'.*didact\.preprocessing"):
+        clone(model).fit(Batches(lambda: [(frame, y)]))
+
+
+@over_registry(MODELS, "collections")
+def test_text_in_a_dask_frame_is_refused_by_name(model):
+    X, y = problem(model)
+    frame = dd.from_pandas(_frame_with_text("pandas str", X).assign(target=y), npartitions=2)
+    with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=r"'age'.*didact\.preprocessing"):
+        clone(model).fit(frame[NAMES], frame["target"])
+
+
+BAD = {
+    "frame": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "array": lambda X: X,
+    "sparse": sp.csr_array,
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@over_registry(MODELS, "missing_refused")
+def test_missing_values_are_refused_by_column(model, kind, value):
+    X, y = problem(model)
+    fitted = clone(model).fit(BAD[kind](X), y)
+    X = X.copy()
+    X[17, 3] = value
+    bad = BAD[kind](X)
+    column = "'height'" if kind in ("frame", "polars") else "3"
+    cure = "didact.impute" if np.isnan(value) else ""
+    for method, arguments in [("fit", (bad, y)), ("predict", (bad,))]:
+        with pytest.raises(ValueError, match=r"(NaN|infinity)") as caught:
+            getattr(fitted, method)(*arguments)
+        assert re.search(rf"columns? {column}\b|columns? {column}", str(caught.value)), str(caught.value)
+        assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["batches", "dask"])
+@over_registry(MODELS, "collections")
+def test_missing_values_in_blocks_are_refused_by_column(model, kind):
+    X, y = problem(model)
+    good = clone(model).fit(pd.DataFrame(X, columns=NAMES), y)
+    X = X.copy()
+    X[-1, 3] = np.nan
+    frame = pd.DataFrame(X, columns=NAMES)
+    if kind == "batches":
+        pieces = [slice(0, 100), slice(100, None)]
+        data = (Batches(lambda: ((frame[s], y[s]) for s in pieces)),)
+        new = Batches(lambda: (frame[s] for s in pieces))
+    else:
+        table = dd.from_pandas(frame.assign(target=y), npartitions=2)
+        data, new = (table[NAMES], table["target"]), table[NAMES]
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(ValueError, match=r"'height'.*didact\.impute"):
+            clone(model).fit(*data)
+        with pytest.raises(ValueError, match=r"'height'.*didact\.impute"):
+            answer = good.predict(new)
+            list(answer) if kind == "batches" else answer.compute()
+
+
+@over_registry(MODELS, "missing_refused")
+def test_missing_targets_and_weights_are_refused(model):
+    X, y = problem(model)
+    if y.dtype.kind == "f":
+        bad = y.copy()
+        bad[3] = np.nan
+        with pytest.raises(ValueError, match="NaN"):
+            clone(model).fit(X, bad)
+        with pytest.raises(ValueError, match="NaN"):
+            clone(model).fit(Batches(lambda: [(X, bad)]))
+    with pytest.raises(ValueError, match="y"):
+        clone(model).fit(X, None)
+    if takes(model, "sample_weight"):
+        for bad in (np.full(len(y), np.nan), -np.ones(len(y)), np.ones(len(y) - 1)):
+            with pytest.raises(ValueError):
+                clone(model).fit(X, y, sample_weight=bad)
+
+
+@over_registry(MODELS, "empty_refused")
+def test_empty_data_are_refused(model):
+    X, y = problem(model)
+    for empty in (X[:0], X[:, :0]):
+        with pytest.raises(ValueError, match=r"0 (sample|feature)\(s\)"):
+            clone(model).fit(empty, y[: len(empty)])
+    with pytest.raises(ValueError, match="empty"):
+        clone(model).fit(Batches(lambda: []))
+    with pytest.raises(ValueError, match="empty"):
+        clone(model).fit(Batches(lambda: [(X[:0], y[:0])]))

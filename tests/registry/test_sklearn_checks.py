@@ -1,0 +1,64 @@
+"""scikit-learn's checks of an estimator: those it runs by itself and those that only its own test suite runs."""
+
+import numpy as np
+import pytest
+from registry_cases import all_instances, label
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+MODELS = all_instances()
+
+NOT_RUN = [
+    estimator_checks.check_param_validation,
+    estimator_checks.check_dataframe_column_names_consistency,
+]
+NOT_RUN_TRANSFORMERS = [
+    estimator_checks.check_get_feature_names_out_error,
+    estimator_checks.check_transformer_get_feature_names_out,
+    estimator_checks.check_transformer_get_feature_names_out_pandas,
+    estimator_checks.check_set_output_transform,
+    estimator_checks.check_set_output_transform_pandas,
+    estimator_checks.check_set_output_transform_polars,
+    estimator_checks.check_global_output_transform_pandas,
+    estimator_checks.check_global_set_output_transform_polars,
+]
+
+
+def excused(model):
+    """Reasons for scikit-learn's checks (their names begin with check_); ours have names without it."""
+    return {name: reason for name, reason in model._test_skips.items() if name.startswith("check_")}
+
+
+@parametrize_with_checks(MODELS, expected_failed_checks=excused)
+def test_check(estimator, check):
+    check(estimator)
+
+
+def _others():
+    for model in MODELS:
+        for check in NOT_RUN + NOT_RUN_TRANSFORMERS * hasattr(model, "transform"):
+            name = check.__name__
+            reason = model._test_skips.get(name)
+            marks = [pytest.mark.xfail(reason=reason)] if reason else []
+            yield pytest.param(model, check, id=f"{label(model)}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize(("model", "check"), list(_others()))
+def test_check_that_scikit_learn_runs_on_itself_only(model, check):
+    check(type(model).__name__, model)
+
+
+def test_every_estimator_is_registered():
+    names = {type(model).__name__ for model in MODELS}
+    assert {"LinearRegression", "Ridge", "GeneralizedLinearRegressor", "LogisticRegression"} <= names
+    for model in MODELS:
+        assert type(model).__module__.startswith("didact.")
+        assert all(isinstance(reason, str) and len(reason) > 20 for reason in model._test_skips.values())
+
+
+def test_array_api_checks_are_not_skipped():
+    """Without SCIPY_ARRAY_API=1 scikit-learn would skip them without a word."""
+    from scipy._lib._array_api import SCIPY_ARRAY_API
+
+    assert SCIPY_ARRAY_API in (True, "1")
+    assert np.__version__
