@@ -83,8 +83,10 @@ def _collections(X, y, w, kind):
     columns = [f"x{j}" for j in range(X.shape[1])]
     if kind == "batches":
         pieces = [slice(k, k + 90) for k in range(0, len(y), 90)]
-        return (Batches(lambda: ((X[s], y[s], None if w is None else w[s]) for s in pieces)),), {}, Batches(
-            lambda: (X[s] for s in pieces)
+        return (
+            (Batches(lambda: ((X[s], y[s], None if w is None else w[s]) for s in pieces)),),
+            {},
+            Batches(lambda: (X[s] for s in pieces)),
         )
     if kind == "dask array":
         weights = {} if w is None else {"sample_weight": da.from_array(w, chunks=50)}

@@ -31,6 +31,17 @@ def to_numpy(x: Any) -> Any:
     return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)
 
 
+def to_host(*arrays: Any) -> tuple[Any, ...]:
+    """Local float64 copies of several arrays or numbers; those on a device travel together, in one transfer."""
+    if not any(is_tensor(a) for a in arrays):
+        return tuple(np.asarray(a, np.float64) for a in arrays)
+    torch = sys.modules["torch"]
+    flat = torch.cat([torch.as_tensor(a).to(torch.float64).reshape(-1) for a in arrays]).cpu().numpy()
+    shapes = [tuple(a.shape) for a in arrays]
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    return tuple(part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True))
+
+
 def like(value: Any, reference: Any) -> Any:
     """The NumPy array `value` as the kind of array that `reference` is, on its device and in its float type."""
     if not is_tensor(reference):

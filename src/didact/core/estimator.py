@@ -8,6 +8,7 @@ and the one `ConvergenceWarning` of a solver that stopped short.
 import dataclasses
 import functools
 import inspect
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, dataclass_transform
@@ -87,7 +88,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Store the number of iterations, and warn once if the solver stopped short."""
         self.n_iter_ = max(1, int(result.n_iter))
         if not result.converged and result.status != "stopped":
-            warnings.warn(f"{type(self).__name__}: {result.message}", ConvergenceWarning, stacklevel=4)
+            self.warn_convergence(result.message)
+
+    def warn_convergence(self, sentence: str) -> None:
+        """A `ConvergenceWarning` that points at the line of the user's own code that led here."""
+        frame, level = sys._getframe(), 1
+        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(f"{type(self).__name__}: {sentence}", ConvergenceWarning, stacklevel=level)
 
 
 def registry() -> dict[str, type]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.newton import ROUNDING
 from didact.parts.statistics import Sums, gram
@@ -130,10 +130,10 @@ def _rows_of(X: Any, *columns: Any) -> tuple[Any, ...]:
     return (X, *columns)
 
 
-def _total(values: Any) -> float:
+def _sum(values: Any, axis: int | None = None) -> Any:
     """The sum, in float64."""
     xp = namespace(values)
-    return float(xp.sum(values, dtype=xp.float64))
+    return xp.sum(values, axis=axis, dtype=xp.float64)
 
 
 def _gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
@@ -141,7 +141,7 @@ def _gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, inter
     value, r = loss.value_grad(y, linear_predictor(X, coef, intercept, offset))
     if w is not None:
         value, r = w * value, w * r
-    return Sums((_total(value), to_numpy(X.T @ r).astype(np.float64), _total(r)))
+    return Sums(to_host(_sum(value), X.T @ r, _sum(r)))
 
 
 def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
@@ -149,12 +149,8 @@ def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, interc
     value, r, h = loss.value_grad_hess(y, linear_predictor(X, coef, intercept, offset))
     if w is not None:
         value, r, h = w * value, w * r, w * h
-    p = X.shape[1]
-    H = np.empty((p + 1, p + 1))
-    H[:p, :p] = to_numpy(gram(X, h))
-    H[p, :p] = H[:p, p] = to_numpy(X.T @ h)
-    H[p, p] = _total(h)
-    return Sums((_total(value), to_numpy(X.T @ r).astype(np.float64), _total(r), H))
+    total, grad, grad0, G, edge, corner = to_host(_sum(value), X.T @ r, _sum(r), gram(X, h), X.T @ h, _sum(h))
+    return Sums((total, grad, grad0, np.block([[G, edge[:, None]], [edge, corner]])))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:
@@ -176,8 +172,8 @@ def _multi_gradient(
     if w is not None:
         value, R = w * value, w[:, None] * R
     R = R[:, : len(coef)]
-    xp = namespace(X)
-    return Sums((_total(value), to_numpy(X.T @ R).T.astype(np.float64), to_numpy(xp.sum(R, axis=0, dtype=xp.float64))))
+    total, grad, grad0 = to_host(_sum(value), X.T @ R, _sum(R, axis=0))
+    return Sums((total, grad.T, grad0))
 
 
 def _multi_hessian(

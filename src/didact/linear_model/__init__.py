@@ -1,6 +1,7 @@
 """Linear models: least squares, ridge, generalized linear models, logistic regression."""
 
 from didact.linear_model.glm import GammaRegressor, GeneralizedLinearRegressor, PoissonRegressor, TweedieRegressor
+from didact.linear_model.glm_cv import GeneralizedLinearRegressorCV
 from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
@@ -10,6 +11,7 @@ from didact.linear_model.ridge_cv import RidgeCV
 __all__ = [
     "GammaRegressor",
     "GeneralizedLinearRegressor",
+    "GeneralizedLinearRegressorCV",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",

@@ -27,6 +27,7 @@ from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective, linear_predictor
 from didact.engines.newton import newton_direction
 from didact.engines.result import Result
+from didact.linear_model.infer import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.classification_losses import Softmax
 from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
@@ -221,6 +222,14 @@ class _GLM(RegressorMixin, Estimator):
             raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
         return eta.map_blocks(mean_of, self.loss_, dtype=eta.dtype) if is_dask(eta) else mean_of(eta, self.loss_)
+
+    def inference(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None,
+                  covariance: str = "model", groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
+        """Standard errors, tests and intervals of a fit without penalty, from the rows of the fit: an `Inference`."""
+        ready(self, self.alpha > 0, "alpha=0")
+        family, link = self._model()
+        data = (X, y, sample_weight, combined_offset(offset, exposure, link))
+        return infer_glm(self, data, (check_target, family), self._estimates(family), covariance, groups, dispersion)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D²: the share of the null model's deviance that the model explains."""

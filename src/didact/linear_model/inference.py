@@ -9,24 +9,19 @@ McCullagh, Nelder (1989), doi:10.1007/978-1-4899-3242-6; White (1980), doi:10.23
 doi:10.1093/biomet/73.1.13.
 """
 
-import copy
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, special
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import Batches, MemoryRows, Rows, is_dask
-from didact.linear_model.inference_fit import HETEROSCEDASTIC, Facts, Options, facts, is_gaussian, link_exposure
+from didact.core.rows import MemoryRows, Rows
+from didact.linear_model.inference_fit import Facts
+from didact.linear_model.inference_predict import Prediction, combined, predict_interval
 from didact.linear_model.inference_summary import frame, text
 from didact.linear_model.influence import Point, Terms, design, leverages, linear_scores, residuals, terms
-from didact.parts.classification_losses import Softmax
-from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss, Multinomial
-from didact.parts.links import Identity, Logit
 
 Array = np.ndarray[Any, Any]
 
@@ -44,15 +39,6 @@ class TestResult(NamedTuple):
     df_residual: float = np.inf
 
 
-class Prediction(NamedTuple):
-    """Means of new rows with standard errors and the limits of an interval."""
-
-    mean: Array
-    standard_error: Array
-    lower: Array
-    upper: Array
-
-
 class _Source(NamedTuple):
     """Where an inference comes from: the model as it was, its point, rows and sums."""
 
@@ -60,7 +46,8 @@ class _Source(NamedTuple):
     point: Point
     rows: Rows
     facts: Facts
-    classes: Sequence[Any]
+    nested_null: bool  # whether the null model is a special case of the model
+    reference: Any = None  # the class that others are compared with
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +117,7 @@ class Inference:
     @cached_property
     def standard_errors(self) -> Array:
         """Square roots of the covariance's diagonal."""
-        return np.sqrt(np.diag(self.covariance))
+        return read_only(np.sqrt(np.diag(self.covariance)))
 
     @cached_property
     def statistics(self) -> Array:
@@ -141,7 +128,7 @@ class Inference:
     @cached_property
     def p_values(self) -> Array:
         """Two-sided p-values."""
-        return 2.0 * self._tail(np.abs(self.statistics))
+        return read_only(2.0 * self._tail(np.abs(self.statistics)))
 
     @property
     def uses_t(self) -> bool:
@@ -186,17 +173,12 @@ class Inference:
     @property
     def f_test(self) -> TestResult:
         """That all slopes are zero: F for normal y, otherwise Wald's χ²."""
-        point = self._source.point
-        plain = is_gaussian(point.family) and isinstance(point.loss.link, Identity) and self.covariance_type == "model"
-        if plain and self.uses_t and self._nested_null:  # from sums of squares: no loss of digits
+        source = self._source
+        least_squares = source.point.least_squares and self.covariance_type == "model"
+        if least_squares and self.uses_t and source.nested_null:  # from sums of squares: no loss of digits
             F = (self.null_deviance - self.deviance) / self.df_model / self.dispersion
             return TestResult(F, _f_tail(F, self.df_model, self.df_inference), self.df_model, self.df_inference)
         return self.wald_test([name for name in self.names if not name.endswith("(intercept)")])
-
-    @property
-    def _nested_null(self) -> bool:
-        source = self._source
-        return source.point.fit_intercept or type(source.model).__name__ == "LinearRegression"
 
     def wald_test(self, hypothesis: Any, value: Any = 0.0) -> TestResult:
         """Test Rβ = value: R is a matrix, one row for each equation, or names of coefficients, all tested to be value.
@@ -238,9 +220,11 @@ class Inference:
         large, small = (self, other) if self.parameters > other.parameters else (other, self)
         families = {(type(i._source.point.family), i._source.point.trials) for i in (self, other)}
         if large.parameters == small.parameters or len(families) > 1 or not np.isclose(self.n, other.n, rtol=1e-12):
-            raise ParameterError("The two models must be nested: one family, the same rows, more and fewer coefficients.")
+            raise ParameterError(
+                "The two models must be nested: one family, the same rows, more and fewer coefficients."
+            )
         facts = large._source.facts
-        if facts.estimated and not is_gaussian(large._source.point.family):
+        if facts.estimated and not large._source.point.gaussian:
             chi = (small.deviance - large.deviance) / large.dispersion
         else:
             chi = 2.0 * (large.log_likelihood - small.log_likelihood)
@@ -294,25 +278,16 @@ class Inference:
 
         The interval of a mean is computed for the linear predictor and carried through the link.
         """
-        q, source = self._quantile(level), self._source
-        point, centre = source.point, source.facts.centre
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
+        source = self._source
         rows = source.model.rows(X, target="none", reset=False)
         if not isinstance(rows, MemoryRows):
             raise InputError("Intervals of predictions are for rows in memory: predict batch by batch.")
-        U = design(rows.X, centre, point.fit_intercept)
-        if isinstance(point.loss, Softmax):
-            return _predict_classes(linear_scores(rows.X, offset, point), U, source.facts.covariance, q, kind)
-        eta = linear_scores(rows.X, link_exposure(offset, exposure, point.loss.link), point)
-        variance = ((U @ source.facts.covariance) * U).sum(axis=1)
-        if kind == "observation":
-            if not (is_gaussian(point.family) and isinstance(point.loss.link, Identity)):
-                raise ParameterError("Prediction intervals of observations are for least squares: use kind='mean'.")
-            variance = variance + self.dispersion
-        error = np.sqrt(variance)
-        ends = np.sort(point.loss.mean(np.stack([eta - q * error, eta + q * error])), axis=0)
-        return Prediction(point.loss.mean(eta), error * np.abs(point.loss.link.derivative(eta)), ends[0], ends[1])
+        U = design(rows.X, source.facts.centre, source.point.fit_intercept)
+        eta = linear_scores(rows.X, combined(offset, exposure, source.point.loss), source.point)
+        noise = self.dispersion if kind == "observation" else 0.0
+        return predict_interval(eta, U, source.point, source.facts.covariance, self._quantile(level), noise)
 
     def summary(self, level: float = 0.95) -> str:
         """The table of coefficients under the facts of the fit, as text."""
@@ -324,3 +299,14 @@ class Inference:
 
     def __repr__(self) -> str:
         return self.summary()
+
+
+def _f_tail(F: float, df: float, df_residual: float) -> float:
+    """P(F > the statistic)."""
+    return float(special.fdtrc(df, df_residual, max(F, 0.0)))
+
+
+def read_only(array: Array) -> Array:
+    """The array, which can no longer be written to."""
+    array.flags.writeable = False
+    return array

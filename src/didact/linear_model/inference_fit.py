@@ -29,9 +29,7 @@ from didact.linear_model.influence import (
     softmax_information,
     totals,
 )
-from didact.parts.classification_losses import Softmax
-from didact.parts.families import Beta, Gaussian
-from didact.parts.links import Log
+from didact.parts.families import Beta
 
 Array = np.ndarray[Any, Any]
 
@@ -72,13 +70,12 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     n, weight, _, deviance, chi, _, _ = total.sums.parts
     if weight <= 0:
         raise InputError("All sample weights are zero.")
-    several = isinstance(point.loss, Softmax)
-    centre, inverse, score = (_softmax_inverse if several else _inverse)(rows, total, point)
+    centre, inverse, score = (_softmax_inverse if point.several else _inverse)(rows, total, point)
     k = len(inverse)
     dispersion, estimated = _dispersion(options.dispersion, point, chi, n - k)
     _check_optimum(inverse, score, dispersion, total)
     covariance, df = _covariance(rows, point, options, centre, inverse, dispersion, n)
-    if not (estimated and isinstance(point.family, Gaussian)):
+    if not (estimated and point.gaussian):
         df = np.inf
     null = _null_point(rows, point, total, options.null_constant)
     values = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
@@ -169,7 +166,7 @@ def _covariance(
     if kind == "clustered":
         return _clustered(rows, point, centre, inverse, n)
     power = HETEROSCEDASTIC[kind]
-    if power and isinstance(point.loss, Softmax):
+    if power and point.several:
         raise ParameterError(f"{kind} needs leverages, which several classes do not have: use HC0, HC1 or clustered.")
     (M,) = rows.reduce(meat, point, centre, inverse, power).parts
     return inverse @ M @ inverse * (n / (n - k) if kind == "HC1" else 1.0), n - k
@@ -200,7 +197,7 @@ def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Poin
     if not constant:
         return null
     _, weight, y, *_, offset = total.sums.parts
-    several = isinstance(point.loss, Softmax)
+    several = point.several
     if several:
         share = np.maximum(y / weight, np.finfo(float).tiny)
         start = np.log(share) - np.log(share[-1])
@@ -227,7 +224,7 @@ def _likelihoods(
     family = point.family
     density = _has_density(family)
     value, null_value, null_deviance = rows.reduce(likelihoods, point, null, dispersion, density).parts
-    if estimated and isinstance(family, Gaussian):
+    if estimated and point.gaussian:
         profile = [-0.5 * n * (np.log(2 * np.pi * max(d, 0.0) / n) + 1.0) if d > 0 else np.inf
                    for d in (deviance, null_deviance)]  # fmt: skip
         return null_deviance, profile[0], profile[1]
@@ -240,12 +237,3 @@ def _has_density(family: Any) -> bool:
     except ParameterError:
         return False
     return True
-
-
-def link_exposure(offset: Any, exposure: Any, link: Any) -> Any:
-    """offset + log(exposure) for new rows."""
-    if exposure is None:
-        return None if offset is None else np.asarray(offset, np.float64)
-    if not isinstance(link, Log):
-        raise ParameterError("exposure multiplies the mean, which takes the log link: use offset instead.")
-    return np.log(np.asarray(exposure, np.float64)) + (0.0 if offset is None else np.asarray(offset, np.float64))

@@ -20,10 +20,12 @@ from scipy.sparse import csr_array
 from scipy.special import zeta
 
 from didact.core.backend import is_sparse, like, to_numpy
+from didact.core.errors import InputError
 from didact.engines.least_squares import Triangle, triangle
 from didact.engines.linear_objective import linear_predictor
 from didact.parts.classification_losses import Softmax
-from didact.parts.families import Multinomial
+from didact.parts.families import Gaussian, Multinomial, Tweedie
+from didact.parts.links import Identity
 from didact.parts.statistics import Moments, Sums, moments
 
 Array = np.ndarray[Any, Any]
@@ -41,7 +43,22 @@ class Point(NamedTuple):
     @property
     def family(self) -> Any:
         """The distribution of y."""
-        return Multinomial() if isinstance(self.loss, Softmax) else self.loss.family
+        return Multinomial() if self.several else self.loss.family
+
+    @property
+    def several(self) -> bool:
+        """Whether there are more than two classes."""
+        return isinstance(self.loss, Softmax)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether y is normal."""
+        return self.family in (Gaussian(), Tweedie(0.0))
+
+    @property
+    def least_squares(self) -> bool:
+        """Whether the model is least squares."""
+        return self.gaussian and isinstance(self.loss.link, Identity)
 
 
 class Terms(NamedTuple):
@@ -63,7 +80,7 @@ def terms(X: Any, y: Any, w: Any, offset: Any, point: Point) -> Terms:
     weight = np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
     count, size = ((weight > 0) * 1.0, weight) if point.trials else (weight, np.ones(n))
     y = to_numpy(y)
-    if isinstance(point.loss, Softmax):
+    if point.several:
         Y = np.asarray(y, np.float64) if y.ndim == 2 else (y[:, None] == np.arange(eta.shape[1])).astype(np.float64)
         mu = point.loss.probabilities(eta)
         return Terms(Y, eta, mu, count, size, mu - Y, np.ones(n))
@@ -109,7 +126,7 @@ class Totals(NamedTuple):
 
 
 def totals(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point) -> Totals:
-    """Σ of a block: moments of x (and of −g/h) with weights f·a·h; f, f·a, f·a·y, deviance, Pearson's χ², η², offset."""
+    """Moments of x (and of −g/h) with weights f·a·h; sums of f, f·a, f·a·y, deviance, Pearson's χ², η², offset."""
     t = terms(X, y, w, offset, point)
     weight = t.count * t.size
     several = t.g.ndim == 2
@@ -216,13 +233,15 @@ def sum_by(labels: Array, rows: Array) -> GroupSums:
 
 def group_scores(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array) -> GroupSums:
     """For each group (Σ f, Σ f s)."""
+    if groups is None:
+        raise InputError("Clustered standard errors need groups; a batch is (X, y, sample_weight, offset, groups).")
     t = terms(X, y, w, offset, point)
     S = row_scores(t, design(X, centre, point.fit_intercept))
     return sum_by(to_numpy(groups), t.count[:, None] * np.column_stack([np.ones(len(S)), S]))
 
 
 def residuals(t: Terms, family: Any, kind: str, leverage: Array | None, dispersion: float, left_out: Any) -> Array:
-    """Residuals of a kind; `left_out` is (deviance, df) where the dispersion is estimated without the row, else None."""
+    """Residuals of a kind; `left_out` is (deviance, df) where the dispersion is to be estimated without the row."""
     if kind == "response":
         return t.y - t.mu
     if kind == "working":

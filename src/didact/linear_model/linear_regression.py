@@ -22,6 +22,7 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.conjugate_gradients import conjugate_gradients
 from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
 from didact.engines.result import Result
+from didact.linear_model.infer import infer_least_squares, ready
 from didact.parts.statistics import Sums, moments
 
 Array = np.ndarray[Any, Any]
@@ -159,3 +160,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
         return self.map_rows(X, predict, "coef_", "intercept_")
+
+    def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
+                  groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
+        """Standard errors, tests and intervals, from the rows of the fit: an `Inference`, or one for each target."""
+        ready(self, self.positive, "positive=False")
+        return infer_least_squares(self, (X, y, sample_weight, None), covariance, groups, dispersion)

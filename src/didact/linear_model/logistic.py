@@ -31,6 +31,7 @@ from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective
 from didact.engines.newton import newton_direction
 from didact.engines.result import Result
+from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 from didact.parts.statistics import Counts, label_codes, label_counts
@@ -41,14 +42,13 @@ Array = np.ndarray[Any, Any]
 def encode(X: Any, y: Any, w: Any, offset: Any, classes: Array, class_weights: Array | None) -> tuple[Any, ...]:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
     codes = label_codes(y, classes)
-    if class_weights is not None:
-        each = class_weights[codes]
-        w = like(each, X) if w is None else w * like(each, X)
+    xp = namespace(X, codes)
     if is_tensor(X):
-        xp = namespace(X)
         codes = xp.asarray(codes, device=X.device)
-        return X, (xp.astype(codes, X.dtype) if len(classes) == 2 else codes), w, offset
-    return X, (codes.astype(np.float64) if len(classes) == 2 else codes), w, offset
+    if class_weights is not None:
+        each = like(class_weights, X)[codes]
+        w = each if w is None else w * each
+    return X, (xp.astype(codes, X.dtype if is_tensor(X) else xp.float64) if len(classes) == 2 else codes), w, offset
 
 
 def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
@@ -248,6 +248,13 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
         return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+
+    def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
+                  groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
+        """Standard errors, tests and intervals of a fit with C=inf, from the rows of the fit: an `Inference`."""
+        ready(self, bool(np.isfinite(self.C)), "C=inf")
+        data, prepare = (X, y, sample_weight, None), (encode, self.classes_, None)
+        return infer_classes(self, data, prepare, covariance, groups, dispersion)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""

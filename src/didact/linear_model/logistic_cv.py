@@ -20,6 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
@@ -140,12 +141,9 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = in_memory(self.rows(X, y, sample_weight, None, target="labels"), "LogisticRegressionCV",
-                         "LogisticRegression(C=…)")  # fmt: skip
-        self.Cs_ = (
-            np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else numbers(self.Cs, "Cs", 0, above=True)
-        )
-        self.l1_ratios_ = numbers((0.0,) if self.l1_ratios is None else self.l1_ratios, "l1_ratios", 0, 1)
+        rows = self.rows(X, y, sample_weight, None, target="labels")
+        rows = in_memory(rows, "LogisticRegressionCV", "LogisticRegression(C=…)")
+        self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
         folds = split(self.cv, rows, rows.columns[1], classifier=True)
         shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
@@ -153,8 +151,13 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
             orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
             fits = walk(self._fold(rows, encoded), folds, orders, progress.report)
         self._store_paths(fits, shape)
-        self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
+        coef, intercept = self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
+        self.coef_, self.intercept_ = coef.astype(float_type(rows)), intercept.astype(float_type(rows))
         return self
+
+    def _candidates(self) -> tuple[Array, Array]:
+        Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else numbers(self.Cs, "Cs", 0, above=True)
+        return Cs, numbers((0.0,) if self.l1_ratios is None else self.l1_ratios, "l1_ratios", 0, 1)
 
     def _encoded(self, rows: MemoryRows) -> MemoryRows:
         """Rows with class codes and class weights, by the labels of all rows."""
@@ -197,11 +200,11 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
 
     def _store_paths(self, fits: Fits, shape: tuple[int, int, int]) -> None:
         self.scores_ = tabulate(fits, shape, lambda f: f.score)
-        self.coefs_paths_ = tabulate(fits, shape, lambda f: f.parameters)
+        self.coefs_paths_ = tabulate(fits, shape, lambda f: f.kept)
         self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
         warn_short("LogisticRegressionCV", fits)
 
-    def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """The pair with the best mean score, fitted to all rows from the mean of the folds' coefficients."""
         mean = averaged(self.scores_, axis=0).T  # of equal scores the first C wins, then the first share
         c, r = np.unravel_index(np.argmax(mean), mean.shape)
@@ -210,24 +213,20 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
         best = LogisticRegression(**shared, C=self.C_, l1_ratio=self.l1_ratio_, warm_start=True)
         best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
         best.fit(X, y, sample_weight)
-        self.coef_, self.intercept_ = best.coef_, best.intercept_
+        return best.coef_, best.intercept_
+
+    def _average_best(self) -> tuple[Array, Array]:
+        """The mean of the folds' own best."""
+        scores = np.where(np.isnan(self.scores_), -np.inf, self.scores_).transpose(0, 2, 1)
+        fitted = np.flatnonzero(np.isfinite(scores).any(axis=(1, 2)))
+        c, r = np.unravel_index([np.argmax(scores[f]) for f in fitted], scores.shape[1:])
+        self.C_, self.l1_ratio_ = float(self.Cs_[c].mean()), float(self.l1_ratios_[r].mean())
+        return self._split(self.coefs_paths_[fitted, r, c].mean(axis=0))
 
     def _split(self, table: Array) -> tuple[Array, Array]:
         """Coefficients and intercepts from an entry of coefs_paths_."""
         p = self.n_features_in_
         return table[:, :p], table[:, p] if self.fit_intercept else np.zeros(len(table))
-
-    def _average_best(self) -> None:
-        """The mean of the folds' own best."""
-        chosen = []
-        for scores in self.scores_[~np.isnan(self.scores_).all(axis=(1, 2))]:
-            c, r = np.unravel_index(np.nanargmax(scores.T), scores.T.shape)
-            chosen.append((r, c))
-        self.C_ = float(np.mean([self.Cs_[c] for _, c in chosen]))
-        self.l1_ratio_ = float(np.mean([self.l1_ratios_[r] for r, _ in chosen]))
-        self.coef_, self.intercept_ = self._split(
-            np.mean([self.coefs_paths_[f, r, c] for f, (r, c) in enumerate(chosen)], axis=0)
-        )
 
     def _scorer(self) -> Any:
         return knowing_labels(get_scorer("accuracy" if self.scoring is None else self.scoring), self.classes_)

@@ -25,8 +25,6 @@ Split = tuple[Array, Array]
 _CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
 _MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
 ON_FOLDS = {
-    "check_sample_weight_equivalence_on_dense_data": _CHOICE,
-    "check_sample_weight_equivalence_on_sparse_data": _CHOICE,
     "weights_equal_repetition": _CHOICE,
     "rows_of_weight_zero_do_not_count": _CHOICE,
     "row_order_does_not_matter": _CHOICE,
@@ -99,10 +97,10 @@ def averaged(scores: Array, axis: int) -> Array:
 
 
 class Fit(NamedTuple):
-    """One fit on a path: the solver's result, the fitted parameters and the score on the validation rows."""
+    """One fit on a path: the solver's result, what the model keeps of it, and the score on the validation rows."""
 
     result: Result
-    parameters: Array
+    kept: Any
     score: float
 
 

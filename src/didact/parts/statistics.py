@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +67,7 @@ def moments(X: Any, y: Any, w: Any) -> Moments:
     X, Y = _double(X), _double(y if y.ndim == 2 else y[:, None])
     n = X.shape[0]
     ones = xp.ones(n, dtype=Y.dtype, device=Y.device) if w is None else _double(w)
-    weight = float(xp.sum(ones))
+    weight = float(n) if w is None else float(xp.sum(ones, dtype=xp.float64))
     if weight == 0:
         zero = np.zeros
         p, k = X.shape[1], Y.shape[1]
@@ -77,8 +77,8 @@ def moments(X: Any, y: Any, w: Any) -> Moments:
     raw = gram(X, None if w is None else ones)
     xy = X.T @ WY  # WY sums to zero, so X needs no centring here
     yy = xp.sum(WY * Yc, axis=0)
-    mean_x, mean_y, xx, xy, yy = (np.array(to_numpy(a), np.float64) for a in (mean_x, mean_y, raw, xy, yy))
-    xx -= np.outer(weight * mean_x, mean_x)
+    mean_x, mean_y, raw, xy, yy = to_host(mean_x, mean_y, raw, xy, yy)
+    xx = raw - np.outer(weight * mean_x, mean_x)
     far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
     if len(far):
         _centre_first(X, ones, weight, WY, far, mean_x, xx, xy)
@@ -148,7 +148,13 @@ class Counts(NamedTuple):
 
 def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
     """The labels of one block with their weights."""
-    y, w = to_numpy(y), None if w is None else to_numpy(w)
+    if is_tensor(y):
+        xp = namespace(y)
+        values = xp.unique_values(y)
+        each = [xp.astype(y == v, xp.float64) for v in values]
+        totals = [xp.sum(mask if w is None else mask * w) for mask in each]
+        return Counts(to_numpy(values), np.concatenate([t.reshape(1) for t in to_host(*totals)]))
+    y, w = np.asarray(y), None if w is None else to_numpy(w)
     if y.dtype.kind in "iub" and len(y):  # small whole numbers need no sorting
         low = int(y.min())
         if int(y.max()) - low < 4 * len(y) + 1000:
@@ -160,9 +166,12 @@ def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
     return Counts(values, np.bincount(where, w, len(values)).astype(np.float64))
 
 
-def label_codes(y: Any, values: Array) -> Array:
+def label_codes(y: Any, values: Array) -> Any:
     """The position of each label in the sorted values."""
-    y = to_numpy(y)
+    if is_tensor(y):
+        xp = namespace(y)
+        return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
+    y = np.asarray(y)
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         low = int(values[0])
         table = np.full(int(values[-1]) - low + 1, -1)

@@ -61,7 +61,9 @@ class ClusterRows(Rows):
         task = dask.delayed(_predict, pure=True)
         lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(self.blocks)
         parts = [
-            da.from_delayed(task(fn, self.names, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype)
+            da.from_delayed(
+                task(fn, self.names, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype
+            )
             for n, block in zip(lengths, self.blocks, strict=True)
         ]
         return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)

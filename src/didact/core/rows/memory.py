@@ -20,7 +20,7 @@ BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the se
 PIECES = 64  # at most this many independent pieces of work
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
-TENSOR_ROWS = 1 << 20  # rows of a tensor handled at once: bounds the temporaries on a GPU
+TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
 
 S = TypeVar("S", bound="Statistic")
 
@@ -111,7 +111,7 @@ def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
     X = columns[0]
     n, p = X.shape
     if is_tensor(X):
-        step = TENSOR_ROWS
+        step = max(BLOCK_ROWS, TENSOR_BYTES // max(p * X.element_size(), 1))
     elif is_sparse(X):
         step = max(BLOCK_ROWS, -(-n // SPARSE_PIECES))
     else:

@@ -1,0 +1,257 @@
+r"""Generalized linear models whose penalty is chosen on held-out folds.
+
+For every fold and every share ρ of the L1 penalty the objective of `glm_base`,
+
+.. math:: \frac{1}{2W}\sum_{i\in\text{train}} w_i\,d(y_i, \mu_i)
+          + \alpha\Big(\frac{1-\rho}{2}\|b\|_2^2+\rho\|b\|_1\Big),
+
+is minimised along α from large to small, each fit starting from the one before. The pair (α, ρ) with the least mean
+deviance on the held-out rows is fitted to all rows. The grid starts at the least α for which all coefficients are zero,
+:math:`\max_j |\nabla_j| / \rho` with the gradient of the loss at the constant model.
+
+Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models via coordinate descent,
+doi:10.18637/jss.v033.i01.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import check_scoring, get_scorer_names
+
+from didact.core.backend import to_numpy
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import (
+    above,
+    array_like,
+    at_least,
+    between,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    splitter,
+    whole,
+)
+from didact.core.progress import FitProgress
+from didact.core.rows import MemoryRows
+from didact.engines.linear_fit import fit_linear
+from didact.engines.linear_objective import LinearObjective
+from didact.linear_model.glm import GeneralizedLinearRegressor
+from didact.linear_model.glm_base import _GLM, check_target, combined_offset
+from didact.linear_model.regularization_path import (
+    ON_FOLDS,
+    Fit,
+    FitOne,
+    Fits,
+    averaged,
+    in_memory,
+    numbers,
+    score,
+    split,
+    tabulate,
+    take,
+    walk,
+    warn_short,
+)
+from didact.parts.families import FAMILIES, Family, Multinomial
+from didact.parts.links import LINKS
+from didact.parts.noun import Link
+
+Array = np.ndarray[Any, Any]
+
+SPAN = 1e-4  # the least automatic α relative to the largest, with an L1 part
+RIDGE_SPAN = (1.0, -5.0)  # powers of ten between which automatic α lie without one
+
+
+def steepest(objective: LinearObjective, start: Array) -> float:
+    """The largest |∂f/∂b_j| at b = 0 and the best constant term: what an L1 penalty has to outweigh."""
+    x = np.zeros(objective.size)
+    if objective.fit_intercept:
+        constant = objective.on_columns(np.asarray([], dtype=np.intp))
+        best = fit_linear(constant, 0.0, "newton", 1e-10, 100, objective.split(start)[1] + np.zeros(constant.size))
+        x = objective.join(objective.split(x)[0], best.x if objective.outputs else best.x[0])
+    return float(np.max(np.abs(objective.split(objective.value_gradient(x)[1])[0]), initial=0.0))
+
+
+def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, w: Any) -> float:
+    """Weighted mean deviance of rows; −2 log-likelihood where the family's own parameter differs from fit to fit."""
+    y, mu = np.asarray(y, np.float64), np.asarray(mu, np.float64)
+    w = np.ones(len(y)) if w is None else np.asarray(w, np.float64)
+    if estimated:
+        total = -2.0 * float(loss.family.log_likelihood(y, mu, w).sum())
+    else:
+        total = float(w @ family.deviance(y, mu))
+    return total / max(float(w.sum()), np.finfo(float).tiny)
+
+
+class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
+    r"""Generalized linear model with the penalty chosen on held-out folds.
+
+    .. math:: (\hat\alpha, \hat\rho) = \arg\min_{\alpha, \rho}\;\frac1F\sum_f
+              \frac{\sum_{i\in f} w_i\,d(y_i, \mu_i(\alpha, \rho))}{\sum_{i\in f} w_i}
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        The chosen pair.
+    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio
+        What was tried.
+    deviance_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
+        Mean deviance on the held-out rows; −2 × the mean log-likelihood where the family's own parameter is estimated.
+        NaN for fits that a callback kept from being made.
+    scores_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
+        With `scoring`: its values.
+    coef_, intercept_, loss_, n_iter_
+        As in `GeneralizedLinearRegressor`, fitted to all rows with the chosen pair.
+
+    Notes
+    -----
+    Cost: n_folds × n_l1_ratios × n_alphas warm fits. A number of `alphas` stands for a grid from the least α that makes
+    all coefficients zero down to its 10⁻⁴-fold, or from 10 to 10⁻⁵ without an L1 part. Deviances and scores weigh rows
+    by `sample_weight`. Of equal scores the first wins.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani (2010), doi:10.18637/jss.v033.i01.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import GeneralizedLinearRegressorCV
+    >>> X = np.linspace(0, 2, 40)[:, None]
+    >>> model = GeneralizedLinearRegressorCV(family="poisson", alphas=[0.001, 10]).fit(X, np.floor(np.exp(X[:, 0])))
+    >>> model.alpha_
+    0.001
+    """
+
+    _test_params = [
+        {"alphas": 3, "cv": 3},
+        {"family": "poisson", "alphas": 3, "l1_ratio": (0.5, 1.0), "cv": 3, "tol": 1e-8},
+    ]
+    _test_skips = ON_FOLDS
+
+    family: Any = param(
+        "gaussian", [one_of(*FAMILIES), Family, Multinomial], "Distribution of y: a name, or one such as Tweedie(1.2)."
+    )
+    link: Any = param("auto", [one_of("auto", *LINKS), Link], "Link between mean and Xb; 'auto' is the canonical one.")
+    dispersion: Any = param(
+        "auto",
+        [one_of("auto", "estimate"), above(0)],
+        "The negative binomial's overdispersion or the beta's precision: estimated if the family is given by name "
+        "('auto'), always ('estimate'), or this number.",
+    )
+    alphas: Any = param(30, [whole(1), array_like], "Strengths of the penalty to try, or how many to place.")
+    l1_ratio: Any = param(0.0, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
+    cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five.")
+    scoring: Any = param(
+        None, [one_of(*get_scorer_names()), is_callable, none], "What to choose by; None: the mean deviance."
+    )
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
+    solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
+    max_iter: int = param(1000, whole(1), "Most iterations of a fit.")
+    tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which a fit ends.")
+
+    def _plain(self, alpha: float = 0.0, l1_ratio: float = 0.0) -> GeneralizedLinearRegressor:
+        """The model with one penalty."""
+        names = GeneralizedLinearRegressor().get_params()
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        return GeneralizedLinearRegressor(**{**shared, "alpha": float(alpha), "l1_ratio": float(l1_ratio)})
+
+    def _model(self) -> tuple[Any, Link | None]:
+        return self._plain()._model()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags = self._plain().__sklearn_tags__().target_tags
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
+        """Fit to rows X with targets y, after choosing the penalty; offset and exposure as in the model itself."""
+        rows = self._rows(X, y, sample_weight, offset, exposure)
+        ratios = numbers(self.l1_ratio, "l1_ratio", 0, 1)
+        grid = self._grid(rows, ratios)
+        folds = split(self.cv, rows, rows.columns[1])
+        with FitProgress(self, len(folds) * grid.size, X=X, y=y) as progress:
+            orders = np.argsort(-grid, axis=1, kind="stable")
+            fits = walk(self._fold(rows, grid, ratios), folds, orders, progress.report)
+        self._choose(fits, len(folds), grid, ratios)
+        best = self._plain(self.alpha_, self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
+        self.coef_, self.intercept_, self.loss_, self.n_iter_ = best.coef_, best.intercept_, best.loss_, best.n_iter_
+        return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
+        family, link = self._model()
+        offset = combined_offset(offset, exposure, link)
+        if self.scoring is not None and offset is not None:
+            raise ParameterError("Scorers know nothing of offsets and exposures: leave scoring=None with them.")
+        target = "outputs" if isinstance(family, Multinomial) else "numeric"
+        rows = self.rows(X, y, sample_weight, offset, target=target)
+        rows = in_memory(rows, "GeneralizedLinearRegressorCV", "GeneralizedLinearRegressor(alpha=…)")
+        return rows.prepared(check_target, family)
+
+    def _grid(self, rows: MemoryRows, ratios: Array) -> Array:
+        """Strengths (n_l1_ratios, n_alphas)."""
+        if not isinstance(self.alphas, Integral):
+            alphas = numbers(self.alphas, "alphas", 0)
+            grid = np.tile(alphas, (len(ratios), 1))
+        else:
+            ridge = 10.0 ** np.linspace(*RIDGE_SPAN, self.alphas)
+            top = 0.0
+            if ratios.any():
+                top = max(steepest(*self._plain()._objective(rows, *self._model())), np.finfo(float).eps)
+            grid = np.stack([top / r * np.geomspace(1, SPAN, self.alphas) if r > 0 else ridge for r in ratios])
+        self.alphas_ = grid[0] if np.ndim(self.l1_ratio) == 0 else grid
+        return grid
+
+    def _fold(self, rows: MemoryRows, grid: Array, ratios: Array) -> Callable[[Array, Array], FitOne]:
+        """A function of (training, validation) rows that returns how to fit and score one (ρ, α) on them."""
+        family, link = self._model()
+        scorer = None if self.scoring is None else check_scoring(self._plain(), scoring=self.scoring)
+
+        def prepare(train: Array, test: Array) -> FitOne:
+            base, first = self._plain()._objective(take(rows, train), family, link)
+            X, y, w, offset = take(rows, test).columns
+
+            def fit(ratio: int, strength: int, start: Any) -> Fit:
+                model = self._plain(grid[ratio, strength], ratios[ratio])
+                objective = base._replace(alpha=model.alpha * (1 - model.l1_ratio))
+                result = model._minimise(objective, first if start is None else start, None)
+                estimated = model._estimates(family)
+                if estimated:
+                    objective, result = model._alternate(objective, result, None)
+                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                mu = model.predict(X, offset)
+                deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
+                return Fit(result, deviance, -deviance if scorer is None else score(scorer, model, X, y, w))
+
+            return fit
+
+        return prepare
+
+    def _choose(self, fits: Fits, folds: int, grid: Array, ratios: Array) -> None:
+        scores, self.deviance_path_ = (
+            tabulate(fits, (folds, *grid.shape), part).transpose(1, 2, 0)
+            for part in (lambda f: f.score, lambda f: f.kept)
+        )
+        if self.scoring is not None:
+            self.scores_ = scores
+        r, a = np.unravel_index(np.argmax(averaged(scores, axis=2)), grid.shape)
+        self.alpha_, self.l1_ratio_ = float(grid[r, a]), float(ratios[r])
+        warn_short("GeneralizedLinearRegressorCV", fits)
+
+    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
+        """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
+        return _GLM.predict(self, X, offset, exposure)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """D²: the share of the null model's deviance that the model explains."""
+        return _GLM.score(self, X, y, sample_weight)
+
+
+def _local(values: Any) -> Any:
+    return None if values is None else to_numpy(values)

@@ -1,0 +1,139 @@
+"""From a fitted estimator and its rows to an `Inference`: one function for each kind of linear model."""
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.errors import ParameterError
+from didact.core.rows import Batches, Rows, is_dask
+from didact.linear_model.inference import Inference, _Source, read_only
+from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
+from didact.linear_model.influence import Point
+from didact.parts.classification_losses import Softmax
+from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
+from didact.parts.links import Identity, Logit
+
+Array = np.ndarray[Any, Any]
+Columns = tuple[Any, Any, Any, Any]  # X, y, sample_weight, offset
+
+
+def ready(model: Any, penalised: bool, remedy: str) -> None:
+    """Refuse a model that is not fitted, or whose coefficients a penalty or bound has moved."""
+    check_is_fitted(model)
+    if penalised:
+        raise ParameterError(
+            f"{type(model).__name__}.inference() is for fits without a penalty or bounds, which bias estimates: fit "
+            f"with {remedy} first."
+        )
+
+
+def infer_least_squares(
+    model: Any, data: Columns, covariance: str, groups: Any, dispersion: Any
+) -> Inference | tuple[Inference, ...]:
+    """Inference for `LinearRegression`: one for y of one column, a tuple for several."""
+    rows = open_rows(model, data, groups, covariance, "outputs")
+    options = Options(covariance, dispersion, null_constant=model.fit_intercept)
+    loss = GLMLoss(Gaussian(), Identity())
+    if np.ndim(model.coef_) == 1:
+        return build(model, rows, Point(loss, model.coef_, model.intercept_, model.fit_intercept), options)
+    intercepts = np.broadcast_to(model.intercept_, (len(model.coef_),))
+    points = [Point(loss, b, b0, model.fit_intercept) for b, b0 in zip(model.coef_, intercepts, strict=True)]
+    return tuple(build(model, rows.prepared(take_target, j), point, options) for j, point in enumerate(points))
+
+
+def infer_glm(
+    model: Any, data: Columns, prepare: tuple[Any, ...], estimated: bool, covariance: str, groups: Any, dispersion: Any
+) -> Inference:
+    """Inference for generalized linear models; prepare is (function of a block, *arguments)."""
+    several = isinstance(model.loss_, Softmax)
+    rows = open_rows(model, data, groups, covariance, "outputs" if several else "numeric")
+    rows = rows.prepared(beside_groups, *prepare)
+    trials = several or isinstance(model.loss_.family, Binomial)
+    point = Point(model.loss_, model.coef_, model.intercept_, model.fit_intercept, trials)
+    classes = [f"y{j}" for j in range(len(model.coef_))] if several else []
+    return build(model, rows, point, Options(covariance, dispersion, estimated), classes)
+
+
+def infer_classes(
+    model: Any, data: Columns, prepare: tuple[Any, ...], covariance: str, groups: Any, dispersion: Any
+) -> Inference:
+    """Inference for `LogisticRegression`: the log-odds of the second class, or of each class against the last."""
+    if model.loss != "log" or model.class_weight is not None:
+        raise ParameterError("LogisticRegression.inference() needs loss='log' and class_weight=None: a likelihood.")
+    rows = open_rows(model, data, groups, covariance, "labels").prepared(beside_groups, *prepare)
+    options = Options(covariance, dispersion)
+    if len(model.classes_) == 2:
+        loss = GLMLoss(Bernoulli(), Logit())
+        return build(model, rows, Point(loss, model.coef_[0], model.intercept_[0], model.fit_intercept), options)
+    point = Point(Softmax(), model.coef_, model.intercept_, model.fit_intercept)
+    return build(model, rows, point, options, model.classes_)
+
+
+def open_rows(model: Any, data: Columns, groups: Any, covariance: str, target: str) -> Rows:
+    """The rows of a fit again, with the offset and group of each."""
+    if covariance not in ("model", *HETEROSCEDASTIC, "clustered"):
+        raise ParameterError(f"covariance must be 'model', 'HC0' to 'HC3' or 'clustered', got {covariance!r}.")
+    X, y, w, offset = data
+    if (groups is None) == (covariance == "clustered") and not isinstance(X, Batches):
+        raise ParameterError("covariance='clustered' and groups belong together: give both or neither.")
+    if groups is not None and not is_dask(groups):
+        groups = np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.float64)
+    return model.rows(X, y, w, offset, groups, target=target, reset=False)
+
+
+def beside_groups(
+    X: Any, y: Any, w: Any, offset: Any, groups: Any, prepare: Callable[..., tuple[Any, ...]], *args: Any
+) -> tuple[Any, ...]:
+    """A block prepared as for the fit, with its groups."""
+    return (*prepare(X, y, w, offset, *args), groups)
+
+
+def take_target(X: Any, y: Any, w: Any, offset: Any, groups: Any, column: int) -> tuple[Any, ...]:
+    """A block with one of several targets."""
+    return X, y[:, column], w, offset, groups
+
+
+def build(model: Any, rows: Rows, point: Point, options: Options, classes: Sequence[Any] = ()) -> Inference:
+    """Everything that is summed over the rows, in the coordinates of X."""
+    coef, intercept = np.asarray(point.coef, np.float64), np.asarray(point.intercept, np.float64)
+    if point.several:  # only differences are identified
+        coef, intercept = coef[:-1] - coef[-1], np.broadcast_to(intercept, (len(coef),))
+        intercept = intercept[:-1] - intercept[-1]
+    point = point._replace(coef=coef, intercept=intercept if intercept.ndim else float(intercept))
+    known = facts(rows, point, options)
+    table = np.atleast_2d(coef)
+    names = list(rows.names) if rows.names is not None else [f"x{j}" for j in range(table.shape[1])]
+    if point.fit_intercept:
+        names, table = ["(intercept)", *names], np.column_stack([np.atleast_1d(intercept), table])
+    T = np.eye(len(names))
+    if point.fit_intercept:  # from centred columns back to those of X
+        T[0, 1:] = -known.centre
+    T = linalg.block_diag(*[T] * len(table))
+    return Inference(
+        names=tuple(names) if not point.several else tuple(f"{c}: {name}" for c in classes[:-1] for name in names),
+        coefficients=read_only(table.ravel()),
+        covariance=read_only(T @ known.covariance @ T.T),
+        covariance_type=options.covariance,
+        dispersion=known.dispersion,
+        n=known.n,
+        df_model=known.k - len(table) * point.fit_intercept,
+        df_residual=known.n - known.k,
+        df_inference=known.df_inference,
+        log_likelihood=known.log_likelihood,
+        null_log_likelihood=known.null_log_likelihood,
+        deviance=known.deviance,
+        null_deviance=known.null_deviance,
+        parameters=known.k + options.estimated,
+        _source=_Source(
+            model=copy.copy(model),
+            point=point,
+            rows=rows,
+            facts=known,
+            nested_null=point.fit_intercept or not options.null_constant,
+            reference=classes[-1] if point.several else None,
+        ),
+    )
