@@ -23,7 +23,7 @@ $(WARM): $(STAMP) $(LOOPS)
 	@touch $@
 
 study: setup
-	$(BIN)/didact study src/didact/datasets/penguins.csv --target species --out didact-study
+	$(BIN)/didact study penguins --target Sex --out didact-study
 
 test: setup
 	$(BIN)/ruff check src tests benchmarks examples

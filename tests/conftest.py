@@ -1,5 +1,6 @@
 """Settings of the whole test run: one thread a process, the array API on, reproducible hypothesis, no global RNG."""
 
+# ruff: noqa: E402
 import os
 
 # Read by SciPy, scikit-learn and BLAS when they are first imported, which is after this file.

@@ -98,6 +98,7 @@ class BlockCheck(NamedTuple):
         )
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
+        """The columns of a block, checked."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
         names = column_names(X)

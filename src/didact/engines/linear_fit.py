@@ -39,15 +39,19 @@ def fit_linear(
     tol: float = 1e-6,
     max_iter: int = 1000,
     start: Array | None = None,
+    warm: bool = False,
     report: Report | None = None,
 ) -> Result:
-    """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs"."""
+    """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs".
+
+    A warm start is taken to be near the solution: no sample is fitted first.
+    """
     x0 = np.zeros(objective.size) if start is None else start
     if np.any(np.asarray(l1) > 0):
         return _fit_l1(objective, _per_parameter(objective, l1), tol, max_iter, x0, report)
     sample = _sample(objective) if solver != "newton" else None
-    if sample is not None and start is None:
-        x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20).x
+    if sample is not None and not warm:
+        x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
     if solver == "auto":
         limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
         solver = "newton" if sample is None and objective.size <= limit else "lbfgs"

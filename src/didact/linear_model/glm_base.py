@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from didact.core.backend import float_type, like, namespace, to_numpy
+from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
@@ -60,10 +60,10 @@ def check_target(X: Any, y: Any, w: Any, offset: Any, family: Any) -> tuple[Any,
 
 def target_sums(X: Any, y: Any, w: Any, offset: Any) -> Sums:
     """Σw and Σwy (per class for a multinomial), and Σw·exp(offset)."""
-    Y = np.asarray(to_numpy(y), np.float64)
-    w = np.ones(len(Y)) if w is None else np.asarray(to_numpy(w), np.float64)
-    exposure = w if offset is None else w * np.exp(np.clip(to_numpy(offset), -300, 300))
-    return Sums((float(w.sum()), w @ Y, float(exposure.sum())))
+    xp = namespace(y)
+    ones = xp.ones(y.shape[0], dtype=y.dtype, device=y.device) if w is None else w
+    exposure = ones if offset is None else ones * xp.exp(xp.clip(offset, -80.0, 80.0))
+    return Sums(to_host(xp.sum(ones, dtype=xp.float64), ones @ y, xp.sum(exposure, dtype=xp.float64)))
 
 
 def first_guess(X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss) -> Sums:
@@ -190,7 +190,8 @@ class _GLM(RegressorMixin, Estimator):
 
     def _minimise(self, objective: LinearObjective, start: Array, report: Any) -> Result:
         solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
-        return fit_linear(objective, self.alpha * self.l1_ratio, solver, self.tol, self.max_iter, start, report)
+        warm = self.warm_start and hasattr(self, "coef_")
+        return fit_linear(objective, self.alpha * self.l1_ratio, solver, self.tol, self.max_iter, start, warm, report)
 
     def _alternate(self, objective: LinearObjective, result: Result, report: Any) -> tuple[LinearObjective, Result]:
         """Coefficients and the family's own parameter in turns, until the parameter stands still."""

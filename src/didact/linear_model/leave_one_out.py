@@ -108,7 +108,8 @@ def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Arra
     squares = Z[:, :p]
     squares *= squares
     leverage = squares @ like(grid.inverse, X) + grid.share
-    kept = xp.clip(1.0 - (leverage if w is None else w[:, None] * leverage), EPS, None)
+    kept = 1.0 - (leverage if w is None else w[:, None] * leverage)
+    kept = xp.clip(kept, float(xp.finfo(kept.dtype).eps), None)
     errors /= kept[:, :, None]
     return errors
 
@@ -156,8 +157,9 @@ def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tupl
     dual = _combine(Q, inverse, Q.T @ (root[:, None] * (Y - mean_y)))
     weighted = root[:, None] * dual.reshape(len(Y), -1)
     coef = (X.T @ weighted - np.outer(mean_x, weighted.sum(axis=0))).reshape(X.shape[1], *dual.shape[1:])
-    kept = np.maximum((Q * Q) @ (alphas * inverse), np.finfo(float).tiny)
-    dual *= (alphas / kept)[:, :, None]
+    kept = (Q * Q) @ (alphas * inverse)
+    dual *= alphas[:, None]
+    dual /= np.maximum(kept, np.finfo(float).tiny)[:, :, None]
     grid = Grid(coef, mean_x, mean_y)
     return grid, _unweighted(dual, root, X, Y, grid)
 

@@ -194,7 +194,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
             start = self._start(objective)
-            result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start, progress.report)
+            result = fit_linear(
+                objective, l1, solver, self.tol, self.max_iter, start, start is not None, progress.report
+            )
         vars(self).update(self._fitted(objective, result.x))
         self._report(objective, result)
         return self

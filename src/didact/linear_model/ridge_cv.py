@@ -127,9 +127,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     `store_cv_results` keep n × n_alphas numbers; folds need rows in memory.
 
     Weights, as in scikit-learn: a row is left out with its whole weight, and its squared error counts by its weight, in
-    a mean over rows (`scoring` gets the weights); with folds the weights count in the fits, but not in the scores. So
-    a weight of 2 is not the same as a row that stands twice, of which the copy would remain. Of equal scores the first
-    penalty wins.
+    a mean over rows; `scoring`, and the scores of folds, get the weights. So a weight of 2 is not the same as a row that
+    stands twice, of which the copy would remain. Of equal scores the first penalty wins. For folds by groups pass the
+    list of splits, ``cv=list(GroupKFold().split(X, y, groups))``.
 
     References
     ----------
@@ -177,8 +177,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         """The grid of solutions, and scores (A,), or (A, k) for a choice per target."""
         scorer = None if self.scoring is None else check_scoring(Ridge(), scoring=self.scoring)
         if few_rows(rows):
-            grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
             _, y, w = rows.columns
+            self._refuse_single(len(y) if w is None else np.count_nonzero(w))
+            grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
         else:
             grid = solve_grid(rows, alphas, self.fit_intercept)
             if scorer is None and not self.store_cv_results:
@@ -186,7 +187,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
                 self._refuse_single(n)
                 return grid, -total / n if self._per_target(rows) else -total.mean(axis=1) / n
             errors, y, w = rows.reduce(stacked_errors, *with_map(grid)).columns()
-        self._refuse_single(len(errors))
         scores, values = score_errors(errors, y, w, scorer, self._per_target(rows))
         if self.store_cv_results:
             results = values.transpose(0, 2, 1)
@@ -198,7 +198,10 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _refuse_single(self, n: int) -> None:
         if n < 2 and self.fit_intercept:
-            raise InputError("Leave-one-out with a constant term needs at least two rows, but the data have 1 sample.")
+            raise InputError(
+                "Leave-one-out with a constant term needs at least two rows with weight, but the data have only "
+                "one sample."
+            )
 
     def _folds(self, rows: Rows, alphas: Array, X: Any, y: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
@@ -211,9 +214,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         with FitProgress(self, scores.size, X=X, y=y) as progress:
             grids = fold_grids(rows, parts, alphas, self.fit_intercept)
             for f, ((_, test), grid) in enumerate(zip(parts, grids, strict=True)):
-                held, target, _ = take(rows, test).columns
+                held = take(rows, test).columns
                 for a in range(len(alphas)):
-                    scores[f, a] = score(scorer, ready_ridge(grid, a, rows), held, target)
+                    scores[f, a] = score(scorer, ready_ridge(grid, a, rows), *held)
                     if progress.report(f * len(alphas) + a + 1, -scores[f, a]):
                         break
                 if progress.stopped:

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,13 +24,6 @@ def beside(*paths: Path) -> Iterator[list[Path]]:
     finally:
         for draft in drafts:
             draft.unlink(missing_ok=True)
-
-
-def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write several text files, all or none of them in half."""
-    with beside(*texts) as drafts:
-        for draft, text in zip(drafts, texts.values(), strict=True):
-            draft.write_text(text, encoding="utf-8")
 
 
 def folder(path: Path) -> Path:

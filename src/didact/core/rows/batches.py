@@ -8,6 +8,7 @@ read on a thread of its own while the present one is worked on.
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -143,9 +144,11 @@ class BatchRows(Rows):
                 yield self.check(*columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        """One pass over the source."""
         return reduce(_merge, (MemoryRows(*block, names=self.names).reduce(fn, *args) for block in self._blocks()))
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "BatchRows":
+        """The same source, with fn called on each batch as it comes."""
         check = self.check
         new = BatchRows.__new__(BatchRows)
         new.__dict__.update(self.__dict__)
@@ -153,6 +156,7 @@ class BatchRows(Rows):
         return new
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Batches:
+        """Batches of fn(X, *args)."""
         check, names = self.check, self.names
         return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], names=names).map(fn, *args))
 
@@ -171,10 +175,9 @@ def _ahead(open_source: Callable[[], Iterable[Any]]) -> Iterator[Any]:
 
     def put(item: tuple[str, Any]) -> None:
         while not stop.is_set():
-            try:
-                return ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
+            with suppress(queue.Full):
+                ready.put(item, timeout=0.1)
+                return
 
     def read() -> None:
         try:

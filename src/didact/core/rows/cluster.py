@@ -33,6 +33,7 @@ class ClusterRows(Rows):
         self.blocks = _aligned(columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        """One round of the scheduler."""
         dask = need("dask", "dask")
         task = dask.delayed(_summarize, pure=True)
         merge = dask.delayed(_merge_all, pure=True)
@@ -47,6 +48,7 @@ class ClusterRows(Rows):
         return total
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "ClusterRows":
+        """The same blocks, with fn called on each of them by the workers."""
         new = ClusterRows.__new__(ClusterRows)
         new.__dict__.update(self.__dict__)
         new.check = _Composed(self.check, fn, args)

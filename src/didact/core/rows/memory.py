@@ -7,6 +7,7 @@ thread or many give the same bits.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -73,6 +74,8 @@ class MemoryRows(Rows):
         self._pieces = _cut(columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        """One pass, on the library's threads."""
+
         def summarize(piece: Sequence[tuple[Any, ...]]) -> S:
             return reduce(_merge, (fn(*block, *args) for block in piece))
 
@@ -83,9 +86,11 @@ class MemoryRows(Rows):
         return total
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
+        """The columns that fn makes of all columns at once."""
         return MemoryRows(*fn(*self.columns, *args), names=self.names)
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
+        """fn(X, *args)."""
         with np.errstate(all="ignore"):
             out, total = fn(self.X, *args), self.X.sum()
         if not _all_finite(total):  # labels and probabilities can hide it, so the input is looked at
@@ -122,7 +127,7 @@ def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
     ]
     pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, len(blocks))
     edges = np.linspace(0, len(blocks), pieces + 1).astype(int)
-    return [blocks[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [blocks[a:b] for a, b in pairwise(edges)]
 
 
 def _slice(column: Any, start: int, stop: int) -> Any:

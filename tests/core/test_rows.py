@@ -1,0 +1,436 @@
+"""Rows of every kind: what reduce sees, in which order, how often a source is opened, and what map gives back."""
+
+import threading
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import didact
+from didact import Batches
+from didact.core.errors import InputError
+from didact.core.rows import BatchRows, ClusterRows, MemoryRows, is_dask, memory
+
+
+class Seen(NamedTuple):
+    """A statistic that does not commute: the rows in the order in which they were merged, and the sizes of blocks."""
+
+    rows: tuple
+    sizes: tuple
+
+    def merge(self, other):
+        return Seen(self.rows + other.rows, self.sizes + other.sizes)
+
+
+def look(X, y, w, *args):
+    X = X.toarray() if sp.issparse(X) else X
+    return Seen(tuple(np.asarray(X)[:, 0].tolist()), (X.shape[0],))
+
+
+class Total(NamedTuple):
+    value: Any
+
+    def merge(self, other):
+        return Total(self.value + other.value)
+
+
+def total(X, y, w, scale):
+    return Total(float(scale * X.sum()))
+
+
+def plain(X, y=None, w=None, *more):
+    """A check that lets everything through."""
+    return (X, y, w, *more)
+
+
+def numbered(n, p=3):
+    X = np.random.default_rng(0).normal(size=(n, p))
+    X[:, 0] = np.arange(n)
+    return X
+
+
+# ------------------------------------------------------------------------------------------------ memory
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, np.asfortranarray])
+@pytest.mark.parametrize("n", [1, 2047, 2048, 2049, 20_001])
+def test_memory_blocks_cover_all_rows_in_order(n, convert, two_threads):
+    didact.set_threads(2)
+    seen = MemoryRows(convert(numbered(n)), None, None).reduce(look)
+    assert list(seen.rows) == list(range(n))
+    assert len(seen.sizes) == -(-n // memory.BLOCK_ROWS)
+
+
+def test_cuts_do_not_depend_on_the_number_of_threads(two_threads):
+    X, sizes = numbered(30_000), []
+    for count in (1, 2):
+        didact.set_threads(count)
+        sizes.append(MemoryRows(X, None, None).reduce(look).sizes)
+    assert sizes[0] == sizes[1]
+
+
+def test_all_columns_are_cut_alike():
+    n = 5000
+    X, y, w, offset = numbered(n), np.arange(n), np.arange(n) + 0.5, 2.0 * np.arange(n)
+
+    def check(X, y, w, offset):
+        np.testing.assert_array_equal(X[:, 0], y)
+        np.testing.assert_array_equal(w, y + 0.5)
+        np.testing.assert_array_equal(offset, 2.0 * y)
+        return Total(len(y))
+
+    assert MemoryRows(X, y, w, offset).reduce(check).value == n
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.floats(0, 1))
+def test_sparse_slices_equal_dense_ones(n, a, b, density):
+    start, stop = sorted((min(a, n), min(b, n)))
+    X = sp.random_array((n, 4), density=density, rng=np.random.default_rng(n), format="csr")
+    block = memory._slice(X, start, stop)
+    np.testing.assert_array_equal(block.toarray(), X.toarray()[start:stop])
+    block.check_format(full_check=True)
+    assert block.nnz == 0 or np.shares_memory(block.data, X.data), "a slice is a view"
+
+
+def test_prepared_on_columns_thinned_and_map():
+    X, y = numbered(100), np.arange(100.0)
+    rows = MemoryRows(X, y, None, names=["a", "b", "c"])
+    doubled = rows.prepared(lambda X, y, w, k: (X, k * y, w), 2.0)
+    assert doubled.reduce(lambda X, y, w: Total(y.sum())).value == 2 * y.sum()
+    assert doubled.names == rows.names
+    some = rows.on_columns(np.array([0, 2]))
+    assert some.n_features == 2
+    assert some.reduce(total, 3.0).value == pytest.approx(3 * X[:, [0, 2]].sum())
+    assert list(rows.thinned(16).reduce(look).rows) == list(range(0, 100, 16))
+    np.testing.assert_array_equal(rows.map(lambda X, b: X @ b, np.ones(3)), X.sum(axis=1))
+    assert (rows.n_rows, rows.n_features, rows.y_ndim) == (100, 3, 1)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_non_finite_columns_are_named(convert, value, word):
+    X = numbered(3000)
+    X[2500, 1] = value
+    for names, column in [(None, "column 1"), (["a", "b", "c"], "column 'b'")]:
+        rows = MemoryRows(convert(X), None, None, names=names)
+        with pytest.raises(InputError, match=f"{word}.*{column}"):
+            rows.reduce(total, 1.0)
+        with pytest.raises(InputError, match=f"{word}.*{column}"):
+            rows.map(lambda X: np.zeros(X.shape[0]))
+
+
+def test_many_bad_columns_are_counted():
+    X = np.full((4, 7), np.nan)
+    with pytest.raises(InputError, match=r"28 missing or infinite value\(s\) in columns 0, 1, 2, 3, 4, …"):
+        MemoryRows(X, None, None).reduce(total, 1.0)
+
+
+def test_overflow_in_a_statistic_is_not_the_data_s_fault():
+    X = np.full((4, 2), 1e300)
+    assert np.isinf(MemoryRows(X, None, None).reduce(total, 1e10).value)
+    assert MemoryRows(X * 1e8, None, None).map(lambda X: X[:, 0]).shape == (4,)
+
+
+def test_labels_and_counts_in_a_statistic_are_not_mistaken_for_numbers():
+    rows = MemoryRows(numbered(10), None, None)
+    assert rows.reduce(lambda X, y, w: Seen(("a", None), (1,))).rows == ("a", None)
+
+
+# ------------------------------------------------------------------------------------------------ batches
+
+
+def counting(X, size):
+    """A source that counts how often it was opened, and the batches that were read from it."""
+    opened = []
+
+    def read():
+        opened.append(0)
+        for k in range(0, len(X), size):
+            opened[-1] += 1
+            yield X[k : k + size], np.arange(k, min(k + size, len(X)))
+
+    return Batches(read), opened
+
+
+def test_every_pass_opens_the_source_once_and_keeps_the_order():
+    X = numbered(50)
+    source, opened = counting(X, 7)
+    rows = BatchRows(source, plain)
+    before = len(opened)
+    for k in range(1, 4):
+        assert list(rows.reduce(look).rows) == list(range(50))
+        assert len(opened) == before + k
+        assert opened[-1] == 8
+    assert (rows.n_features, rows.y_ndim, rows.dtype) == (3, 1, np.float64)
+
+
+def test_empty_batches_are_passed_over():
+    X = numbered(6)
+    parts = [X[:0], X[:2], X[2:2], X[2:], X[6:]]
+    rows = BatchRows(Batches(lambda: iter(parts)), plain)
+    assert list(rows.reduce(look).rows) == list(range(6))
+
+
+def test_mapped_batches_are_lazy_and_reopen():
+    X = numbered(20)
+    source, opened = counting(X, 6)
+    answer = BatchRows(source, plain).map(lambda X, k: k * X[:, 0], 3.0)
+    before = len(opened)
+    assert isinstance(answer, Batches)
+    for _ in range(2):
+        np.testing.assert_array_equal(np.concatenate(list(answer)), 3.0 * np.arange(20))
+    assert len(opened) == before + 2
+
+
+def test_prepared_batches():
+    X = numbered(20)
+    source, _ = counting(X, 6)
+    rows = BatchRows(source, plain).prepared(lambda X, y, w, k: (X, y + k, w), 100)
+    assert rows.reduce(lambda X, y, w: Total(int(y.min()))).value == 100 + 106 + 112 + 118
+    some = rows.on_columns([0, 1])
+    assert some.n_features == 2
+    assert some.reduce(lambda X, y, w: Total(X.shape[1])).value == 4 * 2
+
+
+def test_an_error_in_the_source_reaches_the_caller():
+    def broken():
+        yield numbered(3)
+        raise OSError("the disk is gone")
+
+    rows = BatchRows(Batches(broken), plain)
+    with pytest.raises(OSError, match="the disk is gone"):
+        rows.reduce(look)
+
+
+def test_no_reader_thread_is_left_behind():
+    def readers():
+        return [t for t in threading.enumerate() if t.name == "didact-reader"]
+
+    source, _ = counting(numbered(50), 2)
+    rows = BatchRows(source, plain)
+    iterator = iter(rows._blocks())
+    next(iterator)
+    assert readers()
+    iterator.close()
+    assert not readers()
+
+    def fail(X, y, w):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        rows.reduce(fail)
+    del iterator
+    assert not readers()
+
+
+def test_at_most_two_batches_are_ahead():
+    """One waits in the queue and one in the reader's hand: memory does not grow with a slow reader of results."""
+    handed, used, most = [0], [0], [0]
+
+    def read():
+        for _ in range(30):
+            handed[0] += 1
+            most[0] = max(most[0], handed[0] - used[0])
+            yield np.ones((1, 1))
+
+    rows = BatchRows(Batches(read), plain)
+    handed[0] = most[0] = 0
+
+    def count(X, y, w):
+        used[0] += 1
+        threading.Event().wait(0.002)
+        return Total(1)
+
+    assert rows.reduce(count).value == 30
+    assert most[0] <= 3
+
+
+def test_bad_sources_are_refused():
+    with pytest.raises(InputError, match="a function that opens"):
+        Batches([numbered(3)])
+    with pytest.raises(InputError, match="empty"):
+        BatchRows(Batches(list), plain)
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same table as Parquet, CSV and Arrow, each also as a folder of two files."""
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": np.arange(100.0), "b": rng.normal(size=100), "y": rng.normal(size=100), "w": np.ones(100)})
+    for kind in ("parquet", "csv", "arrow"):
+        (folder / kind).mkdir()
+        for name, part in [("all", table), (f"{kind}/1", table[:40]), (f"{kind}/2", table[40:])]:
+            path = folder / f"{name}.{kind}"
+            if kind == "parquet":
+                pa.parquet.write_table(part, path, row_group_size=30)
+            elif kind == "csv":
+                pa.csv.write_csv(part, path)
+            else:
+                pa.feather.write_feather(part, path, chunksize=30, compression="uncompressed")
+    return folder, table
+
+
+OPEN = {"parquet": Batches.from_parquet, "csv": Batches.from_csv, "arrow": Batches.from_arrow}
+
+
+@pytest.mark.parametrize("where", ["file", "folder", "list"])
+@pytest.mark.parametrize("kind", OPEN)
+def test_files_give_back_the_table(files, kind, where):
+    folder, table = files
+    path = {"file": folder / f"all.{kind}", "folder": folder / kind}.get(where)
+    path = [folder / kind / f"{k}.{kind}" for k in (1, 2)] if path is None else path
+    source = OPEN[kind](str(path) if where == "file" else path, target="y", sample_weight="w")
+    for _ in range(2):
+        batches = list(source)
+        X = pa.concat_tables([pa.Table.from_batches([batch[0]]) for batch in batches])
+        assert X.column_names == ["a", "b"]
+        np.testing.assert_allclose(X["b"].to_numpy(), table["b"].to_numpy(), rtol=1e-15)
+        np.testing.assert_allclose(np.concatenate([b[1] for b in batches]), table["y"].to_numpy(), rtol=1e-15)
+        np.testing.assert_array_equal(np.concatenate([b[2] for b in batches]), 1.0)
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_columns_and_several_targets(files, kind):
+    folder, table = files
+    source = OPEN[kind](folder / f"all.{kind}", target=["y", "w"], columns=["b"])
+    batches = list(source)
+    assert batches[0][0].schema.names == ["b"]
+    Y = np.concatenate([b[1] for b in batches])
+    np.testing.assert_allclose(Y, np.column_stack([table["y"], table["w"]]), rtol=1e-15)
+    assert batches[0][2] is None
+    assert next(iter(OPEN[kind](folder / f"all.{kind}")))[1] is None
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_missing_files_and_columns_are_named(files, kind, tmp_path):
+    folder, _ = files
+    with pytest.raises(InputError, match=r"no file '.*nothing"):
+        list(OPEN[kind](folder / "nothing"))
+    with pytest.raises(InputError, match="no files"):
+        list(OPEN[kind](tmp_path))
+    with pytest.raises(InputError, match="no column 'z'; the columns are 'a', 'b'"):
+        list(OPEN[kind](folder / f"all.{kind}", target="z"))
+
+
+def test_parquet_batches_have_the_size_asked_for(files):
+    sizes = [batch[0].num_rows for batch in Batches.from_parquet(files[0] / "all.parquet", batch_rows=16)]
+    assert max(sizes) <= 16
+    assert sum(sizes) == 100
+
+
+# ------------------------------------------------------------------------------------------------ cluster
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def cluster(*columns, check=plain):
+    return ClusterRows(columns, check, columns[0].shape[1], np.dtype(np.float64))
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_tree_reduction_keeps_the_order(chunk):
+    X = da.from_array(numbered(100), chunks=(chunk, 2))
+    seen = cluster(X, None, None).reduce(look)
+    assert list(seen.rows) == list(range(100))
+    assert sum(seen.sizes) == 100
+
+
+def test_one_round_of_the_scheduler_per_pass():
+    rounds = []
+
+    def get(graph, keys, **kwargs):
+        rounds.append(len(keys))
+        return dask.get(graph, keys, **kwargs)
+
+    rows = cluster(da.from_array(numbered(100), chunks=(5, -1)), None, None)
+    with dask.config.set(scheduler=get):
+        for k in range(1, 4):
+            rows.reduce(look)
+            assert len(rounds) == k
+
+
+def test_chunks_of_other_columns_follow_those_of_x():
+    X = da.from_array(numbered(100), chunks=(30, -1))
+    y = da.from_array(np.arange(100.0), chunks=7)
+
+    def check(X, y, w, local):
+        np.testing.assert_array_equal(X[:, 0], y)
+        np.testing.assert_array_equal(local, y)
+        return Total(len(y))
+
+    rows = cluster(X, y, None, np.arange(100.0))
+    assert rows.reduce(check).value == 100
+
+
+def test_unknown_chunk_sizes_and_empty_partitions():
+    frame = pd.DataFrame(numbered(60), columns=["a", "b", "c"]).assign(y=np.arange(60.0))
+    table = dd.from_pandas(frame, npartitions=4)
+    table = table[table["a"] >= 20]  # the first partition is now empty
+
+    def check(X, y, w):
+        np.testing.assert_array_equal(np.asarray(X)[:, 0], y)
+        return Total(len(y))
+
+    X, y = table[["a", "b", "c"]], table["y"]
+    assert cluster(X, y, None).reduce(check).value == 40
+    assert cluster(X.to_dask_array(), y.to_dask_array(), None).reduce(check).value == 40
+    answer = cluster(X, y, None).map(lambda X: np.asarray(X)[:, 0])
+    np.testing.assert_array_equal(answer.compute(), np.arange(20.0, 60.0))
+    with pytest.raises(InputError, match="empty"):
+        cluster(X[X["a"] > 1e9], y[y > 1e9], None).reduce(check)
+
+
+def test_blocks_that_do_not_match_are_refused():
+    X = dd.from_pandas(pd.DataFrame(numbered(60)), npartitions=4)
+    with pytest.raises(InputError, match="4 blocks"):
+        cluster(X, dd.from_pandas(pd.Series(np.arange(60.0)), npartitions=3), None)
+    with pytest.raises(InputError, match="Dask collections"):
+        cluster(X, np.arange(60.0), None)
+
+
+def test_blocks_of_different_lengths_are_refused():
+    from didact.linear_model import LinearRegression
+
+    X = dd.from_pandas(pd.DataFrame(numbered(60)), npartitions=3).to_dask_array()
+    y = dd.from_pandas(pd.Series(np.arange(60.0))[:50], npartitions=3).to_dask_array()
+    with pytest.raises(InputError, match="rows of X"):
+        LinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="(50|60)"):
+        LinearRegression().fit(da.from_array(numbered(60)), da.from_array(np.arange(50.0)))
+
+
+def test_map_knows_shape_and_type():
+    X = da.from_array(numbered(100).astype(np.float32), chunks=(30, 2))
+    rows = ClusterRows((X,), plain, 3, X.dtype)
+    answer = rows.map(lambda X, k: np.stack([X[:, 0], k * X[:, 0]], axis=1), np.float32(2))
+    assert answer.shape == (100, 2)
+    assert answer.dtype == np.float32
+    assert answer.chunks[0] == (30, 30, 30, 10)
+    np.testing.assert_array_equal(answer.compute(), numbered(100)[:, :1].astype(np.float32) * [1, 2])
+
+
+def test_is_dask():
+    X = da.ones((3, 2))
+    assert is_dask(X)
+    assert is_dask(dd.from_pandas(pd.DataFrame({"a": [1]}), npartitions=1))
+    assert not is_dask(np.ones(3))
+    assert not is_dask(pd.DataFrame({"a": [1]}))
