@@ -5,7 +5,8 @@ the last m pairs of steps s and gradient changes y, applied by the two-loop recu
 search brackets a step that satisfies the weak Wolfe conditions; near the solution the first trial nearly always does,
 so an iteration costs one pass over the data.
 
-Liu, Nocedal (1989), On the limited memory BFGS method, doi:10.1007/BF01589116; Lewis, Overton (2013), doi:10.1007/s10107-012-0514-2.
+Liu, Nocedal (1989), On the limited memory BFGS method, doi:10.1007/BF01589116;
+Lewis, Overton (2013), Nonsmooth optimization via quasi-Newton methods, doi:10.1007/s10107-012-0514-2.
 """
 
 import math

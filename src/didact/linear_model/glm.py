@@ -89,8 +89,8 @@ class PoissonRegressor(_GLM):
 
     Notes
     -----
-    Cost and solvers as for `GeneralizedLinearRegressor`, which it equals with ``family="poisson"``; `alpha` is 1 here, as
-    in scikit-learn.
+    Cost and solvers as for `GeneralizedLinearRegressor`, which it equals with ``family="poisson"``; `alpha` is 1 here,
+    as in scikit-learn.
 
     References
     ----------

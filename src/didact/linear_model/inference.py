@@ -95,7 +95,7 @@ class Inference:
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 8.0]
     >>> result = LinearRegression().fit(X, y).inference(X, y)
     >>> result.standard_errors.round(4), round(result.r_squared, 4)
-    (array([0.3240, 0.1732]), 0.9888)
+    (array([0.324 , 0.1732]), 0.9888)
     """
 
     names: tuple[str, ...]
@@ -176,7 +176,8 @@ class Inference:
         source = self._source
         least_squares = source.point.least_squares and self.covariance_type == "model"
         if least_squares and self.uses_t and source.nested_null:  # from sums of squares: no loss of digits
-            F = (self.null_deviance - self.deviance) / self.df_model / self.dispersion
+            gain = (self.null_deviance - self.deviance) / self.df_model
+            F = gain / self.dispersion if self.dispersion > 0 else np.inf
             return TestResult(F, _f_tail(F, self.df_model, self.df_inference), self.df_model, self.df_inference)
         return self.wald_test([name for name in self.names if not name.endswith("(intercept)")])
 
@@ -186,7 +187,7 @@ class Inference:
         >>> from didact.linear_model import LinearRegression
         >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 8.0]
         >>> round(LinearRegression().fit(X, y).inference(X, y).wald_test("x0", 2.0).p_value, 4)
-        0.2126
+        0.2254
         """
         R = self._contrast(hypothesis)
         gap = R @ self.coefficients - np.broadcast_to(np.asarray(value, np.float64), (len(R),))

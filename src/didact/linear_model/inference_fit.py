@@ -221,14 +221,18 @@ def _likelihoods(
     rows: Rows, point: Point, null: Point, dispersion: float, estimated: bool, deviance: float, n: float
 ) -> tuple[float, float, float]:
     """Null deviance, log-likelihood and null log-likelihood; NaN where the family has no density."""
-    family = point.family
-    density = _has_density(family)
+    profile = estimated and point.gaussian
+    density = not profile and dispersion > 0 and _has_density(point.family)
     value, null_value, null_deviance = rows.reduce(likelihoods, point, null, dispersion, density).parts
-    if estimated and point.gaussian:
-        profile = [-0.5 * n * (np.log(2 * np.pi * max(d, 0.0) / n) + 1.0) if d > 0 else np.inf
-                   for d in (deviance, null_deviance)]  # fmt: skip
-        return null_deviance, profile[0], profile[1]
+    if profile:  # at the variance that maximises it
+        values = [_profile(deviance, n), _profile(null_deviance, n)]
+        return null_deviance, values[0], values[1]
     return (null_deviance, value, null_value) if density else (null_deviance, np.nan, np.nan)
+
+
+def _profile(deviance: float, n: float) -> float:
+    """The normal log-likelihood at variance deviance/n."""
+    return -0.5 * n * float(np.log(2.0 * np.pi * deviance / n) + 1.0) if deviance > 0 else np.inf
 
 
 def _has_density(family: Any) -> bool:

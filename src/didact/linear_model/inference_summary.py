@@ -19,7 +19,9 @@ def text(result: Any, level: float) -> str:
     """The summary as text."""
     table = _table(result, level)
     rule = "=" * max(WIDTH, len(table[0]))
-    return "\n".join([rule, *_pairs(result, len(rule)), rule, table[0], "-" * len(rule), *table[1:], rule, _note(result)])
+    return "\n".join(
+        [rule, *_pairs(result, len(rule)), rule, table[0], "-" * len(rule), *table[1:], rule, _note(result)]
+    )
 
 
 def _pairs(result: Any, width: int) -> list[str]:

@@ -66,20 +66,35 @@ def few_rows(rows: Rows) -> bool:
     return isinstance(rows, MemoryRows) and not is_tensor(rows.X) and rows.n_rows <= rows.n_features
 
 
-def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool, S: Moments | None = None) -> Grid:
-    """Ridge for every α of a grid from one pass, which S may have made already; a second if the condition is poor."""
-    S = rows.reduce(moments) if S is None else S
+def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
+    """Ridge for every α of a grid from one pass over the rows, or two where the condition is poor."""
+    S = rows.reduce(moments)
+    return solve_moments(S, alphas, fit_intercept) or _solve_triangle(rows, S, alphas, fit_intercept)
+
+
+def solve_moments(S: Moments, alphas: Array, fit_intercept: bool) -> Grid | None:
+    """Ridge for every α from cross-products; None if their condition does not allow it."""
     S = S if fit_intercept else S.about_zero()
     s, V = linalg.eigh(S.xx, check_finite=False)
-    target = V.T @ S.xy
     if s[0] + alphas.min() <= SAFE * (s[-1] + alphas.min()):
-        p = rows.n_features
-        R = rows.reduce(triangle, S.mean_x, S.mean_y).R
-        U, root, Vt = linalg.svd(R[:p, :p], check_finite=False)
-        root = np.where(root > root[:1] * EPS * p, root, 0.0)
-        root = np.append(root, np.zeros(p - len(root)))
-        s, V, target = root**2, Vt.T, np.zeros_like(target)
-        target[: U.shape[1]] = root[: U.shape[1], None] * (U.T @ R[:p, p:])
+        return None
+    return _grid(S, s, V, V.T @ S.xy, alphas, fit_intercept)
+
+
+def _solve_triangle(rows: Rows, S: Moments, alphas: Array, fit_intercept: bool) -> Grid:
+    """Ridge for every α from the singular values of the rows' triangular factor, whatever their rank."""
+    S = S if fit_intercept else S.about_zero()
+    p = rows.n_features
+    R = rows.reduce(triangle, S.mean_x, S.mean_y).R
+    U, root, Vt = linalg.svd(R[:p, :p], check_finite=False)
+    root = np.where(root > root[:1] * EPS * p, root, 0.0)
+    s, target = np.zeros(p), np.zeros_like(S.xy)
+    s[: len(root)] = root**2
+    target[: len(root)] = root[:, None] * (U.T @ R[:p, p:])
+    return _grid(S, s, Vt.T, target, alphas, fit_intercept)
+
+
+def _grid(S: Moments, s: Array, V: Array, target: Array, alphas: Array, fit_intercept: bool) -> Grid:
     inverse = _inverse(s[:, None] + alphas)
     share = 1.0 / S.weight if fit_intercept and S.weight > 0 else 0.0
     return Grid(_combine(V, inverse, target), S.mean_x, S.mean_y, V, inverse, share)

@@ -86,12 +86,12 @@ def tables(objective: LinearObjective, x: Array, centred: bool) -> tuple[Array, 
         return coef[None, :], np.atleast_1d(intercept)
     if objective.reference:
         return np.vstack([coef, np.zeros_like(coef[:1])]), np.append(intercept, 0.0)
-    # One vector added to all classes changes no probability: the optimum of an L2 penalty is centred, the rest we centre.
+    # One vector added to all classes changes no probability: an L2 penalty's optimum is centred, the rest we centre.
     return (coef - coef.mean(axis=0) if centred else coef), intercept - intercept.mean()
 
 
 def runs_away(objective: LinearObjective, x: Array) -> bool:
-    """Whether the next Newton step is still long though the gradient is small: no finite optimum (separable classes)."""
+    """Whether the next Newton step is still long though the gradient is small: there is no finite optimum."""
     _, gradient, hessian = objective.value_gradient_hessian(x)
     step = newton_direction(hessian, gradient)
     return bool(np.max(np.abs(step)) > 1e-2 * (1e-3 + np.max(np.abs(x), initial=0.0)))

@@ -26,6 +26,7 @@ from didact.linear_model.leave_one_out import (
     few_rows,
     solve_few_rows,
     solve_grid,
+    solve_moments,
     squared_errors,
     stacked_errors,
     with_map,
@@ -73,12 +74,16 @@ def fold_grids(rows: MemoryRows, parts: list[Split], alphas: Array, fit_intercep
     """The grid of every training set, from merged moments where the folds are disjoint and make up all rows."""
     held = _fold_moments(rows, parts)
     for f, (train, _) in enumerate(parts):
-        chosen = take(rows, train)
-        if few_rows(chosen):
-            yield solve_few_rows(chosen, alphas, fit_intercept)[0]
-        else:
-            S = None if held is None else reduce(Moments.merge, held[:f] + held[f + 1 :])
-            yield solve_grid(chosen, alphas, fit_intercept, S)
+        grid = None
+        if held is not None and len(train) > rows.n_features:
+            grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
+        yield grid or grid_of(take(rows, train), alphas, fit_intercept)
+
+
+def grid_of(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> Grid:
+    """The grid of solutions by the smaller of the two forms."""
+    few = few_rows(rows)
+    return solve_few_rows(rows, alphas, fit_intercept)[0] if few else solve_grid(rows, alphas, fit_intercept)
 
 
 def _fold_moments(rows: MemoryRows, parts: list[Split]) -> list[Moments] | None:
@@ -221,8 +226,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
                         break
                 if progress.stopped:
                     break
-        whole = solve_few_rows(rows, alphas, self.fit_intercept)[0] if few_rows(rows) else None
-        return whole or solve_grid(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

@@ -5,15 +5,8 @@ the scalars for compiled loops. y has the dtype of z (the softmax loss also take
 nothing given is changed. The cost of every array form is a few passes over the rows: O(n).
 """
 
-from didact.parts.classification_losses import (
-    Exponential,
-    Hinge,
-    Logistic,
-    Perceptron,
-    Softmax,
-    SquaredHinge,
-    SquaredLogistic,
-)
+from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
+from didact.parts.margin_losses import Exponential, Hinge, Perceptron, SquaredHinge
 from didact.parts.noun import Loss
 from didact.parts.regression_losses import (
     Absolute,
@@ -44,5 +37,6 @@ __all__ = [
     "SquaredEpsilonInsensitive",
     "SquaredHinge",
     "SquaredLogistic",
+    "SquaredSoftmax",
     "Tweedie",
 ]

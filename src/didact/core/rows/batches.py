@@ -18,7 +18,8 @@ import numpy as np
 from didact.core.errors import InputError, need
 from didact.core.rows.memory import MemoryRows, Rows, S, _merge
 
-BATCH_ROWS = 1 << 17
+BATCH_ROWS = 1 << 16
+READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
 
 
 class Batches:
@@ -74,7 +75,7 @@ class Batches:
 
         def read() -> Iterator[Any]:
             for file in _files(path, "*.parquet"):
-                with parquet.ParquetFile(file) as source:
+                with parquet.ParquetFile(file, pre_buffer=False, buffer_size=READ_BYTES) as source:
                     for batch in source.iter_batches(batch_rows, columns=wanted, use_threads=False):
                         yield _split_table(batch, target, sample_weight)
 

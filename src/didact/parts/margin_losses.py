@@ -1,0 +1,113 @@
+"""Margin losses: functions of y·z, y ∈ {−1, +1}, that charge for being on the wrong side of a boundary, or near it."""
+
+import math
+
+from didact.core.backend import namespace
+from didact.parts.noun import Array, Loss, Plain, log_max, mask
+
+MINUS_PLUS = (-1.0, 1.0)
+
+
+class Hinge(Loss, Plain):
+    """The support vector machine's loss max(0, 1 − y·z), y ∈ {−1, +1} (doi:10.1007/BF00994018).
+
+    >>> Hinge().value1(-1.0, 0.5), Hinge().grad1(-1.0, 0.5)
+    (1.5, 1.0)
+    """
+
+    __slots__ = ()
+    smooth = False
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """max(0, m), −y·[m ≥ 0] and 0, for m = 1 − y·z."""
+        xp = namespace(z)
+        m = 1.0 - y * z
+        return xp.clip(m, 0.0, None), -y * mask(xp, m >= 0, m), xp.zeros_like(m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, 1 − y·z)."""
+        return max(1.0 - y * z, 0.0)
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y up to the margin, 0 beyond."""
+        return -y if y * z <= 1.0 else 0.0
+
+
+class SquaredHinge(Loss, Plain):
+    """The squared hinge max(0, 1 − y·z)², y ∈ {−1, +1} (doi:10.1214/aos/1079120130).
+
+    >>> SquaredHinge().value1(-1.0, 0.5), SquaredHinge().grad1(-1.0, 0.5)
+    (2.25, 3.0)
+    """
+
+    __slots__ = ()
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """m², −2y·m and 2·[m > 0], for m = max(0, 1 − y·z)."""
+        xp = namespace(z)
+        m = xp.clip(1.0 - y * z, 0.0, None)
+        return m * m, -2.0 * y * m, 2.0 * mask(xp, m > 0, m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, 1 − y·z)²."""
+        m = max(1.0 - y * z, 0.0)
+        return m * m
+
+    def grad1(self, y: float, z: float) -> float:
+        """−2y·max(0, 1 − y·z)."""
+        return -2.0 * y * max(1.0 - y * z, 0.0)
+
+
+class Exponential(Loss, Plain):
+    """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
+
+    >>> Exponential().value1(1.0, 0.0), Exponential().grad1(1.0, 0.0)
+    (1.0, -1.0)
+    """
+
+    __slots__ = ()
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """v = e^(−y·z), −y·v and v."""
+        xp = namespace(z)
+        v = xp.exp(xp.clip(-y * z, None, log_max(xp, z)))
+        return v, -y * v, v
+
+    def value1(self, y: float, z: float) -> float:
+        """e^(−y·z)."""
+        return math.exp(min(-y * z, 700.0))
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y·e^(−y·z)."""
+        return -y * math.exp(min(-y * z, 700.0))
+
+
+class Perceptron(Loss, Plain):
+    """The perceptron's loss max(0, −y·z), y ∈ {−1, +1} (doi:10.1037/h0042519).
+
+    At z = 0 the gradient is −y, so that learning can leave the origin.
+
+    >>> Perceptron().value1(-1.0, 0.5), Perceptron().grad1(1.0, 0.0)
+    (0.5, -1.0)
+    """
+
+    __slots__ = ()
+    smooth = False
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """max(0, m), −y·[m ≥ 0] and 0, for m = −y·z."""
+        xp = namespace(z)
+        m = -y * z
+        return xp.clip(m, 0.0, None), -y * mask(xp, m >= 0, m), xp.zeros_like(m)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, −y·z)."""
+        return max(-y * z, 0.0)
+
+    def grad1(self, y: float, z: float) -> float:
+        """−y for a mistake (or no decision), 0 otherwise."""
+        return -y if y * z <= 0.0 else 0.0
