@@ -3,6 +3,7 @@
 import re
 
 import dask
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -285,6 +286,21 @@ def test_missing_targets_and_weights_are_refused(model):
         for bad in (np.full(len(y), np.nan), -np.ones(len(y)), np.ones(len(y) - 1)):
             with pytest.raises(ValueError):
                 clone(model).fit(X, y, sample_weight=bad)
+
+
+@over_registry(WEIGHTED, "collections")
+def test_a_block_may_have_no_weight_but_not_all(model):
+    X, y = problem(model)
+    w = np.repeat([1.0, 0.0, 2.0], len(y) // 3)
+    pieces = [slice(k, k + 40) for k in range(0, len(y), 40)]
+    fitted = precise(model).fit(Batches(lambda: ((X[s], y[s], w[s]) for s in pieces)))
+    assert_same(state(fitted, X), state(precise(model).fit(X, y, sample_weight=w), X), rtol=1e-8)
+    with pytest.raises(ValueError, match=r"[Ww]eight"):
+        clone(model).fit(X, y, sample_weight=0 * w)
+    with pytest.raises(ValueError, match=r"[Ww]eight"):
+        clone(model).fit(Batches(lambda: ((X[s], y[s], 0 * w[s]) for s in pieces)))
+    with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=r"[Ww]eight"):
+        clone(model).fit(*(da.from_array(c, chunks=40) for c in (X, y)), sample_weight=da.from_array(0 * w, chunks=40))
 
 
 @over_registry(MODELS, "empty_refused")

@@ -119,13 +119,13 @@ class BlockCheck(NamedTuple):
         y = y if self.target == "labels" else _numeric_target(check_array(y, ensure_2d=False, dtype=None))
         if y.shape[0] != X.shape[0]:
             raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0]} of y.")
-        w = None if w is None else _weights(np.asarray(w), X)
+        w = None if w is None else _weights(np.asarray(w), X, whole=False)
         more = (*more, *(None,) * (self.width - 3 - len(more)))
         return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
-    """Set or check names and number of columns from a first block or from what a collection declares."""
+    """Set or check names and number of columns by a first block or by what a collection declares; its float type."""
     if X is None:
         raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
     names = column_names(X)
@@ -136,7 +136,14 @@ def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
         estimator.__dict__.pop("feature_names_in_", None)
         if names is not None:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    return getattr(X, "dtype", np.dtype(np.float64))
+    return _float_type(X)
+
+
+def _float_type(X: Any) -> Any:
+    """The type that blocks of a collection have once they are checked: float32 stays, all else is float64."""
+    types = [X.dtype] if column_names(X) is None and hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
+    single = bool(types) and all(str(t) == "float32" for t in types)
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -148,7 +155,7 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def refuse_text(X: Any) -> None:
-    """Refuse text and category columns of a data frame by name."""
+    """Refuse columns of text, categories and times of a data frame by name."""
     if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
         return
     import narwhals as nw
@@ -156,7 +163,14 @@ def refuse_text(X: Any) -> None:
     frame = nw.from_native(_table(X), pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
-    text = [name for name, kind in frame.schema.items() if kind in (nw.String, nw.Categorical, nw.Enum)]
+    schema = frame.schema.items()
+    times = [name for name, kind in schema if kind.is_temporal()]
+    if times:
+        raise InputError(
+            f"Column {times[0]!r} holds {frame.schema[times[0]]} values, which this model cannot use: turn them into "
+            "numbers first, for example days since a date, or the month and the weekday."
+        )
+    text = [name for name, kind in schema if kind in (nw.String, nw.Categorical, nw.Enum)]
     if text:
         raise InputError(
             f"Column {text[0]!r} holds {frame.schema[text[0]]} values, which this model cannot use "
@@ -202,8 +216,11 @@ def _numeric_target(y: Any) -> Any:
     return y
 
 
-def _weights(w: Any, X: Any) -> Any:
-    return _check_sample_weight(w, X, dtype=np.float64, ensure_non_negative=True)
+def _weights(w: Any, X: Any, whole: bool = True) -> Any:
+    """Weights of the rows X; only if these are all rows must one of them have a positive weight."""
+    return _check_sample_weight(
+        w, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=not whole
+    )  # fmt: skip
 
 
 def _per_row(values: Any, X: Any) -> Any:

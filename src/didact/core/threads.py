@@ -102,6 +102,7 @@ class _Hold:
 
 
 _hold = _Hold()
+one_blas_thread = _hold  # context for many small products and factorisations: waking threads costs more than they save
 
 
 def _inside_worker() -> bool:

@@ -55,7 +55,7 @@ def proximal_newton(
     def step(s: _State) -> _State | None:
         hessian = s.hessian + 1e-12 * np.mean(np.diag(s.hessian)) * np.eye(len(s.x))
         target, q = s.x.copy(), s.gradient.copy()
-        descend(hessian, target, q, l1, min(0.1 * s.optimality, 10 * tol) * 0.1, 1000)
+        descend(hessian, target, q, l1, False, min(0.1 * s.optimality, 10 * tol) * 0.1, 1000)
         direction = target - s.x
         slope = float(s.gradient @ direction + l1 @ (np.abs(target) - np.abs(s.x)))
         length = 1.0

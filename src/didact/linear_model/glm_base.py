@@ -201,7 +201,7 @@ class _GLM(RegressorMixin, Estimator):
             loss = objective.loss._replace(family=type(objective.loss.family)(value))
             objective = objective._replace(loss=loss)
             result = self._minimise(objective, result.x, report)
-            if abs(np.log(value / before)) < 1e-7 or result.status == "stopped":
+            if abs(value - before) < 1e-7 * value or result.status == "stopped":
                 break
             before = value
         return objective, result

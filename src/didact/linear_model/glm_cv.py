@@ -42,7 +42,7 @@ from didact.core.rows import MemoryRows
 from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
-from didact.linear_model.glm_base import _GLM, check_target, combined_offset
+from didact.linear_model.glm_base import _GLM, check_target, combined_offset, target_sums
 from didact.linear_model.regularization_path import (
     ON_FOLDS,
     Fit,
@@ -70,12 +70,15 @@ RIDGE_SPAN = (1.0, -5.0)  # powers of ten between which automatic α lie without
 
 def steepest(objective: LinearObjective, start: Array) -> float:
     """The largest |∂f/∂b_j| at b = 0 and the best constant term: what an L1 penalty has to outweigh."""
-    x = np.zeros(objective.size)
-    if objective.fit_intercept:
+    coef, intercept = objective.split(np.zeros(objective.size))
+    if objective.fit_intercept and objective.outputs:
+        weight, total, _ = objective.rows.reduce(target_sums).parts
+        intercept = np.log(np.maximum(total / weight, np.finfo(float).tiny))
+    elif objective.fit_intercept:
         constant = objective.on_columns(np.asarray([], dtype=np.intp))
-        best = fit_linear(constant, 0.0, "newton", 1e-10, 100, objective.split(start)[1] + np.zeros(constant.size))
-        x = objective.join(objective.split(x)[0], best.x if objective.outputs else best.x[0])
-    return float(np.max(np.abs(objective.split(objective.value_gradient(x)[1])[0]), initial=0.0))
+        intercept = fit_linear(constant, 0.0, "newton", 1e-10, 100, start[-1:]).x[0]
+    gradient = objective.value_gradient(objective.join(coef, intercept))[1]
+    return float(np.max(np.abs(objective.split(gradient)[0]), initial=0.0))
 
 
 def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, w: Any) -> float:
@@ -242,7 +245,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
             self.scores_ = scores
         r, a = np.unravel_index(np.argmax(averaged(scores, axis=2)), grid.shape)
         self.alpha_, self.l1_ratio_ = float(grid[r, a]), float(ratios[r])
-        warn_short("GeneralizedLinearRegressorCV", fits)
+        warn_short(self, fits)
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""

@@ -99,7 +99,7 @@ def take_target(X: Any, y: Any, w: Any, offset: Any, groups: Any, column: int) -
 
 def build(model: Any, rows: Rows, point: Point, options: Options, classes: Sequence[Any] = ()) -> Inference:
     """Everything that is summed over the rows, in the coordinates of X."""
-    coef, intercept = np.asarray(point.coef, np.float64), np.asarray(point.intercept, np.float64)
+    coef, intercept = np.array(point.coef, np.float64), np.array(point.intercept, np.float64)
     if point.several:  # only differences are identified
         coef, intercept = coef[:-1] - coef[-1], np.broadcast_to(intercept, (len(coef),))
         intercept = intercept[:-1] - intercept[-1]
@@ -112,11 +112,11 @@ def build(model: Any, rows: Rows, point: Point, options: Options, classes: Seque
     T = np.eye(len(names))
     if point.fit_intercept:  # from centred columns back to those of X
         T[0, 1:] = -known.centre
-    T = linalg.block_diag(*[T] * len(table))
+    spread = linalg.block_diag(*[T] * len(table)) @ known.spread
     return Inference(
         names=tuple(names) if not point.several else tuple(f"{c}: {name}" for c in classes[:-1] for name in names),
-        coefficients=read_only(table.ravel()),
-        covariance=read_only(T @ known.covariance @ T.T),
+        coefficients=read_only(table.ravel().copy()),
+        covariance=read_only(spread @ spread.T),
         covariance_type=options.covariance,
         dispersion=known.dispersion,
         n=known.n,
@@ -133,6 +133,7 @@ def build(model: Any, rows: Rows, point: Point, options: Options, classes: Seque
             point=point,
             rows=rows,
             facts=known,
+            spread=spread,
             nested_null=point.fit_intercept or not options.null_constant,
             reference=classes[-1] if point.several else None,
         ),

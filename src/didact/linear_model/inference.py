@@ -14,29 +14,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows, Rows
 from didact.linear_model.inference_fit import Facts
 from didact.linear_model.inference_predict import Prediction, combined, predict_interval
 from didact.linear_model.inference_summary import frame, text
+from didact.linear_model.inference_tests import TestResult, chi_result, f_result, wald
 from didact.linear_model.influence import Point, Terms, design, leverages, linear_scores, residuals, terms
 
 Array = np.ndarray[Any, Any]
 
 KINDS = ("response", "pearson", "deviance", "standardized", "studentized", "working")
-
-
-class TestResult(NamedTuple):
-    """A test statistic, χ² (df_residual is infinite) or F, with its p-value."""
-
-    __test__ = False  # no test case, whatever pytest makes of the name
-
-    statistic: float
-    p_value: float
-    df: float
-    df_residual: float = np.inf
 
 
 class _Source(NamedTuple):
@@ -46,6 +36,7 @@ class _Source(NamedTuple):
     point: Point
     rows: Rows
     facts: Facts
+    spread: Array  # D, with DDᵀ the covariance
     nested_null: bool  # whether the null model is a special case of the model
     reference: Any = None  # the class that others are compared with
 
@@ -177,8 +168,8 @@ class Inference:
         least_squares = source.point.least_squares and self.covariance_type == "model"
         if least_squares and self.uses_t and source.nested_null:  # from sums of squares: no loss of digits
             gain = (self.null_deviance - self.deviance) / self.df_model
-            F = gain / self.dispersion if self.dispersion > 0 else np.inf
-            return TestResult(F, _f_tail(F, self.df_model, self.df_inference), self.df_model, self.df_inference)
+            F = gain / self.dispersion if self.dispersion > 0 else (np.inf if gain > 0 else np.nan)
+            return f_result(F, self.df_model, self.df_inference)
         return self.wald_test([name for name in self.names if not name.endswith("(intercept)")])
 
     def wald_test(self, hypothesis: Any, value: Any = 0.0) -> TestResult:
@@ -190,16 +181,10 @@ class Inference:
         0.2254
         """
         R = self._contrast(hypothesis)
+        if np.linalg.matrix_rank(R) < len(R):
+            raise ParameterError("The rows of a hypothesis must be independent of each other and not zero.")
         gap = R @ self.coefficients - np.broadcast_to(np.asarray(value, np.float64), (len(R),))
-        V = R @ self.covariance @ R.T
-        scale = np.sqrt(np.diag(V))
-        if not scale.all() or np.linalg.matrix_rank(R) < len(R):
-            raise ParameterError("The rows of the hypothesis must be independent and not zero.")
-        chi = float((gap / scale) @ linalg.solve(V / scale[:, None] / scale, gap / scale, assume_a="sym"))
-        m = len(R)
-        if self.uses_t:
-            return TestResult(chi / m, _f_tail(chi / m, m, self.df_inference), m, self.df_inference)
-        return TestResult(chi, float(special.chdtrc(m, chi)), m)
+        return wald(gap, R @ self._source.spread, self.df_inference)
 
     def _contrast(self, hypothesis: Any) -> Array:
         names = [hypothesis] if isinstance(hypothesis, str) else hypothesis
@@ -230,7 +215,7 @@ class Inference:
         else:
             chi = 2.0 * (large.log_likelihood - small.log_likelihood)
         df = large.parameters - small.parameters
-        return TestResult(chi, float(special.chdtrc(df, max(chi, 0.0))), df)
+        return chi_result(chi, df)
 
     def _in_memory(self, what: str) -> tuple[Terms, Any]:
         rows = self._source.rows
@@ -246,8 +231,7 @@ class Inference:
         if t.g.ndim == 2:
             raise ParameterError("Leverages are not defined for more than two classes.")
         source = self._source
-        U = design(X, source.facts.centre, source.point.fit_intercept)
-        return leverages(t, U, source.facts.inverse)
+        return leverages(t, design(X, source.facts.centre, source.point.fit_intercept) @ source.facts.root)
 
     @cached_property
     def cooks_distance(self) -> Array:
@@ -288,7 +272,7 @@ class Inference:
         U = design(rows.X, source.facts.centre, source.point.fit_intercept)
         eta = linear_scores(rows.X, combined(offset, exposure, source.point.loss), source.point)
         noise = self.dispersion if kind == "observation" else 0.0
-        return predict_interval(eta, U, source.point, source.facts.covariance, self._quantile(level), noise)
+        return predict_interval(eta, U, source.point, source.facts.spread, self._quantile(level), noise)
 
     def summary(self, level: float = 0.95) -> str:
         """The table of coefficients under the facts of the fit, as text."""
@@ -300,11 +284,6 @@ class Inference:
 
     def __repr__(self) -> str:
         return self.summary()
-
-
-def _f_tail(F: float, df: float, df_residual: float) -> float:
-    """P(F > the statistic)."""
-    return float(special.fdtrc(df, df_residual, max(F, 0.0)))
 
 
 def read_only(array: Array) -> Array:

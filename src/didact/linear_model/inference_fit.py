@@ -1,8 +1,8 @@
 r"""From a fitted model and its rows to everything that statistical inference rests on.
 
 1. One pass: information, score, deviance and Pearson's χ² at the fitted coefficients.
-2. Covariance φ·A with A the inverse information: Cholesky after scaling, or a second pass of triangular factors (TSQR)
-   where the condition is poor; or a sandwich A·M·A, M from one more pass.
+2. A root B of the inverse information BBᵀ: Cholesky, or a second pass of triangular factors (TSQR) where the condition
+   is poor. Covariance φ·BBᵀ, or the sandwich B·M·Bᵀ with M, the scores' second moments, from one more pass.
 3. The null model (a constant and the offset), then one pass for both log-likelihoods.
 
 Cost n p² + p³; all sums merge over blocks of rows, so rows may be in memory, in batches or on a cluster.
@@ -53,8 +53,8 @@ class Facts(NamedTuple):
     n: float
     k: int
     centre: Array
-    inverse: Array  # of the information at dispersion 1
-    covariance: Array
+    root: Array  # B, with BBᵀ the inverse information at dispersion 1
+    spread: Array  # D, with DDᵀ the covariance
     dispersion: float
     estimated: bool
     df_inference: float
@@ -70,20 +70,20 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     n, weight, _, deviance, chi, _, _ = total.sums.parts
     if weight <= 0:
         raise InputError("All sample weights are zero.")
-    centre, inverse, score = (_softmax_inverse if point.several else _inverse)(rows, total, point)
-    k = len(inverse)
+    centre, root, score = (_softmax_root if point.several else _root)(rows, total, point)
+    k = len(root)
     dispersion, estimated = _dispersion(options.dispersion, point, chi, n - k)
-    _check_optimum(inverse, score, dispersion, total)
-    covariance, df = _covariance(rows, point, options, centre, inverse, dispersion, n)
+    _check_optimum(root, score, dispersion, total)
+    spread, df = _spread(rows, point, options, centre, root, dispersion, n)
     if not (estimated and point.gaussian):
         df = np.inf
     null = _null_point(rows, point, total, options.null_constant)
     values = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
-    return Facts(n, k, centre, inverse, covariance, dispersion, estimated, df, deviance, *values)
+    return Facts(n, k, centre, root, spread, dispersion, estimated, df, deviance, *values)
 
 
-def _inverse(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
-    """Centre, inverse information and score of one linear predictor."""
+def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
+    """Centre, root of the inverse information and score of one linear predictor."""
     S = total.moments
     sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
     S = S if point.fit_intercept else S.about_zero()
@@ -96,29 +96,30 @@ def _inverse(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Arr
         if rank < p:
             raise InputError(_deficient(rank, p, point.fit_intercept))
         root = linalg.solve_triangular(scaled, np.eye(p)) / sizes[:, None]
-        inverse = root @ root.T
+    else:
+        root = linalg.cholesky(inverse, lower=True)
     if not point.fit_intercept:
-        return S.mean_x, inverse, S.xy[:, 0]
+        return S.mean_x, root, S.xy[:, 0]
     score = np.append(S.weight * S.mean_y, S.xy[:, 0])
-    return S.mean_x, linalg.block_diag(1.0 / S.weight, inverse), score
+    return S.mean_x, linalg.block_diag(1.0 / np.sqrt(S.weight), root), score
 
 
-def _softmax_inverse(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
-    """Centre, inverse information and score of K−1 linear predictors."""
+def _softmax_root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:
+    """Centre, root of the inverse information and score of K−1 linear predictors."""
     centre = total.moments.mean_x * point.fit_intercept
     score, H = rows.reduce(softmax_information, point, centre).parts
     inverse, safe = solve_normal(H, np.eye(len(H)))
-    if not safe:
-        scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-        values, V = linalg.eigh(H / scale[:, None] / scale)
-        rank = int((values > len(H) * np.finfo(float).eps).sum())
-        if rank < len(H):
-            raise InputError(
-                f"The information matrix has rank {rank} < {len(H)}: columns of X depend on each other, or the classes "
-                "can be separated. Drop columns, or set a penalty and do without inference."
-            )
-        inverse = (V / values) @ V.T / scale[:, None] / scale
-    return centre, inverse, score
+    if safe:
+        return centre, linalg.cholesky(inverse, lower=True), score
+    scale = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    values, V = linalg.eigh(H / scale[:, None] / scale)
+    rank = int((values > len(H) * np.finfo(float).eps).sum())
+    if rank < len(H):
+        raise InputError(
+            f"The information matrix has rank {rank} < {len(H)}: columns of X depend on each other, or the classes can "
+            "be separated. Drop columns, or set a penalty and do without inference."
+        )
+    return centre, V / np.sqrt(values) / scale[:, None], score
 
 
 def _deficient(rank: int, p: int, fit_intercept: bool) -> str:
@@ -142,9 +143,9 @@ def _dispersion(asked: Any, point: Point, chi: float, df: float) -> tuple[float,
     return chi / df, True
 
 
-def _check_optimum(inverse: Array, score: Array, dispersion: float, total: Totals) -> None:
+def _check_optimum(root: Array, score: Array, dispersion: float, total: Totals) -> None:
     """Refuse rows whose likelihood has its maximum elsewhere, by more than rounding and the solver's tolerance."""
-    distance, slack = float(score @ inverse @ score), 1e-10 * total.sums.parts[5]
+    distance, slack = float(np.sum((root.T @ score) ** 2)), 1e-10 * total.sums.parts[5]
     if distance > ASTRAY**2 * dispersion + slack:
         raise InputError(
             f"The coefficients are {np.sqrt(distance / dispersion):.2g} standard errors away from the best ones for "
@@ -153,42 +154,42 @@ def _check_optimum(inverse: Array, score: Array, dispersion: float, total: Total
         )
 
 
-def _covariance(
-    rows: Rows, point: Point, options: Options, centre: Array, inverse: Array, dispersion: float, n: float
+def _spread(
+    rows: Rows, point: Point, options: Options, centre: Array, root: Array, dispersion: float, n: float
 ) -> tuple[Array, float]:
-    """The covariance of the coefficients, and the degrees of freedom of their t statistics."""
-    kind, k = options.covariance, len(inverse)
+    """A root of the coefficients' covariance, and the degrees of freedom of their t statistics."""
+    kind, k = options.covariance, len(root)
     joint = options.estimated and isinstance(point.family, Beta)
     if kind == "model":
-        return dispersion * (_beside_precision(rows, point, centre, inverse) if joint else inverse), n - k
+        return np.sqrt(dispersion) * (_beside_precision(rows, point, centre, root) if joint else root), n - k
     if joint:
         raise ParameterError("A beta regression with estimated precision has the model's covariance only.")
     if kind == "clustered":
-        return _clustered(rows, point, centre, inverse, n)
+        return _clustered(rows, point, centre, root, n)
     power = HETEROSCEDASTIC[kind]
     if power and point.several:
         raise ParameterError(f"{kind} needs leverages, which several classes do not have: use HC0, HC1 or clustered.")
-    (M,) = rows.reduce(meat, point, centre, inverse, power).parts
-    return inverse @ M @ inverse * (n / (n - k) if kind == "HC1" else 1.0), n - k
+    (M,) = rows.reduce(meat, point, centre, root, power).parts
+    values, V = linalg.eigh(M * (n / (n - k) if kind == "HC1" else 1.0))
+    return root @ (V * np.sqrt(np.maximum(values, 0.0))), n - k
 
 
-def _clustered(rows: Rows, point: Point, centre: Array, inverse: Array, n: float) -> tuple[Array, float]:
+def _clustered(rows: Rows, point: Point, centre: Array, root: Array, n: float) -> tuple[Array, float]:
     """Sandwich of the groups' summed scores, with the factor G/(G−1) · (n−1)/(n−k) for few groups."""
-    sums = rows.reduce(group_scores, point, centre).sums
+    sums = rows.reduce(group_scores, point, centre, root).sums
     S = sums[sums[:, 0] > 0, 1:]
-    G, k = len(S), len(inverse)
+    G, k = len(S), len(root)
     if G < 2:
         raise InputError("Clustered standard errors need at least two groups.")
     factor = G / (G - 1) * (n - 1) / (n - k)
-    half = S @ inverse
-    return factor * half.T @ half, G - 1.0
+    return np.sqrt(factor) * (root @ linalg.qr(S, mode="r")[0][: min(G, k)].T), G - 1.0
 
 
-def _beside_precision(rows: Rows, point: Point, centre: Array, inverse: Array) -> Array:
-    """The coefficients' block of the inverse of the joint information with the precision (Sherman–Morrison)."""
+def _beside_precision(rows: Rows, point: Point, centre: Array, root: Array) -> Array:
+    """A root of the coefficients' block of the inverse joint information with the precision (Sherman–Morrison)."""
     cross, own = rows.reduce(precision_information, point, centre).parts
-    v = inverse @ cross
-    return inverse + np.outer(v, v) / (own - cross @ v)
+    half = root.T @ cross
+    return np.column_stack([root, root @ half / np.sqrt(own - half @ half)])
 
 
 def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Point:

@@ -26,13 +26,13 @@ class Prediction(NamedTuple):
     upper: Array
 
 
-def predict_interval(eta: Array, U: Array, point: Point, covariance: Array, q: float, noise: float) -> Prediction:
-    """Means and intervals for linear predictors eta of rows U; noise is added for an observation's interval."""
+def predict_interval(eta: Array, U: Array, point: Point, spread: Array, q: float, noise: float) -> Prediction:
+    """Means and intervals for linear predictors eta of rows U, V = spread·spreadᵀ; noise for an observation's."""
     if noise and not point.least_squares:
         raise ParameterError("Prediction intervals of observations are for least squares: use kind='mean'.")
     if point.several:
-        return _classes(point.loss.probabilities(eta), U, covariance, q)
-    error = np.sqrt(((U @ covariance) * U).sum(axis=1) + noise)
+        return _classes(point.loss.probabilities(eta), U, spread @ spread.T, q)
+    error = np.sqrt(((U @ spread) ** 2).sum(axis=1) + noise)
     ends = np.sort(point.loss.mean(np.stack([eta - q * error, eta + q * error])), axis=0)
     return Prediction(point.loss.mean(eta), error * np.abs(point.loss.link.derivative(eta)), ends[0], ends[1])
 

@@ -3,9 +3,9 @@ r"""What each row contributes to a fitted likelihood: score, information, levera
 With the linear predictor η = u·β of a row, u = (1, x − c) and any centre c, the row's score is s = −a g u and its
 information a h u uᵀ, where g and h are the loss's derivative and expected curvature in η. A row stands for f equal
 observations of weight a: for most families f is `sample_weight` and a = 1; for the binomial and the multinomial a row
-is one observation (f = 1) of a = `sample_weight` trials. Then, with the inverse information A,
+is one observation (f = 1) of a = `sample_weight` trials. Then, with the inverse information A = BBᵀ,
 
-* leverage :math:`\ell = a h\,u^TAu`, whose sum Σfℓ is the number of coefficients;
+* leverage :math:`\ell = a h\,\|B^Tu\|^2`, whose sum Σfℓ is the number of coefficients;
 * Cook's distance :math:`D = r_P^2\,\ell/(\phi k(1-\ell)^2)` with the Pearson residual r_P of one of k coefficients;
 * robust covariance :math:`A\big(\sum f\,s s^T/(1-\ell)^m\big)A`, m = 0 (HC0, HC1), 1 (HC2), 2 (HC3).
 
@@ -197,19 +197,19 @@ def row_scores(t: Terms, U: Array) -> Array:
     return (G[:, :, None] * U[:, None, :]).reshape(len(U), -1)
 
 
-def leverages(t: Terms, U: Array, inverse: Array) -> Array:
-    """ℓ = a h uᵀAu of each row."""
-    return t.size * t.h * ((U @ inverse) * U).sum(axis=1)
+def leverages(t: Terms, white: Array) -> Array:
+    """ℓ = a h ‖Bᵀu‖² of rows uᵀB."""
+    return t.size * t.h * (white * white).sum(axis=1)
 
 
 def meat(
-    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array, inverse: Array, power: int
+    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array, root: Array, power: int
 ) -> Sums:
-    """Σ f s sᵀ/(1 − ℓ)^power of a block."""
+    """Σ f Bᵀs sᵀB/(1 − ℓ)^power of a block: scores in coordinates in which the information is the unit matrix."""
     t, U = terms(X, y, w, offset, point), design(X, centre, point.fit_intercept)
-    S, weight = row_scores(t, U), t.count
+    S, weight = row_scores(t, U) @ root, t.count
     if power:
-        weight = weight / np.maximum(1.0 - leverages(t, U, inverse), np.finfo(np.float64).eps) ** power
+        weight = weight / np.maximum(1.0 - leverages(t, U @ root), np.finfo(np.float64).eps) ** power
     return Sums(((S * weight[:, None]).T @ S,))
 
 
@@ -231,12 +231,14 @@ def sum_by(labels: Array, rows: Array) -> GroupSums:
     return GroupSums(groups, member @ rows)
 
 
-def group_scores(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array) -> GroupSums:
-    """For each group (Σ f, Σ f s)."""
+def group_scores(
+    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array, root: Array
+) -> GroupSums:
+    """For each group (Σ f, Σ f Bᵀs)."""
     if groups is None:
         raise InputError("Clustered standard errors need groups; a batch is (X, y, sample_weight, offset, groups).")
     t = terms(X, y, w, offset, point)
-    S = row_scores(t, design(X, centre, point.fit_intercept))
+    S = row_scores(t, design(X, centre, point.fit_intercept)) @ root
     return sum_by(to_numpy(groups), t.count[:, None] * np.column_stack([np.ones(len(S)), S]))
 
 

@@ -45,12 +45,14 @@ def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: f
     if wide_sparse(rows) and not positive:
         return solve_iteratively(rows, np.zeros(1), fit_intercept, tol)
     S = rows.reduce(moments)
+    sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
     S = S if fit_intercept else S.about_zero()
     coef, safe = solve_normal(S.xx, S.xy)
+    safe = safe and bool(np.all(np.sqrt(np.diag(S.xx)) > 1e-10 * sizes))  # a constant column leaves only rounding
     rank, singular = len(coef), np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0)) if safe else None
     if positive or not safe:
         factor = rows.reduce(triangle, S.mean_x, S.mean_y)
-        coef, rank, singular = solve_triangle(factor, len(coef))
+        coef, rank, singular = solve_triangle(factor, len(coef), sizes=sizes)
         coef = solve_nonnegative(factor, len(coef)) if positive else coef
     return Solution(coef, S.mean_y - S.mean_x @ coef, rank, singular)
 

@@ -36,8 +36,6 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective
-from didact.engines.result import Result
 from didact.linear_model.logistic import (
     LogisticRegression,
     build,
@@ -45,7 +43,6 @@ from didact.linear_model.logistic import (
     predict_labels,
     predict_log_probabilities,
     predict_probabilities,
-    tables,
 )
 from didact.linear_model.regularization_path import (
     ON_FOLDS,
@@ -168,49 +165,46 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
-        scorer = self._scorer()
+        scorer, solver = self._scorer(), {"newton-cholesky": "newton"}.get(self.solver, self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
             part = take(encoded, train)
+            weight = total_weight(part)
             X, y, w, _ = take(rows, test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                C, l1_ratio = self.Cs_[strength], self.l1_ratios_[ratio]
-                objective, result = self._minimise(part, C, l1_ratio, start)
-                coef, intercept = tables(objective, result.x, np.isfinite(C))
-                value = score(scorer, self._ready(coef, intercept), X, y, w)
-                return Fit(result, objective.join(coef, intercept).reshape(len(coef), -1), value)
+                model = self._plain(self.Cs_[strength], self.l1_ratios_[ratio])
+                objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
+                                      self.fit_intercept, self.parametrization)  # fmt: skip
+                result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
+                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
+                return Fit(result, table, score(scorer, model, X, y, w))
 
             return fit
 
         return prepare
 
-    def _minimise(self, rows: MemoryRows, C: float, l1_ratio: float, start: Any) -> tuple[LinearObjective, Result]:
-        objective, l1 = build(rows, len(self.classes_), total_weight(rows), C, l1_ratio, self.loss, self.fit_intercept,
-                              self.parametrization)  # fmt: skip
-        solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
-        return objective, fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
-
-    def _ready(self, coef: Array, intercept: Array) -> LogisticRegression:
-        """A fitted LogisticRegression with these coefficients, for scorers."""
-        model = LogisticRegression()
-        model.classes_, model.coef_, model.intercept_ = self.classes_, coef, intercept
-        model.n_features_in_ = coef.shape[1]
+    def _plain(self, C: float, l1_ratio: float) -> LogisticRegression:
+        """The model with one penalty, not fitted."""
+        names = LogisticRegression().get_params()
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        model = LogisticRegression(**shared, C=float(C), l1_ratio=float(l1_ratio), warm_start=True)
+        model.classes_ = self.classes_
         return model
 
     def _store_paths(self, fits: Fits, shape: tuple[int, int, int]) -> None:
         self.scores_ = tabulate(fits, shape, lambda f: f.score)
         self.coefs_paths_ = tabulate(fits, shape, lambda f: f.kept)
         self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
-        warn_short("LogisticRegressionCV", fits)
+        warn_short(self, fits)
 
     def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """The pair with the best mean score, fitted to all rows from the mean of the folds' coefficients."""
         mean = averaged(self.scores_, axis=0).T  # of equal scores the first C wins, then the first share
         c, r = np.unravel_index(np.argmax(mean), mean.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(self.l1_ratios_[r])
-        shared = {name: value for name, value in self.get_params().items() if name in LogisticRegression().get_params()}
-        best = LogisticRegression(**shared, C=self.C_, l1_ratio=self.l1_ratio_, warm_start=True)
+        best = self._plain(self.C_, self.l1_ratio_)
         best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
         best.fit(X, y, sample_weight)
         return best.coef_, best.intercept_

@@ -4,12 +4,10 @@ Along a path the penalty goes from strong to weak and each fit starts from the o
 """
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import check_cv
 
@@ -26,12 +24,9 @@ _CHOICE = "The penalty is chosen on folds of the rows: other rows, or another or
 _MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
 ON_FOLDS = {
     "weights_equal_repetition": _CHOICE,
-    "rows_of_weight_zero_do_not_count": _CHOICE,
-    "row_order_does_not_matter": _CHOICE,
-    "chunking_does_not_matter": _MEMORY,
-    "memory_equals_other_collections": _MEMORY,
-    "memory_equals_other_collections_with_weights": _MEMORY,
-    "dask_threads_give_the_same": _MEMORY,
+    "row_order": _CHOICE,
+    "collections": _MEMORY,
+    "callbacks": "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver.",
 }
 
 
@@ -132,15 +127,11 @@ def tabulate(fits: Fits, shape: tuple[int, int, int], part: Callable[[Fit], Any]
     return table
 
 
-def warn_short(name: str, fits: Fits) -> None:
+def warn_short(estimator: Any, fits: Fits) -> None:
     """One warning for all fits of a path that stopped short."""
     short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
     if short:
-        warnings.warn(
-            f"{name}: {len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+        estimator.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
 
 
 def numbers(values: Any, name: str, low: float, high: float = np.inf, above: bool = False) -> Array:

@@ -132,9 +132,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     `store_cv_results` keep n × n_alphas numbers; folds need rows in memory.
 
     Weights, as in scikit-learn: a row is left out with its whole weight, and its squared error counts by its weight, in
-    a mean over rows; `scoring`, and the scores of folds, get the weights. So a weight of 2 is not the same as a row that
-    stands twice, of which the copy would remain. Of equal scores the first penalty wins. For folds by groups pass the
-    list of splits, ``cv=list(GroupKFold().split(X, y, groups))``.
+    a mean over rows; `scoring`, and the scores of folds, get the weights. So a weight of 2 is not the same as a row
+    that stands twice, of which the copy would remain. Of equal scores the first penalty wins. For folds by groups pass
+    the list of splits, ``cv=list(GroupKFold().split(X, y, groups))``.
 
     References
     ----------
@@ -145,7 +145,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     >>> import numpy as np
     >>> from didact.linear_model import RidgeCV
     >>> X = np.arange(10.0)[:, None]
-    >>> RidgeCV(alphas=[0.01, 1, 100]).fit(X, 2 * X[:, 0] + np.cos(X[:, 0])).alpha_
+    >>> float(RidgeCV(alphas=[0.01, 1, 100]).fit(X, 2 * X[:, 0] + np.cos(X[:, 0])).alpha_)
     1.0
     """
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import MemoryRows, Rows, S, _merge
+from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight
 
 BATCH_ROWS = 1 << 16
 READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
@@ -52,13 +52,24 @@ class Batches:
         if not callable(open):
             raise InputError("Batches takes a function that opens the source anew, e.g. Batches(lambda: read(path)).")
         self.open = open
+        self._last: Any = None
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.open())
+        return iter(self.opened())
+
+    def opened(self) -> Iterable[Any]:
+        """The source, opened anew; an iterator that was handed out before has lost its batches."""
+        source = self.open()
+        if isinstance(source, Iterator) and source is self._last:
+            raise InputError(
+                "open() gave the same iterator twice: it must open the source anew, as Batches(read) does."
+            )
+        self._last = source
+        return source
 
     def map(self, fn: Callable[[Any], Any]) -> "Batches":
         """Batches of fn(X), computed as they are asked for."""
-        return Batches(lambda: (fn(_columns(batch)[0]) for batch in _ahead(self.open)))
+        return Batches(lambda: (fn(_columns(batch)[0]) for batch in _ahead(self.opened)))
 
     @classmethod
     def from_parquet(
@@ -139,14 +150,25 @@ class BatchRows(Rows):
         self.y_ndim = 1 if first[1] is None else first[1].ndim
 
     def _blocks(self) -> Iterator[tuple[Any, ...]]:
-        for batch in _ahead(self.source.open):
+        for batch in _ahead(self.source.opened):
             columns = _columns(batch)
             if columns[0].shape[0]:
                 yield self.check(*columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass over the source."""
-        return reduce(_merge, (MemoryRows(*block, names=self.names).reduce(fn, *args) for block in self._blocks()))
+        weighed = False
+
+        def statistics() -> Iterator[S]:
+            nonlocal weighed
+            for block in self._blocks():
+                weighed = weighed or has_weight(block)
+                yield MemoryRows(*block, names=self.names).reduce(fn, *args)
+
+        total = reduce(_merge, statistics())
+        if not weighed:
+            raise InputError(NO_WEIGHT)
+        return total
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "BatchRows":
         """The same source, with fn called on each batch as it comes."""

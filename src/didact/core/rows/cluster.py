@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import MemoryRows, Rows, S, _merge
+from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
@@ -45,7 +45,10 @@ class ClusterRows(Rows):
         total = stats[0].compute()
         if total is None:
             raise InputError("The Dask collection is empty: it holds no rows (found 0 sample(s)).")
-        return total
+        statistic, weighed = total
+        if not weighed:
+            raise InputError(NO_WEIGHT)
+        return statistic
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "ClusterRows":
         """The same blocks, with fn called on each of them by the workers."""
@@ -82,15 +85,19 @@ class _Composed:
 
 
 def _summarize(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, *columns: Any) -> Any:
+    """The statistic of a block and whether it has any weight; None for a block without rows."""
     if columns[0].shape[0] == 0:
         return None
     with serial():
-        return MemoryRows(*check(*columns), names=names).reduce(fn, *args)
+        block = check(*columns)
+        return MemoryRows(*block, names=names).reduce(fn, *args), has_weight(block)
 
 
-def _merge_all(statistics: Sequence[Any]) -> Any:
-    present = [s for s in statistics if s is not None]
-    return reduce(_merge, present) if present else None
+def _merge_all(pairs: Sequence[Any]) -> Any:
+    present = [pair for pair in pairs if pair is not None]
+    if not present:
+        return None
+    return reduce(_merge, (statistic for statistic, _ in present)), any(weighed for _, weighed in present)
 
 
 def _predict(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:

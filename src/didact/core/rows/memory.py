@@ -22,6 +22,7 @@ PIECES = 64  # at most this many independent pieces of work
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
+NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
 S = TypeVar("S", bound="Statistic")
 
@@ -105,6 +106,11 @@ class MemoryRows(Rows):
 def _take_columns(X: Any, *columns: Any) -> tuple[Any, ...]:
     *others, chosen = columns
     return (X[:, chosen], *others)
+
+
+def has_weight(columns: Sequence[Any]) -> bool:
+    """Whether a row of a block counts: blocks without any are fine, as long as not all are."""
+    return len(columns) < 3 or columns[2] is None or bool((columns[2] > 0).any())
 
 
 def _merge(a: S, b: S) -> S:

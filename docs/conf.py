@@ -1,0 +1,69 @@
+"""Settings of the documentation: pages in MyST, numpydoc docstrings, and the examples as a gallery."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import didact  # noqa: E402
+
+project = "didact"
+author = "the didact developers"
+copyright = "the didact developers, BSD-3-Clause"
+version = release = didact.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+exclude_patterns = ["_build", "images", "gallery/**/*.ipynb", "gallery/**/*.zip"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery/examples",
+    "reset_modules": ("matplotlib", "picture_style.use"),
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+    "remove_config_comments": True,
+}
+
+html_theme = "alabaster"
+html_title = "didact"
+html_static_path = ["_static"]
+html_css_files = ["house.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "description": "Classical machine learning in one package",
+    "fixed_sidebar": True,
+    "page_width": "1080px",
+    "sidebar_width": "230px",
+    "font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
+    "head_font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
+    "code_font_family": "'DejaVu Sans Mono', Menlo, Consolas, monospace",
+    "code_font_size": "0.85em",
+    "font_size": "16px",
+    "show_powered_by": False,
+    "show_relbars": False,
+}
+html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}

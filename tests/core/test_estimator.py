@@ -1,0 +1,293 @@
+"""The base class: constructors, validation, documentation, the registry, and warnings that point at the user."""
+
+import inspect
+import subprocess
+import sys
+from dataclasses import fields
+from numbers import Integral
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.externals._numpydoc.docscrape import ClassDoc
+
+from didact import Batches
+from didact.core import estimator as module
+from didact.core.estimator import Estimator, instances, registry
+from didact.core.parameters import (
+    INSTEAD,
+    above,
+    above_or_infinite,
+    array_like,
+    at_least,
+    between,
+    has,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    random_state,
+    splitter,
+    whole,
+)
+from didact.engines.result import Result
+
+
+class Mean(RegressorMixin, Estimator):
+    """The mean of y.
+
+    Attributes
+    ----------
+    mean_ : float
+        The mean.
+    """
+
+    scale: float = param(1.0, at_least(0), "Factor of the mean.")
+    kind: str = param("plain", one_of("plain", "double"), "Which mean.")
+    depth: int | None = param(None, [whole(1), none], "A number that does nothing.")
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit."""
+        rows = self.rows(X, y, sample_weight)
+        w = np.ones(rows.n_rows) if rows.columns[2] is None else rows.columns[2]
+        self.mean_ = self.scale * float(np.average(rows.columns[1], weights=w))
+        return self
+
+    def predict(self, X):
+        """Predict."""
+        return self.map_rows(X, lambda X, mean: np.full(X.shape[0], mean), "mean_")
+
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+def test_constructor_is_declared_once():
+    shown = str(inspect.signature(Mean)).partition(" ->")[0]
+    assert shown == "(scale: float = 1.0, kind: str = 'plain', depth: int | None = None)"
+    assert Mean(2.0).scale == 2.0
+    assert Mean().get_params() == {"scale": 1.0, "kind": "plain", "depth": None}
+    assert repr(Mean(kind="double")) == "Mean(kind='double')"
+    value = np.float64(3.0)
+    assert clone(Mean(scale=value)).scale is not None
+    assert Mean(scale=value).scale is value, "stored as it is, checked at fit"
+    assert Mean() != Mean(), "two models are never the same thing"
+    hash(Mean())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"scale": -1.0}, r"'scale' parameter of Mean must be a float in the range \[0.*Got -1.0"),
+        ({"scale": "a"}, "'scale'"),
+        ({"kind": "triple"}, r"'kind'.*\{.*'double'.*\}|'kind'"),
+        ({"depth": 0}, "'depth'"),
+        ({"depth": 1.5}, "'depth'"),
+    ],
+)
+def test_parameters_are_validated_at_fit(wrong, words):
+    model = Mean(**wrong)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, [1, 2, 3])
+
+
+def test_machinery_flags_and_unknown_names():
+    for flag, hint in INSTEAD.items():
+        with pytest.raises(TypeError) as caught:
+            Mean(**{flag: 1})
+        assert hint in str(caught.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
+        Mean(alpha=1)
+
+
+CONSTRAINTS = [
+    (at_least(0), [0, 0.5, np.float32(3)], [-0.1, "0", None]),
+    (above(0), [0.5, 1], [0, -1]),
+    (above_or_infinite(0), [1.0, np.inf], [0, -np.inf]),
+    (between(0, 1), [0, 0.5, 1], [-0.1, 1.1]),
+    (whole(1), [1, np.int64(4)], [0, 1.5]),
+    (at_least(2, Integral), [2], [1, 2.5]),
+    (one_of("a", "b"), ["a"], ["c", 1]),
+    (is_bool, [True, False], ["yes", 2]),
+    (array_like, [[1, 2], np.ones(2)], [1.0]),
+    (none, [None], [0]),
+    (is_callable, [len], [3]),
+    (has("fit"), [Mean()], [3]),
+    (random_state, [None, 3, np.random.RandomState(0)], ["seed", -1]),
+    (splitter, [3, None], ["five"]),
+    ([whole(1), none], [None, 2], [0]),
+]
+
+
+@pytest.mark.parametrize(("constraint", "good", "bad"), CONSTRAINTS)
+def test_constraints(constraint, good, bad):
+    class Thing(Estimator):
+        value: object = param(None, constraint, "A value.")
+
+    for value in good:
+        Thing(value=value)._validate_params()
+    for value in bad:
+        with pytest.raises(ValueError, match="value"):
+            Thing(value=value)._validate_params()
+
+
+def test_parameters_section_is_written_from_the_declarations():
+    doc = ClassDoc(Mean)
+    entries = {entry.name: entry for entry in doc["Parameters"]}
+    assert list(entries) == ["scale", "kind", "depth"]
+    assert "default=1.0" in entries["scale"].type
+    assert "range [0" in entries["scale"].type
+    assert entries["kind"].desc == ["Which mean."]
+    assert [entry.name for entry in doc["Attributes"]] == ["mean_"]
+    text = inspect.getdoc(Mean)
+    assert text.index("Parameters") < text.index("Attributes")
+
+
+def test_a_docstring_that_has_the_section_is_left_alone():
+    class Own(Estimator):
+        """Own.
+
+        Parameters
+        ----------
+        a : int
+            Mine.
+        """
+
+        a: int = param(1, whole(1), "Not shown.")
+
+    assert "Not shown" not in Own.__doc__
+
+    class Bare(Estimator):
+        """Bare."""
+
+        a: int = param(1, whole(1), "Shown.")
+
+    assert "Shown." in Bare.__doc__
+
+    class Without(Estimator):
+        """Without parameters."""
+
+    assert "Parameters" not in Without.__doc__
+    assert Without().get_params() == {}
+
+
+def test_parameters_are_inherited_and_replaced():
+    class _Base(Estimator):
+        alpha: float = param(0.0, at_least(0), "Base.")
+        tol: float = param(1e-6, at_least(0), "Tolerance.")
+
+    class Child(_Base):
+        """Child."""
+
+        alpha: float = param(1.0, at_least(0), "Child.")
+        power: float = param(2.0, at_least(0), "More.")
+
+    assert [f.name for f in fields(Child)] == ["alpha", "tol", "power"]
+    assert Child().get_params() == {"alpha": 1.0, "tol": 1e-6, "power": 2.0}
+    assert set(Child._parameter_constraints) == {"alpha", "tol", "power"}
+    assert "Child." in Child.__doc__
+
+
+# ------------------------------------------------------------------------------------------------ data
+
+
+def test_rows_and_map_rows():
+    model = Mean().fit(X, [1, 2, 6], sample_weight=[1, 1, 0])
+    assert model.mean_ == 1.5
+    np.testing.assert_array_equal(model.predict(X), [1.5] * 3)
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(np.ones((2, 3)))
+
+
+def test_batches_come_alone():
+    with pytest.raises(ValueError, match="come from the batches"):
+        Mean().fit(Batches(lambda: [(X, np.ones(3))]), np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_type_of_dask_collections(dtype):
+    """The float type is the one that the same rows would have in memory."""
+    table = np.arange(40).reshape(20, 2).astype(dtype)
+    kept = np.float32 if dtype == np.float32 else np.float64
+    frame = pd.DataFrame(table, columns=["a", "b"])
+    for collection in (da.from_array(table, chunks=(5, 2)), dd.from_pandas(frame, npartitions=2)):
+        rows = Mean().rows(collection, target="none")
+        assert rows.dtype == kept
+        answer = rows.map(lambda X: X[:, 0] * 2)
+        assert answer.dtype == kept
+        assert answer.compute(scheduler="synchronous").dtype == kept
+
+
+# ------------------------------------------------------------------------------------------------ convergence
+
+
+def ended(status, n_iter=7):
+    return Result(np.zeros(1), 0.0, n_iter, status, 1e-3)
+
+
+def test_report_convergence():
+    model = Mean()
+    for status in ("converged", "stopped"):
+        model.report_convergence(ended(status))  # warnings are errors here
+        assert model.n_iter_ == 7
+    model.report_convergence(ended("converged", 0))
+    assert model.n_iter_ == 1
+    for status, word in [("iteration limit", "max_iter"), ("not finite", "NaN"), ("no progress", "No step")]:
+        with pytest.warns(ConvergenceWarning, match=f"^Mean: .*{word}.*iterations: 7, optimality: 0.001") as caught:
+            model.report_convergence(ended(status))
+        assert caught[0].filename == __file__
+
+
+# ------------------------------------------------------------------------------------------------ registry
+
+
+def test_registry_holds_public_classes_of_the_package_only(monkeypatch):
+    monkeypatch.setattr(module, "_REGISTRY", {})
+
+    class Public(Estimator):
+        """Public."""
+
+        __module__ = "didact.somewhere"
+
+    class _Private(Estimator):
+        __module__ = "didact.somewhere"
+
+    class Foreign(Estimator):
+        """Not of didact."""
+
+    assert registry() == {"Public": Public}
+
+
+def test_instances():
+    class Two(Estimator):
+        """Two."""
+
+        _test_params = [{}, {"a": 3}]
+        a: int = param(1, whole(1), "A.")
+
+    assert [model.a for model in instances(Two)] == [1, 3]
+    assert [model.scale for model in instances(Mean)] == [1.0]
+
+
+def test_tags():
+    assert Mean().__sklearn_tags__().input_tags.sparse
+
+    class Dense(Estimator):
+        """Dense."""
+
+        _sparse = False
+
+    assert not Dense().__sklearn_tags__().input_tags.sparse
+
+
+def test_importing_the_base_imports_no_optional_library():
+    code = "import didact.core.estimator, sys; print(sorted({'dask', 'torch', 'numba', 'polars'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
