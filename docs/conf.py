@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "docstrings",
     "mathml",
 ]
 exclude_patterns = ["_build", "images", "gallery/**/*.ipynb", "gallery/**/*.zip"]
@@ -44,6 +45,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "min_reported_time": 1e9,
     "remove_config_comments": True,
+    "within_subsection_order": "FileNameSortKey",
 }
 
 html_theme = "alabaster"
@@ -56,14 +58,15 @@ html_show_sourcelink = False
 html_theme_options = {
     "description": "Classical machine learning in one package",
     "fixed_sidebar": True,
-    "page_width": "1080px",
+    "page_width": "1240px",
     "sidebar_width": "230px",
     "font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
     "head_font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
     "code_font_family": "'DejaVu Sans Mono', Menlo, Consolas, monospace",
-    "code_font_size": "0.85em",
+    "code_font_size": "0.8em",
     "font_size": "16px",
     "show_powered_by": False,
     "show_relbars": False,
+    "globaltoc_maxdepth": 2,
 }
-html_sidebars = {"**": ["about.html", "searchfield.html", "navigation.html"]}
+html_sidebars = {"**": ["about.html", "searchfield.html", "globaltoc.html"]}

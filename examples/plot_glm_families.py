@@ -38,7 +38,7 @@ for axes, (family, (y, link, words)) in zip(panels, targets.items()):
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8, length=2)
 if len(sys.argv) > 1:  # python examples/plot_glm_families.py PICTURE
-    figure.savefig(sys.argv[1], dpi=120)
+    figure.savefig(sys.argv[1], dpi=100, pil_kwargs={"optimize": True})
 plt.show()
 
 # %%

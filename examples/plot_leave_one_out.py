@@ -69,6 +69,6 @@ axes.plot(some, brute, "o", color="tab:blue", fillstyle="none", label="leave-one
 axes.plot(alphas, new, color="black", label="5,000 new rows")
 axes.plot(alphas, training, color="tab:orange", label="training rows")
 axes.axvline(model.alpha_, color="tab:blue", linestyle=":", linewidth=1)
-axes.set(xscale="log", ylim=(0, 4), xlabel="penalty α", ylabel="mean squared error")
+axes.set(xscale="log", ylim=(0, 5), xlabel="penalty α", ylabel="mean squared error")
 axes.legend(frameon=False)
 plt.show()

@@ -61,7 +61,7 @@ right.plot(alphas, bias + variance, color="black", label="mean squared error")
 right.axvline(best, color="black", linestyle=":", linewidth=1)
 right.set(xscale="log", yscale="log", ylim=(1e-2, 30), xlabel="penalty α", title="All data sets")
 right.annotate(f"least at α = {best:.2g}", (best, 15), xytext=(6, 0), textcoords="offset points")
-right.legend(frameon=False, loc="lower left")
+right.legend(frameon=False, loc="center right")
 plt.show()
 
 # %%

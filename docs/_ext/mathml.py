@@ -1,6 +1,8 @@
-"""Formulas as MathML, which browsers draw by themselves: the pages need no script and no network.
+r"""Formulas as MathML, which browsers draw by themselves: the pages need no script and no network.
 
-Docutils translates the TeX; this extension puts its answer into the pages that Sphinx writes.
+Docutils translates the TeX; this extension puts its answer into the pages that Sphinx writes. Three things are mended on
+the way: \Big( without a side is unknown to docutils, bars of norms would stretch one by one, and a subscript of an
+accented letter would be put under it.
 """
 
 import re
@@ -9,11 +11,17 @@ from typing import Any
 from docutils import nodes
 from docutils.utils.math import latex2mathml
 
+LETTER = r"<m[in][^>]*>[^<]*</m[in]>"
+UNDER = re.compile(rf'<munderover>\s*({LETTER})\s*({LETTER})\s*(<mo stretchy="false">[ˆ¯˜˙]</mo>)\s*</munderover>')
+
 
 def translated(tex: str, as_block: bool = False) -> str:
-    r"""TeX as MathML; docutils knows \Bigl( and \Bigr), but not the plain \Big(."""
+    """TeX as MathML."""
     tex = re.sub(r"\\([bB]igg?)(?=[\s(\[|])", r"\\\1l", tex)
-    return latex2mathml.tex2mathml(re.sub(r"\\([bB]igg?)(?=[)\]])", r"\\\1r", tex), as_block=as_block)
+    tex = re.sub(r"\\([bB]igg?)(?=[)\]])", r"\\\1r", tex)
+    mathml = latex2mathml.tex2mathml(tex, as_block=as_block)
+    mathml = re.sub(r"<mo[^>]*>‖</mo>", '<mo stretchy="false" form="prefix">‖</mo>', mathml)
+    return UNDER.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', mathml)
 
 
 def inline(writer: Any, node: nodes.math) -> None:

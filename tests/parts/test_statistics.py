@@ -1,6 +1,7 @@
 """Statistics that merge: an identity, any grouping, the same as one block, and no cancellation far from zero."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_moments_of_one_block(convert, weighted):
 def test_merge_of_blocks_equals_one_block(sizes, weighted):
     X, Y, w = data(n=sum(sizes) + 1)
     edges = np.cumsum([0, *sizes, 1])
-    parts = [moments(X[a:b], Y[a:b], w[a:b] if weighted else None) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [moments(X[a:b], Y[a:b], w[a:b] if weighted else None) for a, b in pairwise(edges)]
     left = parts[0]
     for part in parts[1:]:
         left = left.merge(part)
@@ -93,7 +94,7 @@ def test_merge_is_associative_and_has_an_identity(seed):
 @pytest.mark.parametrize("shift", [1e2, 1e4, 1e6, 1e8])
 def test_data_far_from_zero(shift, convert):
     """Raw second moments lose (mean/deviation)² units: at 1e8 nothing would be left. Expected in exact arithmetic."""
-    X, Y, w = data(n=300, shift=shift)
+    X, Y, _ = data(n=300, shift=shift)
     Y = Y + shift
     values = [[Fraction(float(v)) for v in row] for row in np.column_stack([X, Y])]
     n = len(values)
@@ -208,7 +209,7 @@ def test_histogram():
     whole = histogram(X, None, w, edges)
     for j in range(3):
         bins = np.concatenate([[-np.inf], edges[j], [np.inf]])
-        expected = [w[(X[:, j] >= a) & (X[:, j] < b)].sum() for a, b in zip(bins[:-1], bins[1:], strict=True)]
+        expected = [w[(X[:, j] >= a) & (X[:, j] < b)].sum() for a, b in pairwise(bins)]
         np.testing.assert_allclose(whole.weights[j], expected)
     merged = histogram(X[:70], None, w[:70], edges).merge(histogram(X[70:], None, w[70:], edges))
     np.testing.assert_allclose(merged.weights, whole.weights)

@@ -20,6 +20,7 @@ INSTEAD = {
     "precompute": "the solver decides that from the shape of the data",
     "gcv_mode": "the decomposition follows from the shape of the data: p × p, or n × n for no more rows than columns",
     "cache_size": "the solver decides that from the memory at hand",
+    "selection": "coordinates of the working set are visited in turn",
     "penalty": "use C (inf: no penalty) and l1_ratio (0: L2, 1: L1)",
     "multi_class": "several classes are fitted jointly; wrap in didact.multiclass.OneVsRestClassifier for the other",
 }

@@ -30,12 +30,13 @@ class Design:
     scale: Array | None = None
 
     @classmethod
-    def of(cls, X: Any, w: Any, centred: bool, scaled: bool = False) -> "Design":
+    def of(cls, rows: MemoryRows, centred: bool, scaled: bool = False) -> "Design":
         """The design of the rows, centred at its weighted means and scaled to unit weighted deviations if asked."""
+        X, w = rows.columns[0], rows.columns[2]
         n, p = X.shape
         total = float(n) if w is None else float(w.sum())
         ones = np.ones(n) if w is None else w
-        sums, squares = MemoryRows(X, ones).reduce(_column_sums, scaled).parts
+        sums, squares = MemoryRows(X, ones, names=rows.names).reduce(_column_sums, scaled).parts
         mean = sums / total if centred else np.zeros(p)
         if not scaled:
             return cls(X, w, mean)
@@ -45,7 +46,7 @@ class Design:
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return self.X.shape  # type: ignore[no-any-return]
+        return self.X.shape
 
     def matvec(self, b: Array) -> Array:
         """The matrix times b."""

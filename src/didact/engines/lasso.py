@@ -1,6 +1,6 @@
 r"""Least squares with an L1 (and L2) penalty, on working sets.
 
-.. math:: P(b) = \tfrac12\sum_i w_i(y_i - x_i^Tb)^2 + \lambda_1\|b\|_1 + \tfrac12\lambda_2\|b\|_2^2,\qquad \sum_i w_i = 1
+.. math:: P(b) = \tfrac12\sum_i w_i(y_i - x_i^Tb)^2 + \lambda_1\|b\|_1 + \tfrac12\lambda_2\|b\|_2^2,\quad \sum_i w_i = 1
 
 1. One product of the residual with all columns gives the duality gap and the columns that violate optimality.
 2. The working set is the support and the worst of them, twice as many as the support.
@@ -9,27 +9,27 @@ r"""Least squares with an L1 (and L2) penalty, on working sets.
    passes over their entries a sweep, with Anderson extrapolation.
 4. Repeat until the gap is within tolerance. Gram matrices are kept and extended along a path of penalties.
 
-Massias, Vaiter, Gramfort, Salmon (2020), Dual extrapolation for sparse generalized linear models, jmlr.org/papers/v21/19-587;
+Massias, Vaiter, Gramfort, Salmon (2020), Dual extrapolation for sparse generalized linear models,
+doi:10.48550/arXiv.1907.05830;
 Bertrand, Massias (2021), Anderson acceleration of coordinate descent, doi:10.48550/arXiv.2011.10065.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import sparse
 
 from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
-from didact.engines.coordinate_descent_loops import descend, descend_sparse
+from didact.engines.coordinate_descent_loops import descend_sparse
 from didact.engines.design import Design
-from didact.engines.proximal_newton import violations
+from didact.engines.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, solve_gram
+from didact.engines.loop import Report
 from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]
 
 FIRST_SET = 100
-MEMORY = 5  # iterates combined by Anderson's extrapolation
-SWEEPS = 10
 
 
 class LassoSolver:
@@ -45,6 +45,7 @@ class LassoSolver:
         self.block: Any = None
         self.gram = np.zeros((0, 0))
         self.product = np.zeros(0)
+        self.last: tuple[Array, Array, float] | None = None  # the last solution with its correlations and λ₁
 
     def correlations(self, residual: Array) -> Array:
         """Σ w x r of every column: minus the gradient of the squared error."""
@@ -55,48 +56,51 @@ class LassoSolver:
         c = self.correlations(self.y)
         return float(np.max(c if self.positive else np.abs(c), initial=0.0))
 
-    def solve(self, l1: float, l2: float, start: Array, tol: float, max_rounds: int) -> Result:
+    def solve(
+        self, l1: float, l2: float, start: Array, tol: float, max_rounds: int, report: Report | None = None
+    ) -> Result:
         """Coefficients with a duality gap of at most tol · Σ w y² (half of that relative to ½ Σ w y²)."""
         b, status, gap = start.copy(), "iteration limit", np.inf
         goal = tol * self.square_y
+        known, before = self._remembered(b)
         history: list[float] = []
-        for rounds in range(1, max_rounds + 1):
+        for _ in range(max_rounds):
             residual = self._residual(b)
-            c = self.correlations(residual)
+            c = self.correlations(residual) if known is None else known
+            known = None
             value, gap = self._gap(b, residual, c, l1, l2)
             history.append(value)
-            if not np.isfinite(value):
-                status = "not finite"
-                break
-            if gap <= goal:
-                status = "converged"
+            if (ended := how_it_ended(value, gap <= goal, len(history), b, report)) is not None:
+                status = ended
                 break
             with one_blas_thread:
-                self._choose(b, c - l2 * b, l1)
+                # From one penalty to the next, correlations rise by no more than the penalty falls (strong rule).
+                self._choose(b, c - l2 * b, min(l1, max(2 * l1 - before, 0.5 * l1)))
                 u = self._inner(b[self.chosen], l1, l2, 0.3 * goal)
             b = np.zeros_like(b)
             b[self.chosen] = u
-        return Result(b, value, rounds, status, gap, history)
+        self.last = (b, c, l1)
+        return Result(b, value, len(history), status, gap, history)
+
+    def _remembered(self, start: Array) -> tuple[Array | None, float]:
+        """The correlations at the start and the λ₁ they belong to, if it is the last solution."""
+        if self.last is not None and np.array_equal(self.last[0], start):
+            return self.last[1], self.last[2]
+        return None, 0.0
 
     def _gap(self, b: Array, residual: Array, c: Array, l1: float, l2: float) -> tuple[float, float]:
-        """The objective at b, and its distance to the dual value of the scaled residual."""
-        squares = float(self.w @ (residual * residual)) + l2 * float(b @ b)
-        inner = c - l2 * b
-        worst = float(np.max(inner if self.positive else np.abs(inner), initial=0.0))
-        s = 1.0 if worst <= l1 else l1 / worst
-        length = l1 * float(np.abs(b).sum())
-        gap = 0.5 * (1.0 + s * s) * squares + length - s * float(self.w @ (residual * self.y))
-        return 0.5 * squares + length, gap
+        weighted = self.w * residual
+        return duality_gap(b, float(weighted @ residual), float(weighted @ self.y), c, l1, l2, self.positive)
 
-    def _choose(self, b: Array, inner: Array, l1: float) -> None:
-        """Add the worst violators to the working set."""
+    def _choose(self, b: Array, inner: Array, threshold: float) -> None:
+        """Add the columns with the largest correlations above the threshold to the working set."""
         support = int(np.count_nonzero(b))
         badness = inner if self.positive else np.abs(inner)
         badness = np.where(b != 0, np.inf, badness)
         badness[self.chosen] = -np.inf
         room = max(FIRST_SET, support)
         new = np.argpartition(-badness, min(room, len(b) - 1))[:room] if len(b) > room else np.arange(len(b))
-        new = new[badness[new] > l1]
+        new = new[badness[new] > threshold]
         missing = np.flatnonzero((b != 0) & (badness == np.inf))
         new = np.union1d(new, missing)
         if len(new):
@@ -119,8 +123,6 @@ class LassoSolver:
         self.product = np.concatenate([self.product, weighted.T @ self.y])
 
     def _extend_sparse(self, columns: Any, new: Array) -> None:
-        from scipy import sparse
-
         self.block = columns if self.block is None else sparse.hstack([self.block, columns], format="csc")
         squares = np.asarray(columns.multiply(columns).T @ self.w) - self.design.mean[new] ** 2
         self.product = np.concatenate([self.product, np.maximum(squares, 0.0)])  # sparse: the squared lengths
@@ -138,7 +140,7 @@ class LassoSolver:
     def _inner(self, u: Array, l1: float, l2: float, goal: float) -> Array:
         if is_sparse(self.block):
             return self._inner_sparse(u, l1, l2, goal)
-        return solve_gram(self.gram, self.product, l1, l2, u, self.positive, goal)
+        return solve_gram(self.gram, self.product, l1, l2, u, self.positive, self.square_y, goal)
 
     def _inner_sparse(self, u: Array, l1: float, l2: float, goal: float) -> Array:
         """Coordinate descent on the residual of the sparse working set, extrapolated every few sweeps."""
@@ -170,67 +172,3 @@ class LassoSolver:
                 if value_gap(guess, new_r, new_shift)[0] < value:
                     u, r, shift = guess, new_r, new_shift
         return u
-
-
-def extrapolate(iterates: list[Array]) -> Array | None:
-    """Anderson's combination of iterates: the weights that make the combined step shortest."""
-    steps = np.diff(np.stack(iterates), axis=0)
-    M = steps @ steps.T
-    try:
-        weights = linalg.solve(M + 1e-12 * np.trace(M) * np.eye(len(M)), np.ones(len(M)), assume_a="pos")
-    except (linalg.LinAlgError, ValueError):
-        return None
-    total = weights.sum()
-    if not np.isfinite(total) or total == 0:
-        return None
-    return np.asarray((weights / total) @ np.stack(iterates[1:]))
-
-
-def solve_gram(
-    G: Array, c: Array, l1: float, l2: float, u: Array, positive: bool, goal: float, max_rounds: int = 200
-) -> Array:
-    """Minimise ½uᵀGu − cᵀu + l1‖u‖₁ + ½l2‖u‖² to within `goal`, by sweeps in turns with exact solves for the signs."""
-    H = G if l2 == 0 else G + l2 * np.eye(len(G))
-    u = u.copy()
-    q = H @ u - c
-    bounds = np.full(len(u), l1)
-    for _ in range(max_rounds):
-        descend(H, u, q, bounds, positive, 0.0, SWEEPS)
-        if _excess(u, q, l1, positive) <= goal:
-            break
-        u = polish(H, c, l1, u)
-        q = H @ u - c
-        if _excess(u, q, l1, positive) <= goal:
-            break
-    return u
-
-
-def _excess(u: Array, q: Array, l1: float, positive: bool) -> float:
-    """A bound on the distance to the optimum: how far moving each coordinate could still go, times the violation."""
-    wrong = violations(u, q, np.full(len(u), l1))
-    if positive:
-        wrong = np.where((u == 0) & (q > -l1), 0.0, wrong)
-    return float(np.max(wrong, initial=0.0)) * float(np.abs(u).sum() + 1e-300)
-
-
-def polish(H: Array, c: Array, l1: float, u: Array) -> Array:
-    """The exact minimum for the present signs, or the point on the way to it where the first sign would change."""
-    support = np.flatnonzero(u)
-    if not len(support):
-        return u
-    try:
-        factor = linalg.cho_factor(H[np.ix_(support, support)], lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        return u
-    here = u[support]
-    target = linalg.cho_solve(factor, c[support] - l1 * np.sign(here), check_finite=False)
-    if not np.isfinite(target).all():
-        return u
-    step = target - here
-    crossing = target * here < 0
-    length = float(np.min(here[crossing] / -step[crossing], initial=1.0))
-    out = u.copy()
-    out[support] = here + length * step
-    if length < 1.0:
-        out[support[crossing & np.isclose(here + length * step, 0.0, atol=1e-12 * np.abs(here))]] = 0.0
-    return out

@@ -13,7 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.newton import ROUNDING
+from didact.engines.line_search import ROUNDING
 from didact.parts.statistics import Sums, gram
 
 Array = np.ndarray[Any, Any]

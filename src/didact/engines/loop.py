@@ -32,6 +32,7 @@ class State(Protocol):
 
 T = TypeVar("T", bound=State)
 Report = Callable[[int, float, Any], bool]
+Keep = Callable[[Any], Any] | None
 
 
 def iterate(
@@ -40,14 +41,14 @@ def iterate(
     tol: float,
     max_iter: int,
     report: Report | None = None,
-    keep: Callable[[T], Any] | None = None,
+    keep: Keep = None,
 ) -> Result:
     """Step until the optimality is within tol, and say why it ended."""
     history: list[Any] = []
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
-        if not math.isfinite(state.value):
+        if not math.isfinite(state.value) or math.isnan(state.optimality):
             status = "not finite"
         elif state.optimality <= tol:
             status = "converged"

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.engines.loop import Report, iterate
+from didact.engines.line_search import DECREASE, ROUNDING, Armijo, LineSearch
+from didact.engines.loop import Keep, Report, iterate
 from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array, Array]]
 
-ENOUGH = 1e-4  # share of the predicted decrease that a step has to reach
+ENOUGH = DECREASE  # share of the predicted decrease that a step has to reach
 HALVINGS = 30
-ROUNDING = 8 * float(np.finfo(float).eps)
 SINGULAR = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
 
 
@@ -31,7 +31,7 @@ class NewtonState(NamedTuple):
     x: Array
     value: float
     gradient: Array
-    hessian: Array
+    hessian: Any = None
 
     @property
     def optimality(self) -> float:
@@ -40,30 +40,37 @@ class NewtonState(NamedTuple):
 
 
 def newton(
-    objective: Objective, x0: Array, tol: float, max_iter: int, report: Report | None = None, noise: float = ROUNDING
+    objective: Callable[[Array], tuple[Any, ...]],
+    x0: Array,
+    tol: float,
+    max_iter: int,
+    report: Report | None = None,
+    noise: float = ROUNDING,
+    search: LineSearch = Armijo(ENOUGH, 0.5, HALVINGS),  # noqa: B008 - an immutable tuple of constants
+    hessian: Callable[[Array], Array] | None = None,
+    keep: Keep = None,
 ) -> Result:
-    """Minimise objective(x) -> (value, gradient, hessian) from x0; noise is the objective's relative rounding error."""
+    """Minimise objective(x) -> (value, gradient, hessian) from x0; noise is the objective's relative rounding error.
+
+    Where a Hessian costs much more than a gradient, it is a function of its own, for accepted points only, and the
+    objective gives value and gradient.
+    """
 
     def step(s: NewtonState) -> NewtonState | None:
-        direction = newton_direction(s.hessian, s.gradient)
-        slope = float(s.gradient @ direction)
-        length = 1.0
-        for _ in range(HALVINGS):
-            new = NewtonState(s.x + length * direction, *objective(s.x + length * direction))
-            # Near the solution rounding hides the decrease: a smaller gradient is then as good a sign.
-            if new.value <= s.value + ENOUGH * length * slope:
-                return new
-            if new.value <= s.value + noise * (1.0 + abs(s.value)) and new.optimality < s.optimality:
-                return new
-            length *= 0.5
-        return None
+        H = s.hessian if hessian is None else hessian(s.x)
+        found = search(objective, s, newton_direction(H, s.gradient), 1.0, noise)
+        return None if found is None else NewtonState(*found.point)
 
-    return iterate(NewtonState(x0, *objective(x0)), step, tol, max_iter, report)
+    return iterate(NewtonState(x0, *objective(x0)), step, tol, max_iter, report, keep)
 
 
 def newton_direction(hessian: Array, gradient: Array) -> Array:
-    """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm."""
-    scale = np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))
+    """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm.
+
+    Directions in which the objective is concave count with the size of their curvature, so that the step descends.
+    """
+    scale = np.sqrt(np.abs(np.diag(hessian)))
+    scale[scale == 0] = 1.0
     scaled = hessian / scale[:, None] / scale
     factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
     if not failed:
@@ -71,6 +78,9 @@ def newton_direction(hessian: Array, gradient: Array) -> Array:
         if reciprocal > SINGULAR:
             solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
             return solution / scale
-    values, V = linalg.eigh(hessian, check_finite=False)
-    keep = values > SINGULAR * max(values[-1], np.finfo(float).tiny)
-    return -(V[:, keep] / values[keep]) @ (V[:, keep].T @ gradient)
+    values, V = linalg.eigh(scaled, check_finite=False)
+    size = np.abs(values)
+    keep = size > SINGULAR * max(size.max(), np.finfo(float).tiny)
+    solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
+    null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
+    return solution - null @ (null.T @ solution)

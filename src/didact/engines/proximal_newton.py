@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.engines.line_search import ROUNDING
 from didact.engines.loop import Report, iterate
-from didact.engines.newton import ENOUGH, HALVINGS, ROUNDING, Objective
+from didact.engines.newton import ENOUGH, HALVINGS, Objective
 from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]

@@ -1,7 +1,12 @@
 """Linear models: least squares, ridge, generalized linear models, logistic regression."""
 
+from didact.linear_model.bayesian import BayesianLinearRegression
+from didact.linear_model.generalized_least_squares import GeneralizedLeastSquares
 from didact.linear_model.glm import GammaRegressor, GeneralizedLinearRegressor, PoissonRegressor, TweedieRegressor
 from didact.linear_model.glm_cv import GeneralizedLinearRegressorCV
+from didact.linear_model.lasso import ElasticNet, Lasso
+from didact.linear_model.lasso_cv import ElasticNetCV, LassoCV
+from didact.linear_model.lasso_path import enet_path, lasso_path
 from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
@@ -9,9 +14,15 @@ from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
 
 __all__ = [
+    "BayesianLinearRegression",
+    "ElasticNetCV",
+    "GeneralizedLeastSquares",
+    "LassoCV",
+    "ElasticNet",
     "GammaRegressor",
     "GeneralizedLinearRegressor",
     "GeneralizedLinearRegressorCV",
+    "Lasso",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
@@ -19,5 +30,7 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "TweedieRegressor",
+    "enet_path",
+    "lasso_path",
     "ridge_bias_covariance",
 ]

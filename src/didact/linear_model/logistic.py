@@ -102,8 +102,8 @@ def probabilities(scores: Any) -> Any:
     xp = namespace(scores)
     if scores.ndim == 2:
         return Softmax().probabilities(scores)
-    gradient = Logistic().gradient(xp.zeros_like(scores), scores)
-    return xp.stack([1.0 - gradient, gradient], axis=1)
+    zero = xp.zeros_like(scores)  # the logistic gradient at y = 0 is the probability of class 1
+    return xp.stack([Logistic().gradient(zero, -scores), Logistic().gradient(zero, scores)], axis=1)
 
 
 def decision(X: Any, coef: Array, intercept: Array) -> Any:

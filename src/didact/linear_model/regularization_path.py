@@ -15,6 +15,7 @@ from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.result import Result
+from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]
@@ -33,11 +34,16 @@ ON_FOLDS = {
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     """The rows, if folds can be taken from them."""
     if isinstance(rows, MemoryRows):
+        rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
         return rows
     raise InputError(
         f"{name} takes folds of rows in memory, not Batches or Dask collections: choose the penalty on a sample of "
         f"the rows that fits in memory, then fit {plain} with it to all of them."
     )
+
+
+def _sum(X: Any, *columns: Any) -> Sums:
+    return Sums((float(X.sum()),))
 
 
 def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:

@@ -1,0 +1,207 @@
+r"""Line searches: how far to go from x along a direction d of descent, with :math:`\varphi(a) = f(x + ad)`.
+
+* `Fixed`: a given length, untested;
+* `Armijo`: shorten until :math:`\varphi(a) \le \varphi(0) + c_1 a\varphi'(0)`;
+* `WeakWolfe`: bisect until also :math:`\varphi'(a) \ge c_2\varphi'(0)`, which a quasi-Newton update needs;
+* `StrongWolfe`: interpolate by cubics until also :math:`|\varphi'(a)| \le c_2|\varphi'(0)|`, which conjugate gradients
+  need, with :math:`c_1 < c_2 < \tfrac12`.
+
+A search is a NamedTuple of its constants, called with the objective, the state it starts from (x, value, gradient),
+the direction and the first length to try. Near a solution rounding hides the decrease: all of them forgive a rise of
+the objective's rounding error.
+
+Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5;
+Lewis, Overton (2013), Nonsmooth optimization via quasi-Newton methods, doi:10.1007/s10107-012-0514-2.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg.blas import daxpy, ddot
+
+Array = np.ndarray[Any, Any]
+Objective = Callable[[Array], tuple[Any, ...]]
+
+DECREASE, CURVATURE = 1e-4, 0.9
+ROUNDING = 8 * float(np.finfo(float).eps)
+TRIALS = 40
+SERIAL = 10_000  # entries up to which BLAS works on one thread
+
+
+class Point(Protocol):
+    """Where a search starts."""
+
+    @property
+    def x(self) -> Array:
+        """The point."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The objective there."""
+        ...
+
+    @property
+    def gradient(self) -> Array:
+        """Its gradient there."""
+        ...
+
+
+class Step(NamedTuple):
+    """What a search found: the length, and the point with all that the objective said of it."""
+
+    length: float
+    point: tuple[Any, ...]  # x, value, gradient, …
+
+
+class LineSearch(Protocol):
+    """A rule for the length of a step; None when no length will do."""
+
+    def __call__(
+        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+    ) -> Step | None:
+        """Search from the start along the direction, trying `length` first."""
+        ...
+
+
+def inner(a: Array, b: Array) -> float:
+    """aᵀb on this thread: for long vectors BLAS would wake all its threads for microseconds of work, and wait."""
+    return float(ddot(a, b)) if a.size <= SERIAL else float(np.einsum("i,i->", a, b))
+
+
+def add(a: float, y: Array, x: Array) -> Array:
+    """x + a·y, in place where x is a float64 array."""
+    if x.size <= SERIAL:
+        return np.asarray(daxpy(y, x, a=a))
+    x += a * y
+    return x
+
+
+def largest(x: Array) -> float:
+    """The largest absolute value."""
+    return float(np.abs(x).max()) if x.size else 0.0
+
+
+class Fixed(NamedTuple):
+    """The same multiple of every direction, whatever the objective does."""
+
+    step: float
+
+    def __call__(
+        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+    ) -> Step | None:
+        """The point at the fixed length."""
+        point = start.x + self.step * direction
+        return Step(self.step, (point, *objective(point)))
+
+
+class Armijo(NamedTuple):
+    """Backtracking: shorten the step until the objective falls by a share of what the slope promises."""
+
+    decrease: float = DECREASE
+    shrink: float = 0.5
+    trials: int = 30
+
+    def __call__(
+        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+    ) -> Step | None:
+        """The first point that falls enough."""
+        value, slope = start.value, inner(start.gradient, direction)
+        for _ in range(self.trials):
+            point = start.x + length * direction
+            found = (point, *objective(point))
+            if found[1] <= value + self.decrease * length * slope:
+                return Step(length, found)
+            # Near the solution rounding hides the decrease: a smaller gradient is then as good a sign.
+            if found[1] <= value + noise * (1.0 + abs(value)) and largest(found[2]) < largest(start.gradient):
+                return Step(length, found)
+            length *= self.shrink
+        return None
+
+
+class WeakWolfe(NamedTuple):
+    """Bisection to a step that falls enough and where the slope has risen enough."""
+
+    decrease: float = DECREASE
+    curvature: float = CURVATURE
+    trials: int = TRIALS
+
+    def __call__(
+        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+    ) -> Step | None:
+        """A point that satisfies the weak Wolfe conditions, or the furthest that falls enough."""
+        low, high = 0.0, math.inf
+        value, slope = start.value, inner(start.gradient, direction)
+        noise *= 1.0 + abs(value)
+        best = None
+        for _ in range(self.trials):
+            point = start.x + length * direction
+            found = (point, *objective(point))
+            if not found[1] <= value + self.decrease * length * slope + noise:  # also when it is not a number
+                high = length
+            elif inner(found[2], direction) < self.curvature * slope:
+                low, best = length, Step(length, found)
+            else:
+                return Step(length, found)
+            length = 0.5 * (low + high) if high < math.inf else 2.0 * low
+        return best
+
+
+class _End(NamedTuple):
+    """One end of an interval of lengths, with value and slope of the objective."""
+
+    length: float
+    value: float
+    slope: float
+
+
+class StrongWolfe(NamedTuple):
+    """Safeguarded cubic interpolation to a step where the slope has become small."""
+
+    decrease: float = DECREASE
+    curvature: float = CURVATURE
+    trials: int = TRIALS
+
+    def __call__(
+        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+    ) -> Step | None:
+        """A point that satisfies the strong Wolfe conditions, or the lowest that falls enough."""
+        low: _End = _End(0.0, start.value, inner(start.gradient, direction))
+        high: _End | None = None
+        origin, best = low, None
+        noise *= 1.0 + abs(origin.value)
+        for _ in range(self.trials):
+            point = start.x + length * direction
+            found = (point, *objective(point))
+            new = _End(length, found[1], inner(found[2], direction))
+            falls = new.value <= origin.value + self.decrease * length * origin.slope + noise
+            if falls and abs(new.slope) <= -self.curvature * origin.slope:
+                return Step(length, found)
+            if not falls or new.value > low.value + noise or math.isnan(new.slope):
+                high = new
+            else:
+                if (high is None and new.slope >= 0) or (high and new.slope * (high.length - low.length) >= 0):
+                    high = low
+                low, best = new, Step(length, found)
+            length = _longer(low) if high is None else _between(low, high)
+        return best if best is not None and best.point[1] < origin.value else None
+
+
+def _longer(low: _End) -> float:
+    """A longer trial while the slope still falls."""
+    return 2.5 * low.length
+
+
+def _between(low: _End, high: _End) -> float:
+    """The minimiser of the cubic through both ends, kept away from them."""
+    width = high.length - low.length
+    if math.isfinite(high.value) and math.isfinite(high.slope):
+        d = low.slope + high.slope - 3.0 * (high.value - low.value) / width
+        root = math.sqrt(max(d * d - low.slope * high.slope, 0.0)) * math.copysign(1.0, width)
+        below = high.slope - low.slope + 2.0 * root
+        share = 1.0 - (high.slope + root - d) / below if below else 0.5
+    else:
+        share = 0.2
+    return low.length + min(max(share, 0.1), 0.9) * width

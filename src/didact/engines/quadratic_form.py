@@ -1,0 +1,162 @@
+r"""Quadratic programs as a person writes them, and the standard form that the solver works on.
+
+The standard form has no fixed variables, no infinite or empty rows, rows of unit length and independent equalities;
+bounds stay bounds: they cost n, not n², in every product. `restore` carries a solution and its multipliers back.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.engines.kkt import KKTResidual, Multipliers, largest, residual
+from didact.engines.saddle import add_gram
+
+Array = np.ndarray[Any, Any]
+
+INFINITE = 1e20  # bounds from here on are none
+DEPENDENT = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
+CONSISTENT = 1e-9
+
+
+class Program(NamedTuple):
+    """min ½xᵀPx + qᵀx subject to Ax = b, Gx ≤ h, lower ≤ x ≤ upper; P symmetric, infinite bounds allowed."""
+
+    P: Array
+    q: Array
+    A: Array
+    b: Array
+    G: Array
+    h: Array
+    lower: Array
+    upper: Array
+
+    def value(self, x: Array) -> float:
+        """The objective."""
+        return float(x @ (0.5 * (self.P @ x) + self.q))
+
+    def residual(self, x: Array, multipliers: Multipliers) -> KKTResidual:
+        """The KKT residual."""
+        pairs = (self.A @ x - self.b, self.A), (self.G @ x - self.h, self.G)
+        return residual(x, self.P @ x + self.q, multipliers, *pairs, self.lower, self.upper)
+
+
+class Standard(NamedTuple):
+    """min ½xᵀPx + qᵀx, Ax = b, Rx ≤ r with R = [G; I[above]; −I[below]], and how it came about."""
+
+    P: Array
+    q: Array
+    A: Array
+    b: Array
+    G: Array
+    above: Array
+    below: Array
+    r: Array
+    free: Array  # the variables that are not fixed
+    fixed: Array  # the values of all variables where they are fixed, 0 elsewhere
+    kept: tuple[Array, Array]  # equalities and inequalities of the program that are here
+    lengths: tuple[Array, Array]  # their lengths
+
+    @property
+    def scale(self) -> float:
+        """The size of the objective's numbers."""
+        return max(largest(self.q), largest(self.P)) or 1.0
+
+    def rows(self, x: Array) -> Array:
+        """Rx."""
+        return np.concatenate([self.G @ x, x[self.above], -x[self.below]])
+
+    def pull(self, z: Array) -> Array:
+        """Rᵀz."""
+        m, a = len(self.G), len(self.G) + len(self.above)
+        out = self.G.T @ z[:m]
+        out[self.above] += z[m:a]
+        out[self.below] -= z[a:]
+        return np.asarray(out)
+
+    def take(self, index: Array) -> Array:
+        """The rows of R with these (sorted) numbers."""
+        m, a = len(self.G), len(self.G) + len(self.above)
+        plain, high, low = index[index < m], index[(m <= index) & (index < a)] - m, index[index >= a] - a
+        bounds = np.zeros((len(high) + len(low), len(self.q)))
+        bounds[np.arange(len(high)), self.above[high]] = 1.0
+        bounds[len(high) + np.arange(len(low)), self.below[low]] = -1.0
+        return np.concatenate([self.G[plain], bounds])
+
+    def add_gram(self, H: Array, G: Array, d: Array) -> Array:
+        """H + Rᵀ diag(d) R, lower triangle; H and G in the precision that is wanted."""
+        m, a = len(self.G), len(self.G) + len(self.above)
+        out = add_gram(H, G * np.sqrt(d[:m, None]).astype(G.dtype))
+        diagonal = np.zeros(len(H))
+        diagonal[self.above] += d[m:a]
+        diagonal[self.below] += d[a:]
+        out.flat[:: len(H) + 1] += diagonal.astype(G.dtype)
+        return out
+
+    def restore(self, program: Program, x: Array, y: Array, z: Array) -> tuple[Array, Multipliers]:
+        """The solution of the program and the multipliers of all of its constraints."""
+        full = self.fixed.copy()
+        full[self.free] = x
+        lam, mu = np.zeros(len(program.b)), np.zeros(len(program.h))
+        lam[self.kept[0]] = y / self.lengths[0]
+        m, a = len(self.G), len(self.G) + len(self.above)
+        mu[self.kept[1]] = z[:m] / self.lengths[1]
+        lower, upper = np.zeros_like(full), np.zeros_like(full)
+        upper[self.free[self.above]], lower[self.free[self.below]] = z[m:a], z[a:]
+        pinned = np.setdiff1d(np.arange(len(full)), self.free)
+        slope = (program.P @ full + program.q + program.A.T @ lam + program.G.T @ mu)[pinned]
+        lower[pinned], upper[pinned] = np.maximum(slope, 0.0), np.maximum(-slope, 0.0)
+        return full, Multipliers(lam, mu, lower, upper)
+
+
+def standard(program: Program) -> Standard | None:
+    """The standard form, or None where a look at single rows and equalities shows that nothing is feasible."""
+    P, q, A, b, G, h, lower, upper = program
+    if (lower > upper).any() or (h <= -INFINITE).any() or (lower >= INFINITE).any() or (upper <= -INFINITE).any():
+        return None
+    pinned = lower == upper
+    free = np.flatnonzero(~pinned)
+    fixed = np.where(pinned, lower, 0.0)
+    q = (q + P @ fixed)[free]
+    lower, upper = lower[free], upper[free]
+    equalities = _independent(A[:, free], b - A @ fixed, np.abs(b) + np.abs(A) @ np.abs(fixed))
+    rows = _unit_rows(G[:, free], h - G @ fixed, np.abs(h) + np.abs(G) @ np.abs(fixed))
+    if equalities is None or rows is None:
+        return None
+    A, b, kept_a, lengths_a = equalities
+    G, h, kept_g, lengths_g = rows
+    above, below = np.flatnonzero(upper < INFINITE), np.flatnonzero(lower > -INFINITE)
+    r = np.concatenate([h, upper[above], -lower[below]])
+    P = P if len(free) == len(P) else np.ascontiguousarray(P[np.ix_(free, free)])
+    return Standard(P, q, A, b, G, above, below, r, free, fixed, (kept_a, kept_g), (lengths_a, lengths_g))
+
+
+def _unit_rows(G: Array, h: Array, size: Array) -> tuple[Array, Array, Array, Array] | None:
+    """Rows that say something, divided by their lengths; None where an empty row asks for 0 ≤ h < 0."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", G, G))
+    if (h < -CONSISTENT * (1.0 + size))[lengths == 0].any():
+        return None
+    kept = np.flatnonzero((lengths > 0) & (h < INFINITE))
+    if len(kept) < len(G):
+        G, h, lengths = G[kept], h[kept], lengths[kept]
+    return np.ascontiguousarray(G / lengths[:, None]), h / lengths, kept, lengths
+
+
+def _independent(A: Array, b: Array, size: Array) -> tuple[Array, Array, Array, Array] | None:
+    """Unit equality rows of full rank; None where dependent ones contradict each other."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", A, A))
+    if (np.abs(b) > CONSISTENT * (1.0 + size))[lengths == 0].any():
+        return None
+    kept = np.flatnonzero(lengths)
+    A, b, lengths = A[kept] / lengths[kept, None], b[kept] / lengths[kept], lengths[kept]
+    if not len(kept):
+        return A, b, kept, lengths
+    Q, R, order = linalg.qr(A.T, mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(R)) > DEPENDENT).sum())
+    if rank < len(kept):
+        point = Q[:, :rank] @ linalg.solve_triangular(R[:rank, :rank], b[order[:rank]], trans=1)
+        if (np.abs(A @ point - b) > CONSISTENT * (1.0 + np.abs(b) + largest(point))).any():
+            return None
+        chosen = np.sort(order[:rank])
+        A, b, kept, lengths = A[chosen], b[chosen], kept[chosen], lengths[chosen]
+    return np.ascontiguousarray(A), b, kept, lengths

@@ -1,0 +1,281 @@
+r"""Compiled stochastic gradient descent on a linear model; a slow NumPy twin stands beside its test.
+
+A step on a batch of rows moves the weights by :math:`w \leftarrow (1-\eta\lambda_2)w - \eta\,\bar g` and then pulls each
+of them towards 0 by the rest of the penalty. A row with few entries must cost as much as these entries, not as all
+features, so
+
+* :math:`w = s\,v`: shrinking changes the number s alone;
+* what the L1 or p-norm penalty has still to take from a weight is kept on a clock and taken when a row next reads that
+  weight. Both are semigroups, so late is the same as at once: sparse rows give what dense ones give. The L1 pull is
+  the cumulative one of Tsuruoka, Tsujii, Ananiadou (2009), doi:10.3115/1687878.1687946: a weight pays what it owes
+  in total, which keeps weights at 0 that single noisy steps would lift. The p-norm's is its gradient flow,
+  :math:`|w|^{2-p}` falling linearly in time;
+* the sum of all iterates is :math:`m\,v - a` for the sum m of all s, where a move of v by d adds m·d to a.
+
+Rows come in an order that is random without being costly: runs of neighbouring rows in random order fill a pool that
+fits a core's cache, and the pool is shuffled. One read of memory per pass, about two multiply-adds per entry.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+from didact.parts.losses import HalfSquared, Hinge, Logistic
+
+Array = np.ndarray[Any, Any]
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered, NaN and infinity keep their meaning
+SMALLEST_SCALE = 1e-4
+CACHE_LINE = 8
+
+# The numbers of one weight vector's state.
+TIME, SCALE, CLOCK, MASS, BIAS, BIAS_SUM, AVERAGED, RATE, UPDATES = range(9)
+NUMBERS = 9
+
+value1 = dispatch("value1")
+grad1 = dispatch("grad1")
+begin1 = dispatch("begin1")
+end1 = dispatch("end1")
+column1 = dispatch("column1")
+entry1 = dispatch("entry1")
+
+
+class Dense(NamedTuple):
+    """Rows of an array."""
+
+    X: Array
+
+    def begin1(self, i: int) -> int:
+        """The position of the first entry of row i."""
+        return 0
+
+    def end1(self, i: int) -> int:
+        """The position behind its last entry."""
+        return self.X.shape[1]
+
+    def column1(self, k: int) -> int:
+        """The column of the entry at position k."""
+        return k
+
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.X[i, k]
+
+
+class Sparse(NamedTuple):
+    """Rows of a matrix in compressed form."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+    def begin1(self, i: int) -> int:
+        """The position of the first entry of row i."""
+        return self.indptr[i]
+
+    def end1(self, i: int) -> int:
+        """The position behind its last entry."""
+        return self.indptr[i + 1]
+
+    def column1(self, k: int) -> int:
+        """The column of the entry at position k."""
+        return self.indices[k]
+
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.data[k]
+
+
+class Plan(NamedTuple):
+    """What stays the same during a pass: rate a/(offset + t)^power (a is in the state), penalties, batches."""
+
+    offset: float
+    power: float
+    l1: float
+    l2: float
+    pull: float  # strength of the p-norm penalty
+    p: float
+    averaged_from: float
+    fit_intercept: bool
+    batch: int
+    low: float
+    high: float
+
+
+@jit(fastmath=REASSOCIATE)
+def dot(rows: Any, i: int, v: Array) -> float:
+    """Row i times v."""
+    total = 0.0
+    for k in range(begin1(rows, i), end1(rows, i)):
+        total += entry1(rows, i, k) * v[column1(rows, k)]
+    return total
+
+
+@jit(fastmath=REASSOCIATE)
+def add(rows: Any, i: int, step: float, v: Array) -> None:
+    """Add step times row i to v."""
+    for k in range(begin1(rows, i), end1(rows, i)):
+        v[column1(rows, k)] += step * entry1(rows, i, k)
+
+
+@jit
+def rate(a: float, plan: Plan, t: float) -> float:
+    """a/(offset + t)^power, without a power where a root does."""
+    if plan.power == 0.0:
+        return a
+    x = plan.offset + t
+    if plan.power == 1.0:
+        return a / x
+    if plan.power == 0.5:
+        return a / math.sqrt(x)
+    if plan.power == 0.25:
+        return a / math.sqrt(math.sqrt(x))
+    return a / x**plan.power
+
+
+@jit
+def settled(x: float, debt: float, clock: float, plan: Plan) -> tuple[float, float]:
+    """A weight after all that the penalty has to take until now, and its account.
+
+    For L1 the account is the sum of what was taken, with its sign; for the p-norm the time of the last visit.
+    """
+    if plan.pull == 0.0:
+        new = x
+        if x > 0.0:
+            new = max(0.0, x - (clock + debt))
+        elif x < 0.0:
+            new = min(0.0, x + (clock - debt))
+        return new, debt + (new - x)
+    if x == 0.0 or clock == debt:
+        return x, clock
+    q = 2.0 - plan.p
+    rest = abs(x) ** q - q * (clock - debt)
+    return (math.copysign(rest ** (1.0 / q), x) if rest > 0.0 else 0.0), clock
+
+
+@jit
+def settle(rows: Any, i: int, v: Array, debt: Array, shift: Array, clock: float, mass: float, plan: Plan) -> None:
+    """Bring the weights that row i reads up to date."""
+    for k in range(begin1(rows, i), end1(rows, i)):
+        j = column1(rows, k)
+        old = v[j]
+        v[j], debt[j] = settled(old, debt[j], clock, plan)
+        if mass != 0.0:
+            shift[j] += mass * (v[j] - old)
+
+
+@jit
+def rescale(v: Array, debt: Array, shift: Array, s: Array) -> None:
+    """Fold the scale into v, and what was summed up for the average into the shift."""
+    scale, mass = s[SCALE], s[MASS]
+    for j in range(shift.shape[0]):
+        shift[j] -= mass * v[j]
+    for j in range(debt.shape[0]):
+        debt[j] *= scale
+    for j in range(v.shape[0]):
+        v[j] *= scale
+    s[CLOCK] *= scale
+    s[SCALE], s[MASS] = 1.0, 0.0
+
+
+@jit
+def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
+    """End a pass: all weights up to date, the scale 1, minus the sum of the iterates in the shift."""
+    for j in range(debt.shape[0]):
+        old = v[j]
+        v[j], debt[j] = settled(old, debt[j], s[CLOCK], plan)
+        if s[MASS] != 0.0:
+            shift[j] += s[MASS] * (v[j] - old)
+    rescale(v, debt, shift, s)
+
+
+@jit
+def learn(
+    rows: Any, y: Array, weights: Array, order: Array, count: int, positive: int, loss: Any, plan: Plan,
+    v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
+) -> float:  # fmt: skip
+    """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step."""
+    total, guard = 0.0, 0.0
+    for start in range(0, count, plan.batch):
+        stop = min(start + plan.batch, count)
+        scale, mass, bias = s[SCALE], s[MASS], s[BIAS]
+        for m in range(start, stop):
+            i = order[m]
+            if debt.shape[0] > 0:
+                settle(rows, i, v, debt, shift, s[CLOCK], mass, plan)
+            target = y[i]
+            if positive >= 0:
+                target = plan.high if target == positive else plan.low
+            z = scale * dot(rows, i, v) + bias
+            w = weights[i] if weights.shape[0] > 0 else 1.0
+            guard += z
+            total += w * value1(loss, target, z)
+            slopes[m - start] = w * grad1(loss, target, z)
+        eta = rate(s[RATE], plan, s[TIME])
+        s[SCALE] = scale * max(0.0, 1.0 - eta * plan.l2)
+        if s[SCALE] < SMALLEST_SCALE:
+            rescale(v, debt, shift, s)
+            mass = 0.0
+        scale = s[SCALE]
+        for m in range(start, stop):
+            if slopes[m - start] != 0.0:
+                step = -eta / (stop - start) * slopes[m - start]
+                add(rows, order[m], step / scale, v)
+                if mass != 0.0:
+                    add(rows, order[m], mass * step / scale, shift)
+                if plan.fit_intercept:
+                    bias += step
+                s[UPDATES] += 1.0
+        s[BIAS] = bias
+        s[CLOCK] += eta * (plan.l1 / scale + plan.pull)
+        if s[TIME] >= plan.averaged_from:
+            s[MASS] += scale
+            s[BIAS_SUM] += bias
+            s[AVERAGED] += 1.0
+        s[TIME] += 1.0
+    return total + 0.0 * guard
+
+
+@jit
+def fill(rows: Any, runs: Array, run: int, kept: Array, n: int, words: Array, cursor: Array, order: Array) -> int:
+    """The next rows of the pass in `order`, how many; they are read once, in line, so that they are in the cache."""
+    count, touched = 0, 0.0
+    while count < order.shape[0] and cursor[0] < runs.shape[0]:
+        row = runs[cursor[0]] * run + cursor[1]
+        if cursor[1] < run and row < n:
+            i = kept[row] if kept.shape[0] > 0 else row
+            for k in range(begin1(rows, i), end1(rows, i), CACHE_LINE):
+                touched += entry1(rows, i, k)
+            order[count] = i
+            count += 1
+            cursor[1] += 1
+        else:
+            cursor[0] += 1
+            cursor[1] = 0
+    if words.shape[0] > 0:
+        for m in range(count - 1, 0, -1):
+            other = (np.int64(words[cursor[2] + m]) * (m + 1)) >> 32
+            order[m], order[other] = order[other], order[m]
+    cursor[2] += count
+    cursor[3] = touched > 0.0  # kept, or the compiler would leave out the reads
+    return count
+
+
+@jit
+def sweep(
+    rows: Any, y: Array, weights: Array, kept: Array, n: int, runs: Array, run: int, words: Array, cursor: Array,
+    pools: int, order: Array, outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array,
+    S: Array, losses: Array,
+) -> None:  # fmt: skip
+    """A number of pools of rows, for some of the outputs; each has its positive class, or −1 for y as it is."""
+    slopes = np.empty(min(plan.batch, order.shape[0]))
+    for _ in range(pools):
+        count = fill(rows, runs, run, kept, n, words, cursor, order)
+        if count == 0:
+            return
+        for k in outputs:
+            losses[k] += learn(
+                rows, y, weights, order, count, positives[k], loss, plan, V[k], D[k], A[k], S[k], slopes
+            )  # fmt: skip

@@ -1,0 +1,243 @@
+r"""Generalized least squares: minimise :math:`(y - Xb - \mu)^T \Sigma^{-1} (y - Xb - \mu)` for noise with mean μ and
+covariance Σ.
+
+1. :math:`\Sigma = LL^T` by Cholesky; :math:`L^{-1}` takes the noise to independent noise of equal variance (whitening).
+2. The rest is least squares of :math:`L^{-1}(y - \mu)` on :math:`L^{-1}[X\;1]`.
+3. The estimate has covariance :math:`\sigma^2 (X^T\Sigma^{-1}X)^{-1}`, where σ² is known or estimated.
+
+A diagonal Σ gives weighted least squares with weights :math:`1/\sigma_i^2`, in one pass of n p² over rows of any kind.
+A full Σ costs n³/3 and needs all rows in memory.
+
+Aitken (1936), On least squares and linear combination of observations, doi:10.1017/S0370164600014346.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from didact.core.backend import float_type, is_sparse, to_numpy
+from didact.core.errors import InputError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, is_bool, one_of, param
+from didact.core.progress import FitProgress
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
+from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.parts.statistics import Moments, moments
+
+Array = np.ndarray[Any, Any]
+
+CANCELLED = 1e-8  # share of y left unexplained below which the difference of sums of squares is not trusted
+
+
+class Factor(NamedTuple):
+    """Least squares in triangular form: ‖y − Xb‖² = ‖B − Rb‖² + rest."""
+
+    R: Array  # (r, p)
+    B: Array  # (r, k)
+    rest: Array  # (k,)
+
+
+class Whitened(NamedTuple):
+    """Centred rows with independent noise of equal variance, as a triangular factor."""
+
+    rows: int
+    weight: float  # 1ᵀΣ⁻¹1
+    mean_x: Array
+    mean_y: Array
+    factor: Factor
+
+
+def factorise(S: Moments, second_pass: Callable[[], Triangle]) -> Factor:
+    """The triangular form from moments, or from a second pass if their condition or the fit is too extreme."""
+    p = len(S.xx)
+    if solve_normal(S.xx, S.xy)[1]:
+        R = linalg.cholesky(S.xx)
+        B = linalg.solve_triangular(R, S.xy, trans="T")
+        rest = S.yy - (B * B).sum(axis=0)
+        if (rest > CANCELLED * S.yy).all():
+            return Factor(R, B, rest)
+    return split(second_pass().R, p)
+
+
+def split(R: Array, p: int) -> Factor:
+    """The triangular factor of [X, Y] in its parts."""
+    return Factor(R[:p, :p], R[:p, p:], (R[p:, p:] ** 2).sum(axis=0))
+
+
+def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
+    """Independent noise: rows divided by their standard deviations, which is a weight for each row."""
+    rows = rows.prepared(inverse_variances)
+    S = rows.reduce(moments)
+    S = S if fit_intercept else S.about_zero()
+    factor = factorise(S, lambda: rows.reduce(triangle, S.mean_x, S.mean_y))
+    return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
+
+
+def inverse_variances(X: Any, y: Any, w: Any, variances: Any, noise_mean: Any) -> tuple[Any, Any, Any]:
+    """A block without the mean of its noise, and with weights 1/variance."""
+    if w is not None:
+        raise InputError("GeneralizedLeastSquares takes no sample_weight: batches are (X, y, None, variances).")
+    if noise_mean is not None:
+        y = y - (noise_mean if noise_mean.ndim == y.ndim else noise_mean[:, None])
+    if variances is None:
+        return X, y, None
+    if not bool((variances > 0).all()):
+        raise InputError("Variances of the noise must be positive: leave out rows that are known without noise.")
+    return X, y, 1.0 / variances
+
+
+def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
+    """Correlated noise with covariance LLᵀ: rows multiplied by L⁻¹, and projected off the constant L⁻¹1."""
+    n, p = X.shape
+    Z = linalg.solve_triangular(L, np.column_stack([np.ones(n), X, Y]), lower=True)
+    u, Z = Z[:, 0], Z[:, 1:]
+    weight = float(u @ u)
+    means = (u @ Z) / weight if fit_intercept else np.zeros(Z.shape[1])
+    R = np.linalg.qr(Z - np.outer(u, means), mode="r")
+    return Whitened(n, weight, means[:p], means[p:], split(R, p))
+
+
+def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
+    """A lower triangular L with LLᵀ = Σ, from Σ or from any R with RRᵀ = Σ."""
+    C = np.asarray(to_numpy(covariance), np.float64)
+    if C.shape[0] != n or (C.shape[1] != n and not factor):
+        raise InputError(f"The covariance of the noise has shape {C.shape}, but there are {n} rows.")
+    if not np.isfinite(C).all():
+        raise InputError("The covariance of the noise contains NaN or infinity.")
+    if factor:
+        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.linalg.qr(C.T, mode="r").T
+        size = np.abs(np.diag(L))
+        if L.shape != (n, n) or size.min() <= n * np.finfo(float).eps * size.max():
+            raise InputError("The factor of the covariance has no full row rank, so the covariance has no inverse.")
+        return L
+    if np.abs(C - C.T).max() > 1e-10 * np.abs(C).max():
+        raise InputError("The covariance of the noise is not symmetric; for a factor of it, pass factor=True.")
+    try:
+        return linalg.cholesky(C, lower=True)
+    except linalg.LinAlgError:
+        raise InputError("The covariance of the noise is not positive definite: add a small diagonal to it.") from None
+
+
+def estimate(Z: Whitened, scale: Any, fit_intercept: bool) -> tuple[Solution, Array, Array, Array]:
+    """Coefficients; σ² per target; (XᵀΣ⁻¹X)⁻¹; variances of the constant term for σ² = 1."""
+    R, B, rest = Z.factor
+    p = R.shape[1]
+    coef, rank, _ = solve_triangle(Triangle(np.column_stack([R, B])), p)
+    free = Z.rows - rank - fit_intercept
+    squares = rest + ((B - R @ coef) ** 2).sum(axis=0)
+    estimated = squares / free if free > 0 else np.full_like(rest, np.nan)
+    sizes = estimated if isinstance(scale, str) else np.full_like(rest, float(scale))
+    inverse = inverse_gram(R)
+    constant = (1.0 / Z.weight + Z.mean_x @ inverse @ Z.mean_x) if fit_intercept else 0.0
+    return Solution(coef, Z.mean_y - Z.mean_x @ coef, rank), sizes, inverse, np.asarray(constant)
+
+
+def inverse_gram(R: Array) -> Array:
+    """(RᵀR)⁻¹; of dependent columns, the inverse on the space that they span."""
+    size = np.sqrt((R * R).sum(axis=0))
+    size = np.where(size > 0, size, 1.0)
+    _, s, Vt = linalg.svd(R / size, full_matrices=False)
+    V = Vt[s > DEPENDENT].T / s[s > DEPENDENT] / size[:, None]
+    return V @ V.T
+
+
+class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Least squares for noise of known covariance: correlated, or of unequal variance.
+
+    .. math:: \min_{b, b_0} (y - Xb - b_0 - \mu)^T \Sigma^{-1} (y - Xb - b_0 - \mu)
+
+    The covariance belongs to the rows and is given to `fit`: as variances (n,), as a matrix (n, n), or with
+    ``factor=True`` as a matrix R, with any number of columns, such that Σ = RRᵀ (standard deviations, if (n,)).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Coefficients.
+    intercept_ : float or ndarray of shape (n_targets,)
+        Constant term.
+    scale_ : float or ndarray of shape (n_targets,)
+        The factor σ² of the covariance, given or estimated.
+    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_targets, n_features, n_features)
+        Covariance of the estimated coefficients.
+    coef_error_ : ndarray of the shape of coef_
+        Standard errors of the coefficients.
+    intercept_error_ : float or ndarray of shape (n_targets,)
+        Standard error of the constant term; 0 without one.
+
+    Notes
+    -----
+    Cost: n p² for independent noise, n³/3 + n² p for a full covariance, which needs all rows in memory. Shape of
+    computation: reduce, for independent noise; batches are then (X, y, None, variances, noise_mean), where the last
+    two may be missing. Predictions are of Xb + b₀, without noise and its mean. There is no `sample_weight`: weights
+    count rows, and a row that is there twice has noise of its own each time.
+
+    References
+    ----------
+    Aitken (1936), doi:10.1017/S0370164600014346.
+
+    Examples
+    --------
+    >>> from didact.linear_model import GeneralizedLeastSquares
+    >>> model = GeneralizedLeastSquares(fit_intercept=False, scale=1.0)
+    >>> model.fit([[1.0], [1.0]], [2.0, 5.0], covariance=[1.0, 2.0]).coef_.round(6), model.coef_error_.round(3)
+    (array([3.]), array([0.816]))
+    """
+
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term.")
+    scale: Any = param(
+        "estimate",
+        [one_of("estimate"), above(0)],
+        "Factor σ² of the covariance in standard errors: a number (1: the covariance is exact), or estimated from the "
+        "residuals. It does not change the coefficients.",
+    )
+
+    def fit(self, X: Any, y: Any = None, covariance: Any = None, factor: bool = False, noise_mean: Any = None) -> Any:
+        """Fit to rows X with targets y, whose noise has the given covariance (None: equal variances) and mean."""
+        full = covariance is not None and _dimensions(covariance) == 2
+        variances = None if full or covariance is None else _variances(covariance, factor)
+        rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
+        with FitProgress(self, X=X, y=y):
+            Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
+            solution, scale, inverse, constant = estimate(Z, self.scale, self.fit_intercept)
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        one = rows.y_ndim == 1
+        covariances = scale[:, None, None] * inverse
+        self.scale_ = float(scale[0]) if one else scale
+        self.coef_covariance_ = covariances[0] if one else covariances
+        self.coef_error_ = np.sqrt(np.diagonal(self.coef_covariance_, axis1=-2, axis2=-1))
+        self.intercept_error_ = np.sqrt(self.scale_ * constant)[()]
+        return self
+
+    def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
+        if not isinstance(rows, MemoryRows):
+            raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
+        rows.reduce(moments_of_first)  # refuses NaN by name
+        X, y, _ = inverse_variances(*rows.columns)
+        X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
+        Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
+        return whiten_full(X, Y, lower_factor(covariance, len(X), factor), self.fit_intercept)
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X, without noise."""
+        return self.map_rows(X, predict, "coef_", "intercept_")
+
+
+def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
+    """Moments of a block, whatever stands beside it."""
+    return moments(X, y, w)
+
+
+def _dimensions(values: Any) -> int:
+    ndim = values.ndim if hasattr(values, "ndim") else np.ndim(values)
+    if ndim not in (1, 2):
+        raise InputError(f"The covariance of the noise is an array (n,) or (n, n), not of {ndim} dimensions.")
+    return int(ndim)
+
+
+def _variances(values: Any, factor: bool) -> Any:
+    values = values if hasattr(values, "ndim") else np.asarray(values, np.float64)
+    return values * values if factor else values

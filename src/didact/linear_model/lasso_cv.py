@@ -1,0 +1,180 @@
+r"""The lasso and the elastic net with their penalty chosen by cross-validation.
+
+For every fold a whole path of penalties is walked on the training rows and scored by the squared error on the others;
+folds run side by side on the library's threads. The penalty with the smallest mean error is fitted to all rows.
+
+Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models, doi:10.18637/jss.v033.i01.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from didact.core.backend import float_type
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.core.progress import FitProgress
+from didact.core.rows import MemoryRows
+from didact.core.threads import parallel_map
+from didact.linear_model.lasso import Problem
+from didact.linear_model.lasso_path import penalty_grid, walk
+from didact.linear_model.linear_regression import predict
+from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
+
+Array = np.ndarray[Any, Any]
+
+
+def fold_errors(
+    rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: "_L1CV"
+) -> Array:
+    """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
+    problem = Problem(take(rows, train), model.fit_intercept, model.positive)
+    X, y, w = take(rows, test).columns
+    errors = []
+    for ratio, alphas in grids:
+        coefs, _ = walk(problem, 0, alphas, ratio, model.tol, model.max_iter)
+        residual = y[:, None] - (X @ coefs + (problem.mean_y - problem.mean_x @ coefs))
+        errors.append(np.average(residual**2, axis=0, weights=w))
+    return np.stack(errors)
+
+
+class _L1CV(RegressorMixin, Estimator):
+    """Abstract: what the cross-validated lasso and elastic net share."""
+
+    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
+    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
+    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
+    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    def _ratios(self) -> Array:
+        """The shares of the L1 penalty to try."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
+        name = type(self).__name__
+        rows = in_memory(self.rows(X, y, sample_weight), name, name.removesuffix("CV"))
+        with FitProgress(self, X=X, y=y):
+            problem = Problem(rows, self.fit_intercept, self.positive)
+            strongest = problem.solver(0).strongest()
+            grids = [(r, penalty_grid(strongest, r, self.eps, self.alphas)) for r in self._ratios()]
+            folds = split(self.cv, rows, rows.columns[1])
+            errors = np.stack(parallel_map(lambda fold: fold_errors(rows, *fold, grids, self), folds), axis=-1)
+            self._keep(problem, grids, errors, float_type(rows))
+        return self
+
+    def _keep(self, problem: Problem, grids: Sequence[tuple[float, Array]], errors: Array, dtype: Any) -> None:
+        """The best penalty, its fit to all rows, and the errors of the others."""
+        best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
+        ratio, alphas = grids[best]
+        coefs, gaps = walk(problem, 0, alphas[: at + 1], ratio, self.tol, self.max_iter)
+        self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
+        self.mse_path_ = errors if len(grids) > 1 else errors[0]
+        self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
+        self.coef_, self.dual_gap_ = coefs[:, -1].astype(dtype), float(gaps[-1])
+        self.intercept_ = dtype((problem.mean_y - problem.mean_x @ coefs[:, -1])[0])
+        self.n_iter_ = at + 1
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self.map_rows(X, predict, "coef_", "intercept_")
+
+
+class LassoCV(_L1CV):
+    r"""The lasso with α chosen by cross-validation.
+
+    .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Constant term.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties that were tried.
+    mse_path_ : ndarray of shape (n_alphas, n_folds)
+        Squared errors on the folds.
+    dual_gap_ : float
+        Duality gap of the final fit.
+    n_iter_ : int
+        Penalties walked through by the final fit.
+
+    Notes
+    -----
+    Cost: a path for each fold, about n p for each penalty. Weights enter fits and errors.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani (2010), doi:10.18637/jss.v033.i01.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import LassoCV
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> LassoCV(alphas=20).fit(X, 2 * X[:, 0]).coef_.round(1)
+    array([2., 0., 0., 0., 0.])
+    """
+
+    _test_skips = {**ON_FOLDS}
+
+    def _ratios(self) -> Array:
+        return np.ones(1)
+
+
+class ElasticNetCV(_L1CV):
+    r"""The elastic net with α and the share of the L1 penalty chosen by cross-validation.
+
+    .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
+              + \alpha\Big(\rho\|b\|_1 + \frac{1-\rho}{2}\|b\|_2^2\Big)
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty.
+    l1_ratio_ : float
+        The chosen share of the L1 penalty.
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : float
+        Constant term.
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+        Penalties that were tried.
+    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+        Squared errors on the folds.
+    dual_gap_ : float
+        Duality gap of the final fit.
+    n_iter_ : int
+        Penalties walked through by the final fit.
+
+    Notes
+    -----
+    Cost: a path for each fold and share, about n p for each penalty.
+
+    References
+    ----------
+    Zou, Hastie (2005), doi:10.1111/j.1467-9868.2005.00503.x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import ElasticNetCV
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> ElasticNetCV(alphas=20, l1_ratio=[0.5, 1.0]).fit(X, 2 * X[:, 0]).l1_ratio_
+    1.0
+    """
+
+    _test_skips = {**ON_FOLDS}
+
+    l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
+
+    def _ratios(self) -> Array:
+        return np.atleast_1d(np.asarray(self.l1_ratio, np.float64))
