@@ -1,7 +1,7 @@
 r"""Formulas as MathML, which browsers draw by themselves: the pages need no script and no network.
 
-Docutils translates the TeX; this extension puts its answer into the pages that Sphinx writes. Three things are mended on
-the way: \Big( without a side is unknown to docutils, bars of norms would stretch one by one, and a subscript of an
+Docutils translates the TeX; this extension puts its answer into the pages that Sphinx writes. Three things are mended
+on the way: \Big( without a side is unknown to docutils, bars of norms would stretch one by one, and a subscript of an
 accented letter would be put under it.
 """
 

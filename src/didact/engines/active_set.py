@@ -2,8 +2,8 @@ r"""Quadratic programs from a guess of the binding constraints: the primal–dua
 
 With the set F of binding rows given, min ½xᵀPx + qᵀx subject to Ax = b, R_F x = r_F is one saddle system. Rows of F
 with a negative multiplier leave, violated rows enter, and this repeats; when neither happens the KKT conditions hold,
-to rounding. From a good guess two to five rounds do (it is Newton's method on min(z, r − Rx) = 0); from a bad one it may
-cycle, so it ends as soon as the number of wrong rows no longer falls.
+to rounding. From a good guess a few rounds do (it is Newton's method on min(z, r − Rx) = 0); from a bad one it may
+cycle, so the number of rounds is small, and hopeless guesses are left at once.
 
 Hintermüller, Ito, Kunisch (2002), The primal–dual active set strategy as a semismooth Newton method,
 doi:10.1137/S1052623401383558.
@@ -15,12 +15,15 @@ import numpy as np
 
 from didact.engines.kkt import largest
 from didact.engines.quadratic_form import Standard
-from didact.engines.saddle import add_gram, cholesky, saddle
+from didact.engines.saddle import Saddle, add_gram, cholesky, half_solve, saddle
 
 Array = np.ndarray[Any, Any]
 
-ROUNDS = 12
-REFINEMENTS = 5
+ROUNDS = 8
+REFINEMENTS = 4
+EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
+FIRST = 3.0  # rows that are met within this multiple of the way to the first of them enter together
+HOPELESS = 0.25  # share of negative multipliers from which a guess is not worth another round
 WRONG = 1e-12  # what counts as a sign, relative to the largest multiplier or to the row's bound
 
 
@@ -32,6 +35,15 @@ class Measure(NamedTuple):
     equal: Array
     slack: Array
     optimality: float
+
+
+class Solution(NamedTuple):
+    """A solution with its multipliers and its residuals."""
+
+    x: Array
+    y: Array
+    z: Array
+    at: Measure
 
 
 def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = None) -> Measure:
@@ -49,55 +61,127 @@ def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = Non
     return Measure(value, dual, equal, room, optimality)
 
 
-def solve_active(p: Standard, L: Array | None, x: Array, y: Array, z: Array, tol: float) -> Any:
-    """x, y, z and their measure from the guess that rows with z > 0 bind; None where the guess leads nowhere.
+class _Rows:
+    """[A; R_F] as an operator: products with all rows of R are faster than a copy of some of them."""
 
-    L is the lower Cholesky factor of P, or None where P is singular.
+    def __init__(self, p: Standard, active: Array) -> None:
+        self.p, self.active = p, active
+
+    def dense(self) -> Array:
+        return np.concatenate([self.p.A, self.p.take(self.active)])
+
+    def __matmul__(self, x: Array) -> Array:
+        return np.concatenate([self.p.A @ x, self.p.rows(x)[self.active]])
+
+    @property
+    def T(self) -> "_Pull":
+        return _Pull(self.p, self.active)
+
+
+class _Pull(NamedTuple):
+    """The transpose of [A; R_F]."""
+
+    p: Standard
+    active: Array
+
+    def __matmul__(self, y: Array) -> Array:
+        z = np.zeros(len(self.p.r))
+        z[self.active] = y[len(self.p.b) :]
+        return np.asarray(self.p.A.T @ y[: len(self.p.b)] + self.p.pull(z))
+
+
+class ActiveSets:
+    """The equality-constrained solutions of one program, with what they can share kept.
+
+    Where P is positive definite, L⁻¹R_Fᵀ and R_F P⁻¹R_Fᵀ are kept for all rows that were ever asked for.
     """
-    fewest = np.inf
-    for _ in range(ROUNDS):
-        active = np.flatnonzero(z > 0)
-        if len(active) + len(p.b) > 2 * len(p.q) + 10:
-            return None
-        found = _solve_equalities(p, L, active, x, y, z[active])
-        if found is None:
-            return None
-        x, y, binding = found
-        slack = p.r - p.rows(x)
-        slack[active] = 0.0
-        wrong_sign = binding < -WRONG * largest(binding)
-        violated = slack < -WRONG * (1.0 + np.abs(p.r))
-        wrong = int(wrong_sign.sum() + violated.sum())
-        z = np.zeros(len(p.r))
-        z[active] = np.maximum(binding, 0.0)
-        if not wrong:
-            end = measure(p, x, y, z)
-            return (x, y, z, end) if end.optimality <= tol else None
-        if wrong >= fewest:
-            return None
-        fewest = wrong
-        z[violated] = np.finfo(float).tiny
-    return None
 
+    def __init__(self, p: Standard, L: Array | None) -> None:
+        self.p, self.L = p, L
+        self.place = np.full(len(p.b) + len(p.r), -1)
+        self.W = np.empty((len(p.q), 0), order="F")
+        self.K = np.empty((0, 0))
+        self.count = 0
 
-def _solve_equalities(p: Standard, L: Array | None, active: Array, x: Array, y: Array, z: Array) -> Any:
-    """The minimum on Ax = b and the active rows as equalities: x, y and the rows' multipliers, refined."""
-    B = np.concatenate([p.A, p.take(active)])
-    c = np.concatenate([p.b, p.r[active]])
-    rho = 0.0
-    if L is None:
-        rho = p.scale
-        L = cholesky(add_gram(p.P, B, rho))
-    system = None if L is None else saddle(L, B, rho)
-    if system is None:
+    def system(self, active: Array) -> Saddle | None:
+        """The factorised saddle system for Ax = b and these rows as equalities."""
+        p, rows = self.p, _Rows(self.p, active)
+        if self.L is None:
+            L = cholesky(add_gram(p.P, rows.dense(), p.scale))
+            system = None if L is None else saddle(L, rows.dense(), p.scale)
+            return None if system is None else system._replace(B=rows)
+        numbers = np.concatenate([np.arange(len(p.b)), len(p.b) + active])
+        new = self.place[numbers] < 0
+        if new.any():
+            self._extend(numbers[new], rows.dense()[new])
+        index = self.place[numbers]
+        K = cholesky(self.K.take(index, 0).take(index, 1).T)
+        return None if K is None else Saddle(self.L, rows, K)
+
+    def _extend(self, numbers: Array, rows: Array) -> None:
+        """W and K for rows that are new."""
+        old, now = self.count, self.count + len(numbers)
+        if now > len(self.K):
+            room = min(len(self.place), max(2 * len(self.K), now + len(self.p.q) // 2))
+            W, K = np.empty((len(self.p.q), room), order="F"), np.empty((room, room))
+            W[:, :old], K[:old, :old] = self.W[:, :old], self.K[:old, :old]
+            self.W, self.K = W, K
+        self.place[numbers], self.count = np.arange(old, now), now
+        self.W[:, old:now] = half_solve(self.L, rows)
+        self.K[:now, old:now] = self.W[:, :now].T @ self.W[:, old:now]
+        self.K[old:now, :old] = self.K[:old, old:now].T
+
+    def solve(self, x: Array, y: Array, z: Array, slack: Array | None, tol: float) -> Solution | None:
+        """The solution from the guess that rows with z > 0 bind; None where the guess leads nowhere.
+
+        `slack` > 0 are the rows' slacks at an interior point: of the violated rows those enter that one meets first on
+        the way from there. Without it all of them do.
+        """
+        p, fewest = self.p, np.inf
+        for _ in range(ROUNDS):
+            active = np.flatnonzero(z > 0)
+            if len(active) + len(p.b) > len(p.q) + EXTRA:
+                return None
+            system = self.system(active)
+            if system is None:
+                return None
+            c = np.concatenate([p.b, p.r[active]])
+            x, both = self._refine(system, c, x, np.concatenate([y, z[active]]), 1)
+            y, binding = both[: len(p.b)], both[len(p.b) :]
+            room = p.r - p.rows(x)
+            room[active] = 0.0
+            negative = int((binding < -WRONG * largest(binding)).sum())
+            violated = np.flatnonzero(room < -WRONG * (1.0 + np.abs(p.r)))
+            z = np.zeros(len(p.r))
+            if not negative + len(violated):
+                x, both = self._refine(system, c, x, both, REFINEMENTS)
+                z[active] = np.maximum(both[len(p.b) :], 0.0)
+                at = measure(p, x, both[: len(p.b)], z)
+                return Solution(x, both[: len(p.b)], z, at) if at.optimality <= tol else None
+            if slack is None and negative + len(violated) >= fewest or negative > HOPELESS * len(active) + 2:
+                return None
+            fewest = negative + len(violated)
+            z[active] = np.maximum(binding, 0.0)
+            z[_entering(violated, room, slack)] = np.finfo(float).tiny
         return None
-    both, error = np.concatenate([y, z]), np.inf
-    for _ in range(REFINEMENTS):
-        r, e = -(p.P @ x + p.q + B.T @ both), c - B @ x
-        now = max(largest(r) / p.scale, largest(e))
-        if now > 0.1 * error:
-            break
-        error = now
-        dx, dy = system.solve(r, e)
-        x, both = x + dx, both + dy
-    return (x, both[: len(p.b)], both[len(p.b) :]) if np.isfinite(x).all() else None
+
+    def _refine(self, system: Saddle, c: Array, x: Array, y: Array, times: int) -> tuple[Array, Array]:
+        """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
+        error = np.inf
+        for _ in range(times):
+            r, e = -(self.p.P @ x + self.p.q + system.B.T @ y), c - system.B @ x
+            now = max(largest(r) / self.p.scale, largest(e))
+            if not now < 0.1 * error:
+                break
+            error = now
+            dx, dy = system.solve(r, e)
+            x, y = x + dx, y + dy
+        return x, y
+
+
+def _entering(violated: Array, room: Array, slack: Array | None) -> Array:
+    """Which of the violated rows enter."""
+    if slack is None or not len(violated):
+        return violated
+    meets = slack[violated] / (slack[violated] - room[violated])
+    return violated[meets <= FIRST * meets.min()]

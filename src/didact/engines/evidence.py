@@ -6,9 +6,9 @@ For :math:`y \sim N(0, C)`, :math:`C = \sigma^2 I + X\,\mathrm{diag}(v)\,X^T`, a
 .. math:: -\tfrac12\big(n\log 2\pi\sigma^2 + \log|M| + \|y - Xm\|^2/\sigma^2 + \|t\|^2\big),\quad m = Dt
 
 and its slopes are :math:`\tfrac12(t_j^2 - \gamma_j)` in log v_j and
-:math:`\tfrac12(\|y-Xm\|^2/\sigma^2 - n + \gamma)` in log σ², where
-:math:`\gamma_j = 1 - (M^{-1})_{jj}` says how far the data determine weight j. Setting them to zero gives MacKay's fixed point; the
-steps of EM are shorter, and never lower the evidence.
+:math:`\tfrac12(\|y-Xm\|^2/\sigma^2 - n + \gamma)` in log σ², where :math:`\gamma_j = 1 - (M^{-1})_{jj}` says how far
+the data determine weight j. Setting them to zero gives MacKay's fixed point; the steps of EM are shorter, and never
+lower the evidence.
 
 MacKay (1992), Bayesian interpolation, doi:10.1162/neco.1992.4.3.415; Tipping (2001), Sparse Bayesian learning and the
 relevance vector machine, doi:10.1162/15324430152748236.
@@ -27,6 +27,8 @@ Array = np.ndarray[Any, Any]
 
 EXACT = 1e-12  # noise, as a share of the variance of y, at which a fit is exact: its evidence has no maximum
 IRRELEVANT = 1e-9  # a weight that the data determine to less than this, and want smaller, is set to zero
+CREEPING = 0.5  # share of the slope that is left after a round, from which the next is stretched
+LONGEST = 16.0
 
 
 class Scales(NamedTuple):
@@ -146,6 +148,7 @@ class _State(NamedTuple):
     summary: Summary
     value: float
     optimality: float
+    stretch: float = 1.0
 
 
 def maximise(
@@ -158,33 +161,34 @@ def maximise(
 ) -> Result:
     """The scales of largest evidence, as `x`; those that are given stay as they are.
 
-    The value is minus the logarithm of the evidence, divided by n, and tol is for its slopes in the logarithms.
+    The value is minus the logarithm of the evidence, divided by n, and tol is for its slopes in the logarithms. Where
+    the fixed point creeps, for weights at the edge of relevance, its steps in the logarithms are stretched.
     """
     least = max(EXACT * _variance(model), 1e-300)
 
-    def state(scales: Scales) -> _State:
+    def state(new_noise: float, new_prior: Any) -> _State:
+        scales = Scales(max(new_noise, least) if noise is None else noise, new_prior if prior is None else prior)
         s = model.summary(scales)
         slope = np.max(np.abs(s.explained - s.known)) if prior is None else 0.0
         if noise is None:
             slope = max(slope, abs(s.squares / scales.noise - s.free)) if scales.noise > least else 0.0
         return _State(scales, s, -s.log_evidence / model.n, float(0.5 * slope / model.n))
 
-    def moved(old: _State, new_noise: float, new_prior: Any) -> _State:
-        return state(
-            Scales(max(new_noise, least) if noise is None else noise, new_prior if prior is None else old.x.prior)
-        )
-
     def step(old: _State) -> _State | None:
-        s, now = old.summary, old.x
-        fixed_point = moved(old, s.squares / s.free if s.free > 0 else now.noise, _mackay(s, now.prior))
-        if fixed_point.value <= old.value + ROUNDING * (1.0 + abs(old.value)):
-            return fixed_point
+        s, now, stretch = old.summary, old.x, old.stretch
+        ratio = s.squares / s.free / now.noise if s.free > 0 else 1.0
+        limit = old.value + ROUNDING * (1.0 + abs(old.value))
+        for power in (stretch, 1.0):
+            new = state(now.noise * ratio**power, _mackay(s, now.prior, power))
+            if new.value <= limit:
+                creeping = new.optimality > CREEPING * old.optimality
+                return new._replace(stretch=min(2.0 * power, LONGEST) if creeping else power)
         known = float(np.sum(s.known))
-        new = moved(old, (s.squares + now.noise * known) / model.n, now.prior * (s.explained + s.unknown) / s.size)
-        return new if new.value <= old.value else None
+        new = state((s.squares + now.noise * known) / model.n, now.prior * (s.explained + s.unknown) / s.size)
+        return new if new.value <= limit else None
 
-    begin = Scales(max(_variance(model), least) if noise is None else noise, model.start() if prior is None else prior)
-    return iterate(state(begin), step, tol, max_iter, report)
+    begin = max(_variance(model), least) if noise is None else noise
+    return iterate(state(begin, model.start() if prior is None else prior), step, tol, max_iter, report)
 
 
 def _variance(model: Isotropic | Relevance) -> float:
@@ -192,9 +196,9 @@ def _variance(model: Isotropic | Relevance) -> float:
     return (float(y @ y) + model.rest) / model.n
 
 
-def _mackay(s: Summary, prior: Any) -> Any:
-    """v t²/γ, and zero for what is irrelevant."""
+def _mackay(s: Summary, prior: Any, power: float) -> Any:
+    """v (t²/γ)ᵃ, and zero for what is irrelevant."""
     known = np.asarray(s.known)
     ratio = np.divide(s.explained, known, out=np.ones_like(known), where=known > 0)
-    new = np.where((known < IRRELEVANT) & (ratio < 1) & (s.size == 1), 0.0, prior * ratio)
+    new = np.where((known < IRRELEVANT) & (ratio < 1) & (s.size == 1), 0.0, prior * ratio**power)
     return new if new.ndim else float(new)

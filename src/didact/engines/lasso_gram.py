@@ -68,16 +68,25 @@ def how_it_ended(value: float, within: bool, rounds: int, b: Array, report: Repo
 def duality_gap(
     b: Array, squares: float, inner_y: float, c: Array, l1: float, l2: float, positive: bool
 ) -> tuple[float, float]:
-    """The objective at b, and its distance to the dual value of the scaled residual r.
+    """The objective at b, and a bound on its distance to the minimum.
 
-    squares is Σ w r², inner_y is Σ w r y, and c holds Σ w x r of the columns.
+    squares is Σ w r², inner_y is Σ w r y, and c holds Σ w x r of the columns, for the residual r. The bound is the
+    distance to the dual value of the scaled residual or, by strong convexity, ‖violation‖²/(2 l2), if that is less.
     """
     squares += l2 * float(b @ b)
     inner = c - l2 * b
     worst = float(np.max(inner if positive else np.abs(inner), initial=0.0))
     s = 1.0 if worst <= l1 else l1 / worst
     length = l1 * float(np.abs(b).sum())
-    return 0.5 * squares + length, 0.5 * (1.0 + s * s) * squares + length - s * inner_y
+    gap = 0.5 * (1.0 + s * s) * squares + length - s * inner_y
+    wrong = np.where(
+        b != 0, np.abs(inner - l1 * np.sign(b)), np.maximum((inner if positive else np.abs(inner)) - l1, 0.0)
+    )
+    if l2 > 0:
+        gap = min(gap, float(wrong @ wrong) / (2.0 * l2))
+    elif l1 == 0:  # plain least squares has no such bound: how much a step to zero could gain
+        gap = float(wrong.max(initial=0.0)) * float(np.abs(b).sum())
+    return 0.5 * squares + length, gap
 
 
 def extrapolate(iterates: list[Array]) -> Array | None:

@@ -1,7 +1,10 @@
 r"""Quadratic programs as a person writes them, and the standard form that the solver works on.
 
-The standard form has no fixed variables, no infinite or empty rows, rows of unit length and independent equalities;
-bounds stay bounds: they cost n, not n², in every product. `restore` carries a solution and its multipliers back.
+The standard form has no fixed variables, no infinite or empty rows, rows of unit length, independent equalities, and
+variables in comparable units; bounds stay bounds: they cost n, not n², in every product. `restore` carries a solution
+and its multipliers back.
+
+Ruiz (2001), A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 """
 
 from typing import Any, NamedTuple
@@ -17,6 +20,8 @@ Array = np.ndarray[Any, Any]
 INFINITE = 1e20  # bounds from here on are none
 DEPENDENT = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
 CONSISTENT = 1e-9
+UNEVEN = 100.0  # ratio of the sizes of columns from which they are scaled
+ROUNDS = 10
 
 
 class Program(NamedTuple):
@@ -52,15 +57,12 @@ class Standard(NamedTuple):
     above: Array
     below: Array
     r: Array
+    units: Array  # x in the program is units·x here
     free: Array  # the variables that are not fixed
     fixed: Array  # the values of all variables where they are fixed, 0 elsewhere
     kept: tuple[Array, Array]  # equalities and inequalities of the program that are here
     lengths: tuple[Array, Array]  # their lengths
-
-    @property
-    def scale(self) -> float:
-        """The size of the objective's numbers."""
-        return max(largest(self.q), largest(self.P)) or 1.0
+    scale: float  # the largest number in P and q
 
     def rows(self, x: Array) -> Array:
         """Rx."""
@@ -96,13 +98,14 @@ class Standard(NamedTuple):
     def restore(self, program: Program, x: Array, y: Array, z: Array) -> tuple[Array, Multipliers]:
         """The solution of the program and the multipliers of all of its constraints."""
         full = self.fixed.copy()
-        full[self.free] = x
+        full[self.free] = self.units * x
         lam, mu = np.zeros(len(program.b)), np.zeros(len(program.h))
         lam[self.kept[0]] = y / self.lengths[0]
         m, a = len(self.G), len(self.G) + len(self.above)
         mu[self.kept[1]] = z[:m] / self.lengths[1]
         lower, upper = np.zeros_like(full), np.zeros_like(full)
-        upper[self.free[self.above]], lower[self.free[self.below]] = z[m:a], z[a:]
+        upper[self.free[self.above]] = z[m:a] / self.units[self.above]
+        lower[self.free[self.below]] = z[a:] / self.units[self.below]
         pinned = np.setdiff1d(np.arange(len(full)), self.free)
         slope = (program.P @ full + program.q + program.A.T @ lam + program.G.T @ mu)[pinned]
         lower[pinned], upper[pinned] = np.maximum(slope, 0.0), np.maximum(-slope, 0.0)
@@ -117,18 +120,40 @@ def standard(program: Program) -> Standard | None:
     pinned = lower == upper
     free = np.flatnonzero(~pinned)
     fixed = np.where(pinned, lower, 0.0)
-    q = (q + P @ fixed)[free]
-    lower, upper = lower[free], upper[free]
-    equalities = _independent(A[:, free], b - A @ fixed, np.abs(b) + np.abs(A) @ np.abs(fixed))
-    rows = _unit_rows(G[:, free], h - G @ fixed, np.abs(h) + np.abs(G) @ np.abs(fixed))
+    size_a, size_g = np.abs(b), np.abs(h)
+    if len(free) < len(P):
+        size_a, size_g = size_a + np.abs(A) @ np.abs(fixed), size_g + np.abs(G) @ np.abs(fixed)
+        q, b, h = (q + P @ fixed)[free], b - A @ fixed, h - G @ fixed
+        P, A, G, lower, upper = P[np.ix_(free, free)], A[:, free], G[:, free], lower[free], upper[free]
+    above, below = np.flatnonzero(upper < INFINITE), np.flatnonzero(lower > -INFINITE)
+    units = _units(P, A, G)
+    if units is not None:
+        P, q, A, G, lower, upper = units[:, None] * P * units, units * q, A * units, G * units, lower / units, upper / units
+    equalities, rows = _independent(A, b, size_a), _unit_rows(G, h, size_g)
     if equalities is None or rows is None:
         return None
     A, b, kept_a, lengths_a = equalities
     G, h, kept_g, lengths_g = rows
-    above, below = np.flatnonzero(upper < INFINITE), np.flatnonzero(lower > -INFINITE)
     r = np.concatenate([h, upper[above], -lower[below]])
-    P = P if len(free) == len(P) else np.ascontiguousarray(P[np.ix_(free, free)])
-    return Standard(P, q, A, b, G, above, below, r, free, fixed, (kept_a, kept_g), (lengths_a, lengths_g))
+    units = np.ones(len(q)) if units is None else units
+    kept, lengths, scale = (kept_a, kept_g), (lengths_a, lengths_g), max(largest(P), largest(q)) or 1.0
+    return Standard(P, q, A, b, G, above, below, r, units, free, fixed, kept, lengths, scale)
+
+
+def _units(P: Array, A: Array, G: Array) -> Array | None:
+    """Factors that even out the columns of [P; A; G], or None where their sizes are comparable."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", A, A) + np.einsum("ij,ij->j", G, G))
+    if all(largest(v) <= UNEVEN * np.min(v[v > 0], initial=np.inf) for v in (lengths, np.sqrt(np.diag(P)))):
+        return None
+    units = np.ones(len(P))
+    rows, curvature = np.abs(np.concatenate([A, G])), np.abs(P) / (largest(P) or 1.0)
+    for _ in range(ROUNDS):
+        even = rows * units
+        even /= np.maximum(even.max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
+        bent = (curvature * units).max(axis=0, initial=0.0) * units
+        size = np.maximum(even.max(axis=0, initial=0.0), bent / (np.mean(bent) or 1.0))
+        units /= np.sqrt(np.where(size > 0, size, 1.0))
+    return units
 
 
 def _unit_rows(G: Array, h: Array, size: Array) -> tuple[Array, Array, Array, Array] | None:

@@ -4,6 +4,7 @@ from didact.linear_model.bayesian import BayesianLinearRegression
 from didact.linear_model.generalized_least_squares import GeneralizedLeastSquares
 from didact.linear_model.glm import GammaRegressor, GeneralizedLinearRegressor, PoissonRegressor, TweedieRegressor
 from didact.linear_model.glm_cv import GeneralizedLinearRegressorCV
+from didact.linear_model.huber import HuberRegressor
 from didact.linear_model.lasso import ElasticNet, Lasso
 from didact.linear_model.lasso_cv import ElasticNetCV, LassoCV
 from didact.linear_model.lasso_path import enet_path, lasso_path
@@ -12,11 +13,13 @@ from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
+from didact.linear_model.total_least_squares import TotalLeastSquares
 
 __all__ = [
     "BayesianLinearRegression",
     "ElasticNetCV",
     "GeneralizedLeastSquares",
+    "HuberRegressor",
     "LassoCV",
     "ElasticNet",
     "GammaRegressor",
@@ -29,6 +32,7 @@ __all__ = [
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
+    "TotalLeastSquares",
     "TweedieRegressor",
     "enet_path",
     "lasso_path",

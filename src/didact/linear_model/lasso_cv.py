@@ -94,6 +94,8 @@ class LassoCV(_L1CV):
     ----------
     alpha_ : float
         The chosen penalty.
+    l1_ratio_ : float
+        The share of the L1 penalty: 1.
     coef_ : ndarray of shape (n_features,)
         Coefficients.
     intercept_ : float

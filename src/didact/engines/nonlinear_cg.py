@@ -1,0 +1,81 @@
+r"""Nonlinear conjugate gradients: :math:`p \leftarrow -g + \beta p`, then a line search along p.
+
+Fletcher–Reeves takes :math:`\beta = g_+^Tg_+/g^Tg`, Polak–Ribière :math:`\beta = \max(0, g_+^T(g_+-g)/g^Tg)`, which
+begins anew by itself when it makes no headway. On a quadratic in n variables with exact steps
+:math:`a = -g^Tp/p^THp` both end after at most n of them; with a curvature given, that is the first length tried.
+
+Fletcher, Reeves (1964), doi:10.1093/comjnl/7.2.149; Polak, Ribière (1969), doi:10.1051/m2an/196903R100351;
+Nocedal, Wright (2006), Numerical Optimization, chapter 5, doi:10.1007/978-0-387-40065-5.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.engines.line_search import ROUNDING, LineSearch, StrongWolfe, add, inner, largest
+from didact.engines.loop import Keep, Report, iterate
+from didact.engines.result import Result
+
+Array = np.ndarray[Any, Any]
+Objective = Callable[[Array], tuple[float, Array]]
+
+DOWNHILL = 1e-6  # least cosine-like share of the gradient that a direction must have
+OVERLAP = 0.5  # Powell's test: Fletcher–Reeves jams when successive gradients are far from orthogonal
+MOST_GROWTH = 10.0  # how much longer the first trial may be than the last step
+
+
+class _State(NamedTuple):
+    x: Array
+    value: float
+    gradient: Array
+    direction: Array
+    slope: float
+    length: float  # to try first
+    steepest: bool = True
+
+    @property
+    def optimality(self) -> float:
+        return largest(self.gradient)
+
+
+def nonlinear_cg(
+    objective: Objective,
+    x0: Array,
+    tol: float,
+    max_iter: int,
+    report: Report | None = None,
+    beta: str = "pr",
+    search: LineSearch = StrongWolfe(curvature=0.1),  # noqa: B008 - an immutable tuple of constants
+    curvature: Callable[[Array, Array], float] | None = None,
+    noise: float = ROUNDING,
+    keep: Keep = None,
+) -> Result:
+    """Minimise objective(x) -> (value, gradient) from x0; curvature(x, p) = pᵀH(x)p makes first trials exact."""
+
+    def afresh(x: Array, value: float, gradient: Array) -> _State:
+        square = inner(gradient, gradient)
+        return _State(x, value, gradient, -gradient, -square, 1.0 / math.sqrt(square) if square > 0 else 1.0)
+
+    def step(s: _State) -> _State | None:
+        length = s.length
+        if curvature is not None:
+            bend = curvature(s.x, s.direction)
+            length = -s.slope / bend if bend > 0 else length
+        found = search(objective, s, s.direction, length, noise)
+        if found is None:
+            return None if s.steepest else afresh(s.x, s.value, s.gradient)
+        x, value, gradient = found.point
+        square = inner(gradient, gradient)
+        overlap = inner(gradient, s.gradient)
+        top = square if beta == "fr" else max(square - overlap, 0.0)
+        direction = add(top / inner(s.gradient, s.gradient), s.direction, -gradient)
+        slope = inner(gradient, direction)
+        stuck = beta == "fr" and abs(overlap) > OVERLAP * square
+        if stuck or not -slope > DOWNHILL * square:
+            return afresh(x, value, gradient)
+        length = found.length * min(s.slope / slope, MOST_GROWTH)
+        return _State(x, value, gradient, direction, slope, length, False)
+
+    return iterate(afresh(x0, *objective(x0)), step, tol, max_iter, report, keep)
