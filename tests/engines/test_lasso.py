@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import ElasticNet
 
+from didact.core.rows import MemoryRows
 from didact.engines.design import Design
-from didact.engines.lasso import LassoSolver, extrapolate, polish, solve_gram
+from didact.engines.lasso import LassoSolver
+from didact.engines.lasso_gram import extrapolate, polish, solve_gram
 
 
 def data(n=80, p=200, seed=0, density=1.0):
@@ -36,7 +38,7 @@ def test_optimality(sparse, weighted, positive, l2):
     X, y = data(density=0.3 if sparse else 1.0)
     w = np.random.default_rng(1).integers(0, 3, size=len(y)).astype(float) if weighted else None
     centre = y - np.average(y, weights=w)
-    solver = LassoSolver(Design.of(sp.csr_array(X) if sparse else X, w, True), centre, positive)
+    solver = LassoSolver(Design.of(MemoryRows(sp.csr_array(X) if sparse else X, None, w), True), centre, positive)
     for share in (0.5, 0.1, 0.02):
         l1 = share * solver.strongest()
         result = solver.solve(l1, l2, np.zeros(X.shape[1]), 1e-12, 200)
@@ -48,7 +50,7 @@ def test_optimality(sparse, weighted, positive, l2):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equals_scikit_learn(sparse):
     X, y = data(density=0.3 if sparse else 1.0)
-    solver = LassoSolver(Design.of(sp.csr_array(X) if sparse else X, None, True), y - y.mean())
+    solver = LassoSolver(Design.of(MemoryRows(sp.csr_array(X) if sparse else X, None, None), True), y - y.mean())
     alpha, ratio = 0.05, 0.8
     result = solver.solve(alpha * ratio, alpha * (1 - ratio), np.zeros(200), 1e-14, 500)
     reference = ElasticNet(alpha=alpha, l1_ratio=ratio, tol=1e-12, max_iter=100_000).fit(X, y)
@@ -57,7 +59,7 @@ def test_equals_scikit_learn(sparse):
 
 def test_the_strongest_penalty_is_where_the_first_coefficient_appears():
     X, y = data()
-    solver = LassoSolver(Design.of(X, None, True), y - y.mean())
+    solver = LassoSolver(Design.of(MemoryRows(X, None, None), True), y - y.mean())
     assert not solver.solve(1.0001 * solver.strongest(), 0.0, np.zeros(200), 1e-12, 50).x.any()
     assert solver.solve(0.999 * solver.strongest(), 0.0, np.zeros(200), 1e-12, 50).x.any()
 
@@ -65,7 +67,7 @@ def test_the_strongest_penalty_is_where_the_first_coefficient_appears():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_path_gives_what_single_fits_give(sparse):
     X, y = data(density=0.3 if sparse else 1.0)
-    design = Design.of(sp.csr_array(X) if sparse else X, None, True)
+    design = Design.of(MemoryRows(sp.csr_array(X) if sparse else X, None, None), True)
     path = LassoSolver(design, y - y.mean())
     start = np.zeros(200)
     for share in (0.5, 0.2, 0.05):
@@ -97,13 +99,13 @@ def test_extrapolation_is_exact_for_a_linear_iteration():
 def test_solve_gram_without_a_penalty_is_least_squares():
     X, y = data(p=8)
     n = len(y)
-    u = solve_gram(X.T @ X / n, X.T @ y / n, 0.0, 0.0, np.zeros(8), False, 1e-14)
+    u = solve_gram(X.T @ X / n, X.T @ y / n, 0.0, 0.0, np.zeros(8), False, float(y @ y) / n, 1e-14)
     np.testing.assert_allclose(u, np.linalg.lstsq(X, y)[0], rtol=1e-6)
 
 
 def test_targets_that_are_constant():
     X, _ = data()
-    solver = LassoSolver(Design.of(X, None, True), np.zeros(len(X)))
+    solver = LassoSolver(Design.of(MemoryRows(X, None, None), True), np.zeros(len(X)))
     result = solver.solve(0.1, 0.0, np.zeros(200), 1e-8, 10)
     assert result.converged
     assert not result.x.any()

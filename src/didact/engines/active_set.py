@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.engines.kkt import largest
+from didact.engines.line_search import largest
 from didact.engines.quadratic_form import Standard
 from didact.engines.saddle import Saddle, add_gram, cholesky, half_solve, saddle
 

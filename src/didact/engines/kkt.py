@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.engines.line_search import largest
+
 Array = np.ndarray[Any, Any]
 
 
@@ -41,11 +43,6 @@ class KKTResidual(NamedTuple):
     def satisfied(self, tol: float) -> bool:
         """Whether all four conditions hold to tol."""
         return self.largest <= tol
-
-
-def largest(values: Array) -> float:
-    """The largest absolute entry; 0 of nothing."""
-    return float(np.max(np.abs(values), initial=0.0))
 
 
 def residual(

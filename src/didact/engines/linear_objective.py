@@ -183,8 +183,7 @@ def _multi_hessian(
     z = _scores(X, offset, coef, intercept, reference)
     P = loss.probabilities(z)
     K, p = coef.shape
-    xp = namespace(X)
-    Z = X if is_sparse(X) else xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
+    Z = X if is_sparse(X) else _with_ones(X)
     H = np.empty((K, p + 1, K, p + 1))
     for k in range(K):
         for m in range(k + 1):
@@ -194,6 +193,12 @@ def _multi_hessian(
             H[m, :, k, :] = H[k, :, m, :].T
     gradient = _multi_gradient(X, y, w, offset, loss, coef, intercept, reference)
     return Sums((*gradient.parts, H))
+
+
+def _with_ones(X: Any) -> Any:
+    """[X 1] for dense X."""
+    xp = namespace(X)
+    return xp.concat([X, xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)], axis=1)
 
 
 def _bordered(X: Any, h: Array) -> Array:
@@ -221,8 +226,7 @@ def _block_curvature(
 ) -> Sums:
     """[X 1]ᵀ diag(w hₖ) [X 1] for every output k, hₖ the curvature of the loss in that output's predictor."""
     (X,) = _rows_of(X)
-    xp = namespace(X)
-    Z = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
+    Z = _with_ones(X)
     P = loss.probabilities(_scores(X, offset, coef, intercept, reference))
     curvatures = (loss.pair_curvature(P, k, k) for k in range(len(coef)))
     grams = [to_numpy(gram(Z, h if w is None else w * h)) for h in curvatures]

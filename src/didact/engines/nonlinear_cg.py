@@ -22,8 +22,7 @@ Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
 DOWNHILL = 1e-6  # least cosine-like share of the gradient that a direction must have
-OVERLAP = 0.5  # Powell's test: Fletcher–Reeves jams when successive gradients are far from orthogonal
-MOST_GROWTH = 10.0  # how much longer the first trial may be than the last step
+OVERLAP = 0.8  # Powell's test: Fletcher–Reeves jams when successive gradients are far from orthogonal
 
 
 class _State(NamedTuple):
@@ -74,8 +73,7 @@ def nonlinear_cg(
         slope = inner(gradient, direction)
         stuck = beta == "fr" and abs(overlap) > OVERLAP * square
         if stuck or not -slope > DOWNHILL * square:
-            return afresh(x, value, gradient)
-        length = found.length * min(s.slope / slope, MOST_GROWTH)
-        return _State(x, value, gradient, direction, slope, length, False)
+            return afresh(x, value, gradient)._replace(length=found.length)
+        return _State(x, value, gradient, direction, slope, found.length, False)
 
     return iterate(afresh(x0, *objective(x0)), step, tol, max_iter, report, keep)

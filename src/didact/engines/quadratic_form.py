@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.engines.kkt import KKTResidual, Multipliers, largest, residual
+from didact.engines.kkt import KKTResidual, Multipliers, residual
+from didact.engines.line_search import largest
 from didact.engines.saddle import add_gram
 
 Array = np.ndarray[Any, Any]
@@ -128,7 +129,14 @@ def standard(program: Program) -> Standard | None:
     above, below = np.flatnonzero(upper < INFINITE), np.flatnonzero(lower > -INFINITE)
     units = _units(P, A, G)
     if units is not None:
-        P, q, A, G, lower, upper = units[:, None] * P * units, units * q, A * units, G * units, lower / units, upper / units
+        P, q, A, G, lower, upper = (
+            units[:, None] * P * units,
+            units * q,
+            A * units,
+            G * units,
+            lower / units,
+            upper / units,
+        )
     equalities, rows = _independent(A, b, size_a), _unit_rows(G, h, size_g)
     if equalities is None or rows is None:
         return None

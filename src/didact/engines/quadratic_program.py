@@ -19,7 +19,8 @@ import numpy as np
 from scipy import optimize
 
 from didact.engines.active_set import ActiveSets, Measure, measure
-from didact.engines.kkt import Multipliers, largest
+from didact.engines.kkt import Multipliers
+from didact.engines.line_search import largest
 from didact.engines.loop import Report, iterate
 from didact.engines.quadratic_form import Program, Standard, standard
 from didact.engines.result import Result

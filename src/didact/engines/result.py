@@ -3,12 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from didact.core.errors import ParameterError
+
 MESSAGES = {
     "converged": "Converged.",
     "iteration limit": "The iteration limit was reached before the tolerance: raise max_iter, or scale the data.",
-    "not finite": "The objective became NaN or infinite: scale the data, or use a stronger penalty.",
+    "not finite": "The objective became NaN or infinite: scale the data, take shorter steps, or penalise more.",
     "no progress": "No step lowered the objective, though the tolerance was not met: the numbers allow no more.",
-    "stopped": "Stopped by a callback.",
+    "stopped": "Stopped by a callback, or because the validation no longer improved.",
     "infeasible": "No point satisfies the constraints.",
     "unbounded": "The objective has no lower bound on the feasible set.",
 }
@@ -19,7 +21,10 @@ class Result:
     """The end of an iteration: where, how good, and why it ended.
 
     `status` is one of the keys of `MESSAGES`; `optimality` is the measure that was compared with the tolerance;
-    `history` lists the value at each iteration (and iterates, where a caller asked for them).
+    `history` lists the value at each iteration. The other fields are None where they do not apply: `trace` holds the
+    iterates where a caller asked for them, `evaluations` counts calls of the objective, `predicted_rate` is the factor
+    by which each step brings the value of a quadratic nearer its minimum, `validation` lists what was watched to stop,
+    `jacobian` and `covariance` belong to nonlinear least squares.
     """
 
     x: Any
@@ -29,6 +34,12 @@ class Result:
     optimality: float
     history: list[Any] = field(default_factory=list)
     multipliers: Any = None
+    trace: Any = None
+    evaluations: int | None = None
+    predicted_rate: float | None = None
+    validation: list[float] | None = None
+    jacobian: Any = None
+    covariance: Any = None
 
     @property
     def converged(self) -> bool:
@@ -42,3 +53,9 @@ class Result:
         if self.converged:
             return text
         return f"{text} (iterations: {self.n_iter}, optimality: {self.optimality:.3g})"
+
+    def plot(self, **options: Any) -> Any:
+        """The path of the iterates on contours of the objective, for two variables: a Matplotlib figure."""
+        if self.trace is None:
+            raise ParameterError("There are no iterates to plot: ask for them with keep_iterates=True.")
+        return self.trace.plot(**options)

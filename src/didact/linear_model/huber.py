@@ -4,8 +4,10 @@ r"""Huber's regression with its scale: least squares for small residuals, least 
     + \alpha\|w\|^2, \qquad H_\epsilon(t) = \begin{cases} t^2 & |t| \le \epsilon\\ 2\epsilon|t|-\epsilon^2\end{cases}
 
 The objective is convex in (w, b, σ) together. With :math:`\psi_i = r_i/\sigma` held within ±ε, a row contributes the
-value :math:`\sigma + \psi(2r - \sigma\psi)` and the slopes :math:`-2\psi x` and :math:`1-\psi^2`; the curvature comes
+value :math:`\sigma + \psi(2r - \sigma\psi)` and the slopes :math:`-2\psi x` and :math:`1-\psi^2`. The curvature comes
 from the rows inside alone, so that Newton's step is a weighted least squares fit to them with r/σ as one more feature.
+Where few rows are inside that step leads astray; those outside therefore get the curvature :math:`\epsilon\sigma/|r|`
+of the parabola that touches them from above (reweighted least squares), times a share that vanishes with the gradient.
 A step costs a pass of n p²; L-BFGS, for many features, n p. A scale that falls to zero means an exact fit, and ends it.
 
 Huber (1964), Robust estimation of a location parameter, doi:10.1214/aoms/1177703732; Owen (2007), A robust hybrid of
@@ -24,7 +26,8 @@ from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.lbfgs import lbfgs
 from didact.engines.line_search import ROUNDING, Armijo
-from didact.engines.newton import newton
+from didact.engines.loop import iterate
+from didact.engines.newton import NewtonState, newton_direction
 from didact.engines.result import Result
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics import Moments, Sums, gram, moments
@@ -36,11 +39,9 @@ EXACT = 1e-10  # share of the spread of y at which the scale counts as zero
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
-def summarize(
-    X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, curvature: bool
-) -> Sums:
-    """Value and gradient of a block, and with curvature the cross-products of the rows inside."""
-    X = X.astype(np.float64, copy=False) if not is_tensor(X) else X
+def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
+    """Value and gradient of a block; unless share is None also cross-products, in which rows outside count by share."""
+    X = X if is_tensor(X) else X.astype(np.float64, copy=False)
     xp = namespace(X)
     r = y - (X @ like(coef, X) + intercept)
     t = r / scale
@@ -49,10 +50,12 @@ def summarize(
     push = each * psi
     parts = [xp.sum(each * scale + push * (2.0 * r - scale * psi)), -2.0 * (X.T @ push), -2.0 * xp.sum(push)]
     parts.append(xp.sum(each * (1.0 - psi * psi)))
-    if curvature:
+    if share is not None:
         inside = each * xp.astype(psi == t, each.dtype)
-        parts += [gram(X, inside), X.T @ inside, X.T @ (inside * t)]
-        parts += [xp.sum(inside), xp.sum(inside * t), xp.sum(inside * t * t)]
+        outside = share * (each - inside)
+        bent = inside + outside * epsilon / xp.clip(xp.abs(t), epsilon, None)
+        parts += [gram(X, bent), X.T @ bent, X.T @ (inside * t)]
+        parts += [xp.sum(bent), xp.sum(inside * t), xp.sum((inside + outside) * psi * psi)]
     return Sums(to_host(*parts))
 
 
@@ -70,22 +73,19 @@ class Objective(NamedTuple):
         """Coefficients, constant term and scale."""
         return x[: self.rows.n_features], float(x[-2]) if self.fit_intercept else 0.0, float(x[-1])
 
-    def value_gradient(self, x: Array, curvature: bool = False) -> tuple[Any, ...]:
+    def value_gradient(self, x: Array, share: float | None = None) -> tuple[Any, ...]:
         """Value and gradient, infinite for a scale below zero; at an exact fit the gradient is zero."""
         coef, intercept, scale = self.split(x)
         if scale <= 0:
-            return (np.inf, np.zeros_like(x), np.zeros((len(x), len(x))))[: 2 + curvature]
-        args = (coef, intercept, scale, self.epsilon, curvature)
-        value, slope, slope0, slope_scale, *second = self.rows.reduce(summarize, *args).parts
+            return np.inf, np.zeros_like(x), None
+        value, slope, slope0, slope_scale, *second = self.rows.reduce(
+            summarize, coef, intercept, scale, self.epsilon, share
+        ).parts
         value = float(value) / self.weight + self.alpha * float(coef @ coef)
         slope = slope / self.weight + 2 * self.alpha * coef
         tail = [slope0, slope_scale] if self.fit_intercept else [slope_scale]
         gradient = np.append(slope, np.asarray(tail) / self.weight) if scale > self.exact else np.zeros_like(x)
-        return (value, gradient, self._hessian(second, scale)) if curvature else (value, gradient)
-
-    def value_gradient_hessian(self, x: Array) -> tuple[Any, ...]:
-        """With the matrix of curvatures."""
-        return self.value_gradient(x, True)
+        return value, gradient, self._hessian(second, scale) if second else None
 
     def _hessian(self, second: list[Any], scale: float) -> Array:
         G, edge, edge_t, ones, t, tt = second
@@ -97,16 +97,26 @@ class Objective(NamedTuple):
         return H[np.ix_(keep, keep)]
 
 
-class KeepsScale(NamedTuple):
-    """A line search whose first step leaves the last coordinate a tenth of what it is."""
+def bounded_direction(s: NewtonState) -> Array:
+    """Newton's step, among those that leave the scale a tenth of what it is."""
+    direction = newton_direction(s.hessian, s.gradient)
+    least = -FURTHEST * s.x[-1]
+    if direction[-1] >= least:
+        return direction
+    H, g = s.hessian, s.gradient
+    return np.append(newton_direction(H[:-1, :-1], g[:-1] + least * H[:-1, -1]), least)
 
-    search: Any
 
-    def __call__(self, objective: Any, start: Any, direction: Array, length: float = 1.0, noise: float = 0.0) -> Any:
-        """The inner search, from a shorter step where the scale would fall too far."""
-        if direction[-1] < 0:
-            length = min(length, -FURTHEST * start.x[-1] / direction[-1])
-        return self.search(objective, start, direction, length, noise)
+def newton_huber(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any, noise: float) -> Result:
+    """Newton's method, in which no step lowers the scale to less than a tenth."""
+    search = Armijo()
+
+    def step(s: NewtonState) -> NewtonState | None:
+        share = min(1.0, s.optimality)
+        found = search(lambda x: objective.value_gradient(x, share), s, bounded_direction(s), 1.0, noise)
+        return None if found is None else NewtonState(*found.point)
+
+    return iterate(NewtonState(x0, *objective.value_gradient(x0, 1.0)), step, tol, max_iter, report)
 
 
 def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
@@ -115,9 +125,8 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
     single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
     noise = 1e-8 if single else ROUNDING
     if rows.n_features <= NEWTON_FEATURES:
-        search = KeepsScale(Armijo(1e-4, 0.5, 30))
-        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report, noise, search)
-    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, noise=noise)
+        return newton_huber(objective, x0, tol, max_iter, report, noise)
+    return lbfgs(lambda x: objective.value_gradient(x)[:2], x0, tol, max_iter, report, noise=noise)
 
 
 def target_moments(X: Any, y: Any, w: Any) -> Moments:

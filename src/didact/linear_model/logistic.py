@@ -14,12 +14,10 @@ Cox (1958), doi:10.1111/j.2517-6161.1958.tb00292.x; Böhning (1992), Multinomial
 doi:10.1007/BF00048682.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
@@ -232,11 +230,9 @@ class LogisticRegression(ClassifierMixin, Estimator):
         self.n_iter_ = np.asarray([self.n_iter_], dtype=np.int32)
         free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
-            warnings.warn(
-                "LogisticRegression: the classes can be separated (perfectly or in part), so without a penalty the "
-                "coefficients grow without bound; the fit stopped at tol. Set C to a finite number.",
-                ConvergenceWarning,
-                stacklevel=3,
+            self.warn_convergence(
+                "The classes can be separated (perfectly or in part), so without a penalty the coefficients grow without "
+                "bound; the fit stopped at tol. Set C to a finite number."
             )
 
     def decision_function(self, X: Any) -> Any:
