@@ -23,6 +23,7 @@ class Data:
     kind: str
     rows: int
     columns: int
+    block: int = BLOCK  # rows made at a time; part of the seed, so part of the data
 
 
 def features(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
@@ -62,10 +63,64 @@ def amounts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarra
 
 
 def sparse_regression(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
-    """Density 0.5 %: cells drawn uniformly, standard normal values."""
-    cells = np.unique(rng.integers(0, n * p, size=n * p // 200))
-    X = from_cells(cells, rng.standard_normal(cells.size), n, p)
+    """Density 0.5 %."""
+    X = uniform_cells(rng, n, p, 200)
     return X, X @ weights(p) * np.sqrt(p) / 5 + 0.5 * rng.standard_normal(n)
+
+
+def few(p: int, k: int) -> np.ndarray:
+    """True coefficients of which k, evenly spaced, are not zero: standard normal."""
+    truth = np.zeros(p)
+    truth[:: p // k][:k] = np.random.default_rng([SEED, p]).standard_normal(k)
+    return truth
+
+
+def wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """100 columns matter; the noise has a tenth of the variance of what they explain (without the common factor)."""
+    X = features(rng, n, p)
+    return X, X @ few(p, 100) + np.sqrt(10) * rng.standard_normal(n)
+
+
+def sparse_wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.1 %; 500 columns matter, and the noise has an eighth of the variance of what they explain."""
+    X = uniform_cells(rng, n, p, 1000)
+    return X, X @ few(p, 500) + 0.25 * rng.standard_normal(n)
+
+
+def sparse_binary(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.1 %: about 50 entries a row at 50,000 columns, all of which matter."""
+    X = uniform_cells(rng, n, p, 1000)
+    return X, draw_labels(rng, X @ weights(p) * np.sqrt(p) / 2)
+
+
+def scaled_binary(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """As ``binary``, with columns of mean 0 and variance 1, as stochastic gradients are to be given them."""
+    X, y = binary(rng, n, p)
+    return (X - 1) / np.sqrt(1.25), y
+
+
+def curve(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """A sine wave over unsorted points, with normal noise and one outlier in ten."""
+    x = rng.uniform(0, 10, n)
+    noise = 0.3 * rng.standard_normal(n) * np.where(rng.random(n) < 0.1, 10.0, 1.0)
+    return x[:, None], np.sin(x) + noise
+
+
+def inequalities(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Rows g and numbers h of constraints g x ≤ h that cut off the minimum of ``quadratic(p)`` but not x = 0."""
+    return rng.standard_normal((n, p)), rng.uniform(0.1, 1.0, n)
+
+
+def quadratic(p: int) -> tuple[np.ndarray, np.ndarray]:
+    """P and q of the objective ½xᵀPx + qᵀx in p variables; P has eigenvalues between 1 and about 5."""
+    rng = np.random.default_rng([SEED, p])
+    M = rng.standard_normal((p, p))
+    return M @ M.T / p + np.eye(p), rng.standard_normal(p)
+
+
+def start(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """A point from which to minimise, one coordinate a row."""
+    return rng.uniform(-1, 1, (n, 1)), np.zeros(n)
 
 
 def text(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
@@ -87,6 +142,12 @@ def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 
 
+def uniform_cells(rng: np.random.Generator, n: int, p: int, every: int) -> sparse.csr_matrix:
+    """One cell in so many, drawn uniformly, with a standard normal value."""
+    cells = np.unique(rng.integers(0, n * p, size=n * p // every))
+    return from_cells(cells, rng.standard_normal(cells.size), n, p)
+
+
 def from_cells(cells: np.ndarray, values: np.ndarray, n: int, p: int) -> sparse.csr_matrix:
     """The CSR matrix whose sorted cell numbers (row · p + column) hold these values."""
     pointers = np.searchsorted(cells, p * np.arange(n + 1)).astype(np.int32)
@@ -97,18 +158,19 @@ def write(data: Data, folder: Path) -> int:
     """Write the data under the folder and return their size in bytes."""
     make: Callable[..., tuple[Matrix, np.ndarray]] = globals()[data.kind]
     folder.mkdir(parents=True)
-    starts = range(0, data.rows, BLOCK)
-    blocks = (make(np.random.default_rng([SEED, data.columns, i]), BLOCK, data.columns) for i, _ in enumerate(starts))
+    size = data.block
+    starts = range(0, data.rows, size)
+    blocks = (make(np.random.default_rng([SEED, data.columns, i]), size, data.columns) for i, _ in enumerate(starts))
     pieces, targets, dense = [], [], None
-    for start, (X, y) in zip(starts, blocks):
-        keep = min(BLOCK, data.rows - start)
+    for first, (X, y) in zip(starts, blocks):
+        keep = min(size, data.rows - first)
         targets.append(y[:keep])
         if sparse.issparse(X):
             pieces.append(X[:keep])
             continue
         if dense is None:
             dense = np.lib.format.open_memmap(folder / "X.npy", "w+", X.dtype, (data.rows, data.columns))
-        dense[start : start + keep] = X[:keep]
+        dense[first : first + keep] = X[:keep]
     if dense is None:
         X = sparse.vstack(pieces, format="csr")
         for part in ("data", "indices", "indptr"):

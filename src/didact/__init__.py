@@ -9,7 +9,19 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset(
-    {"core", "parts", "engines", "linear_model", "impute", "preprocessing", "datasets", "plot", "study", "cli"}
+    {
+        "core",
+        "parts",
+        "engines",
+        "optimize",
+        "linear_model",
+        "impute",
+        "preprocessing",
+        "datasets",
+        "plot",
+        "study",
+        "cli",
+    }
 )
 _NAMES = {
     "save": "didact.core.persistence",

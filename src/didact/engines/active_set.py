@@ -113,12 +113,13 @@ class ActiveSets:
         numbers = np.concatenate([np.arange(len(p.b)), len(p.b) + active])
         new = self.place[numbers] < 0
         if new.any():
-            self._extend(numbers[new], rows.dense()[new])
+            equalities = p.A[new[: len(p.b)]]
+            self._extend(self.L, numbers[new], np.concatenate([equalities, p.take(active[new[len(p.b) :]])]))
         index = self.place[numbers]
         K = cholesky(self.K.take(index, 0).take(index, 1).T)
         return None if K is None else Saddle(self.L, rows, K)
 
-    def _extend(self, numbers: Array, rows: Array) -> None:
+    def _extend(self, L: Array, numbers: Array, rows: Array) -> None:
         """W and K for rows that are new."""
         old, now = self.count, self.count + len(numbers)
         if now > len(self.K):
@@ -127,56 +128,66 @@ class ActiveSets:
             W[:, :old], K[:old, :old] = self.W[:, :old], self.K[:old, :old]
             self.W, self.K = W, K
         self.place[numbers], self.count = np.arange(old, now), now
-        self.W[:, old:now] = half_solve(self.L, rows)
-        self.K[:now, old:now] = self.W[:, :now].T @ self.W[:, old:now]
-        self.K[old:now, :old] = self.K[:old, old:now].T
+        self.W[:, old:now] = half_solve(L, rows)
+        W = self.W[:, old:now]
+        self.K[old:now, :old] = W.T @ self.W[:, :old]
+        self.K[:old, old:now] = self.K[old:now, :old].T
+        self.K[old:now, old:now] = W.T @ W  # a product with itself takes half the time
 
     def solve(self, x: Array, y: Array, z: Array, slack: Array | None, tol: float) -> Solution | None:
         """The solution from the guess that rows with z > 0 bind; None where the guess leads nowhere.
 
         `slack` > 0 are the rows' slacks at an interior point: of the violated rows those enter that one meets first on
-        the way from there. Without it all of them do.
+        the way from there. Without it all of them do, and the number of wrong rows has to fall.
         """
         p, fewest = self.p, np.inf
+        most = len(p.q) + EXTRA if slack is not None else len(p.q) // 2 + EXTRA
         for _ in range(ROUNDS):
             active = np.flatnonzero(z > 0)
-            if len(active) + len(p.b) > len(p.q) + EXTRA:
+            if len(active) + len(p.b) > most:
                 return None
             system = self.system(active)
             if system is None:
                 return None
-            c = np.concatenate([p.b, p.r[active]])
-            x, both = self._refine(system, c, x, np.concatenate([y, z[active]]), 1)
+            x, both = _refine(p, system, x, np.concatenate([y, z[active]]), 1)
             y, binding = both[: len(p.b)], both[len(p.b) :]
             room = p.r - p.rows(x)
             room[active] = 0.0
-            negative = int((binding < -WRONG * largest(binding)).sum())
             violated = np.flatnonzero(room < -WRONG * (1.0 + np.abs(p.r)))
-            z = np.zeros(len(p.r))
+            negative = int((binding < -WRONG * largest(binding)).sum())
             if not negative + len(violated):
-                x, both = self._refine(system, c, x, both, REFINEMENTS)
-                z[active] = np.maximum(both[len(p.b) :], 0.0)
-                at = measure(p, x, both[: len(p.b)], z)
-                return Solution(x, both[: len(p.b)], z, at) if at.optimality <= tol else None
-            if slack is None and negative + len(violated) >= fewest or negative > HOPELESS * len(active) + 2:
+                return self._end(system, x, both, tol)
+            if slack is None and negative + len(violated) >= fewest:
+                return None
+            if negative > HOPELESS * len(active) + 2 or not np.isfinite(x).all():
                 return None
             fewest = negative + len(violated)
+            z = np.zeros(len(p.r))
             z[active] = np.maximum(binding, 0.0)
             z[_entering(violated, room, slack)] = np.finfo(float).tiny
         return None
 
-    def _refine(self, system: Saddle, c: Array, x: Array, y: Array, times: int) -> tuple[Array, Array]:
-        """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
-        error = np.inf
-        for _ in range(times):
-            r, e = -(self.p.P @ x + self.p.q + system.B.T @ y), c - system.B @ x
-            now = max(largest(r) / self.p.scale, largest(e))
-            if not now < 0.1 * error:
-                break
-            error = now
-            dx, dy = system.solve(r, e)
-            x, y = x + dx, y + dy
-        return x, y
+    def _end(self, system: Saddle, x: Array, both: Array, tol: float) -> Solution | None:
+        """The refined solution, if it satisfies the KKT conditions to tol."""
+        p, z = self.p, np.zeros(len(self.p.r))
+        x, both = _refine(p, system, x, both, REFINEMENTS)
+        z[system.B.active] = np.maximum(both[len(p.b) :], 0.0)
+        at = measure(p, x, both[: len(p.b)], z)
+        return Solution(x, both[: len(p.b)], z, at) if at.optimality <= tol else None
+
+
+def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tuple[Array, Array]:
+    """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
+    c, error = np.concatenate([p.b, p.r[system.B.active]]), np.inf
+    for _ in range(times):
+        r, e = -(p.P @ x + p.q + system.B.T @ y), c - system.B @ x
+        now = max(largest(r) / p.scale, largest(e))
+        if not now < 0.1 * error:
+            break
+        error = now
+        dx, dy = system.solve(r, e)
+        x, y = x + dx, y + dy
+    return x, y
 
 
 def _entering(violated: Array, room: Array, slack: Array | None) -> Array:

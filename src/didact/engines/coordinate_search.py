@@ -1,4 +1,4 @@
-r"""Coordinate descent: minimise over one variable at a time, :math:`x_j \leftarrow \arg\min_t f(x_1,\dots,t,\dots,x_n)`.
+r"""Coordinate descent, one variable at a time: :math:`x_j \leftarrow \arg\min_t f(x_1,\dots,t,\dots,x_n)`.
 
 Each one-dimensional problem is bracketed and solved by Brent's method, from the length that the last sweep moved in
 that coordinate. A sweep costs some ten evaluations per variable and needs no gradient; the gradient is looked at once
@@ -10,6 +10,7 @@ doi:10.1007/s10107-015-0892-3.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ def coordinate_search(
         x, best, reach = s.x.copy(), s.value, s.reach.copy()
         for j in range(len(x)):
             before = x[j]
-            moved, found = line_minimum(lambda t, j=j: value(_at(x, j, t)), before, reach[j])
+            moved, found = line_minimum(partial(_along, value, x, j), before, reach[j])
             if found < best:
                 x[j], best = moved, found
             reach[j] = max(abs(x[j] - before), 0.1 * reach[j], 1e-10 * max(abs(before), 1.0))
@@ -68,19 +69,18 @@ def line_minimum(f: Callable[[float], float], start: float, reach: float) -> tup
 
     def finite(t: float) -> float:
         value = f(t)
-        return value if math.isfinite(value) else math.inf if not value == -math.inf else value
+        return math.inf if math.isnan(value) else value
 
     try:
         low, middle, high = optimize.bracket(finite, start, start + reach, maxiter=60)[:3]
-    except RuntimeError as error:  # no bracket: the function falls on and on
-        data = getattr(error, "data", None)
-        return (float(data[1]), float(data[4])) if data is not None else (start, finite(start))
+    except RuntimeError:  # no bracket: the function falls on and on
+        return start, -math.inf
     found = optimize.minimize_scalar(finite, bracket=(low, middle, high), tol=PRECISION)
     return float(found.x), float(found.fun)
 
 
-def _at(x: Array, j: int, value: float) -> Array:
-    """x with another value in one place."""
+def _along(value: Callable[[Array], float], x: Array, j: int, t: float) -> float:
+    """The value with t in place of one coordinate."""
     moved = x.copy()
-    moved[j] = value
-    return moved
+    moved[j] = t
+    return value(moved)

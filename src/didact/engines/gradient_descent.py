@@ -22,15 +22,14 @@ from didact.engines.result import Result
 Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
-MOST_GROWTH = 10.0  # how much longer the first trial may be than the last step
+GROWTH = 2.0  # how much longer the first trial is than the last step
 
 
 class _State(NamedTuple):
     x: Array
     value: float
     gradient: Array
-    length: float = 0.0  # of the step that led here
-    slope: float = 0.0  # at its beginning
+    length: float = 0.0  # to try first
 
     @property
     def optimality(self) -> float:
@@ -52,15 +51,13 @@ def gradient_descent(
 
     def step(s: _State) -> _State | None:
         direction = -s.gradient if scale is None else -scale(s.x) * s.gradient
-        slope = inner(s.gradient, direction)
-        if scale is not None:
-            first = 1.0
-        elif s.length:
-            first = s.length * min(s.slope / slope, MOST_GROWTH)
-        else:
-            first = 1.0 / math.sqrt(-slope)
-        found = search(objective, s, direction, first, noise)
-        return None if found is None else _State(*found.point, found.length, slope)
+        first = s.length or 1.0 / math.sqrt(inner(direction, direction) or 1.0)
+        found = search(objective, s, direction, 1.0 if scale is not None else first, noise)
+        if found is None:
+            return None
+        x, value, gradient = found.point
+        # A search that can only shorten must be offered more than the last length, or it would never grow.
+        return _State(x, value, gradient, GROWTH * found.length)
 
     return iterate(_State(x0, *objective(x0)), step, tol, max_iter, report, keep)
 

@@ -7,13 +7,15 @@ it within a trust region :math:`\|Dp\| \le \Delta`, which is the same as
 
 for one damping λ ≥ 0: Gauss–Newton as λ → 0, the (scaled) gradient direction as λ → ∞. D holds the largest length so
 far of each column of J, so that units do not matter. The region grows when the linear model predicts well the fall of
-the sum, and shrinks when it does not.
+the sum, and shrinks when it does not. Parameters at a bound that the gradient pushes against stay there for a step;
+the others are cut off at theirs.
 
 All that is needed of the rows is the triangular factor R of [J r], which merges over blocks of rows: an iteration
-costs a pass of 2 m n² operations, and each trial step a sum of squares and n³.
+costs a pass of 2 m n² operations, and each trial step a sum of squares and n³. It ends when the part of r that J can
+explain is within the tolerance of r itself, or when the fall still in reach is below the rounding error of the sum.
 
 Moré (1978), The Levenberg–Marquardt algorithm: implementation and theory, doi:10.1007/BFb0067700;
-Nocedal, Wright (2006), Numerical Optimization, chapter 10, doi:10.1007/978-0-387-40065-5.
+Bates, Watts (1981), A relative offset orthogonality convergence criterion, doi:10.1080/00401706.1981.10486253.
 """
 
 import math
@@ -32,48 +34,11 @@ Array = np.ndarray[Any, Any]
 ENOUGH = 1e-4  # share of the predicted fall of the sum that a step has to reach
 TRIALS = 60
 DEPENDENT = 1e-14  # singular value of the scaled Jacobian, relative to the largest, that counts as zero
-EXACT = 1e-7  # residuals of this share of the fit's size are taken for at least that: below, rounding rules
-
-
-class LeastSquaresState(NamedTuple):
-    """A point with the linear model of the residuals there."""
-
-    x: Array
-    value: float
-    R: Array  # triangular factor of [J r]
-    scale: Array
-    radius: float
-    lower: Array
-    upper: Array
-
-    @property
-    def gradient(self) -> Array:
-        """Jᵀr."""
-        return self.R[:, :-1].T @ self.R[:, -1]
-
-    @property
-    def free(self) -> Array:
-        """Which parameters are not held by a bound."""
-        g = self.gradient
-        return ~(((self.x <= self.lower) & (g > 0)) | ((self.x >= self.upper) & (g < 0)))
-
-    @property
-    def noise(self) -> float:
-        """Rounding error of the value: residuals are differences of numbers of about the size of D·x."""
-        length = math.sqrt(2.0 * self.value)
-        return ROUNDING * length * (length + float(linalg.norm(self.scale * self.x)))
-
-    @property
-    def optimality(self) -> float:
-        """Length of the residuals' projection on the columns of J, relative to their own: 0 at a solution."""
-        J, r = self.R[:, :-1][:, self.free], self.R[:, -1]
-        model = linear_model(J, r, self.scale[self.free])
-        size = math.sqrt(r @ r) + EXACT * float(linalg.norm(self.scale * self.x))
-        return float(linalg.norm(model.c)) / size if size > 0 else 0.0
+EXACT = 1e-7  # residuals smaller than this share of the fit count as that large: below, rounding rules
 
 
 class LinearModel(NamedTuple):
-    """Singular values of J/D with the residuals in their basis: steps for any damping cost n²."""
+    """Singular values of J/D with the residuals in their basis: a step for any damping costs n²."""
 
     s: Array
     Vt: Array
@@ -85,7 +50,7 @@ class LinearModel(NamedTuple):
         return -(self.Vt.T @ (self.s * self.c / (self.s**2 + damping))) / self.scale
 
     def damping(self, radius: float) -> float:
-        """The λ for which the scaled step has the length of the radius; 0 if Gauss–Newton's is shorter."""
+        """The λ for which the scaled step is about as long as the radius; 0 if Gauss–Newton's is no longer."""
         if linalg.norm(self.c / self.s) <= 1.1 * radius:
             return 0.0
         damping = 0.0
@@ -93,7 +58,7 @@ class LinearModel(NamedTuple):
             below = self.s**2 + damping
             q = self.s * self.c / below
             length = float(linalg.norm(q))
-            if damping > 0 and abs(length - radius) <= 0.1 * radius:
+            if abs(length - radius) <= 0.1 * radius:
                 break
             damping = max(damping + (length / radius - 1.0) * length**2 / float(np.sum(q * q / below)), 0.0)
         return damping
@@ -108,6 +73,47 @@ def linear_model(J: Array, r: Array, scale: Array) -> LinearModel:
     return LinearModel(s[keep], Vt[keep], U.T[keep] @ r, scale)
 
 
+class LeastSquaresState(NamedTuple):
+    """A point with the linear model of the residuals there."""
+
+    x: Array
+    value: float
+    R: Array  # triangular factor of [J r]
+    scale: Array
+    free: Array  # which parameters are not held by a bound
+    model: LinearModel  # in the free parameters
+    size: float  # ‖D·x‖, about the size of the fitted values
+    radius: float
+
+    @property
+    def gradient(self) -> Array:
+        """Jᵀr."""
+        return np.asarray(self.R[:, :-1].T @ self.R[:, -1])
+
+    @property
+    def optimality(self) -> float:
+        """Length of the residuals' projection on the columns of J, relative to their own: 0 at a solution."""
+        size = math.sqrt(2.0 * self.value) + EXACT * self.size
+        return float(linalg.norm(self.model.c)) / size if size > 0 else 0.0
+
+    @property
+    def noise(self) -> float:
+        """Rounding error of the value: residuals are differences of numbers of about the size of D·x."""
+        length = math.sqrt(2.0 * self.value)
+        return ROUNDING * length * (length + self.size)
+
+
+class Bounds(NamedTuple):
+    """Lower and upper limits of the parameters."""
+
+    lower: Array
+    upper: Array
+
+    def free(self, x: Array, gradient: Array) -> Array:
+        """The parameters that no bound holds against the gradient."""
+        return np.asarray(~(((x <= self.lower) & (gradient > 0)) | ((x >= self.upper) & (gradient < 0))))
+
+
 def levenberg_marquardt(
     half_sum: Callable[[Array], float],
     factor: Callable[[Array], Array],
@@ -117,54 +123,57 @@ def levenberg_marquardt(
     report: Report | None = None,
     keep: Keep = None,
     bounds: tuple[Any, Any] = (-math.inf, math.inf),
-    radius: float = 100.0,
+    damped: bool = True,
+    radius: float = 1.0,
 ) -> Result:
     """Minimise half_sum(x) = ½‖r(x)‖²; factor(x) is the triangular factor of [J(x) r(x)].
 
-    The first trust region is `radius` times the scaled length of x0.
+    The first trust region is `radius` times the scaled length of x0. Without damping the steps are Gauss–Newton's,
+    halved until the sum falls.
     """
-    lower, upper = (np.broadcast_to(np.asarray(b, np.float64), x0.shape) for b in bounds)
+    box = Bounds(*(np.broadcast_to(np.asarray(b, np.float64), x0.shape) for b in bounds))
+    settled = False
 
     def state(x: Array, value: float, old: LeastSquaresState | None, radius: float) -> LeastSquaresState:
         R = factor(x)
         lengths = np.sqrt((R[:, :-1] ** 2).sum(axis=0))
         scale = lengths if old is None else np.maximum(old.scale, lengths)
-        return LeastSquaresState(x, value, R, np.where(scale > 0, scale, 1.0), radius, lower, upper)
+        scale = np.where(scale > 0, scale, 1.0)
+        free = box.free(x, R[:, :-1].T @ R[:, -1])
+        model = linear_model(R[:, :-1][:, free], R[:, -1], scale[free])
+        return LeastSquaresState(x, value, R, scale, free, model, float(linalg.norm(scale * x)), radius)
 
     def step(s: LeastSquaresState) -> LeastSquaresState | None:
-        free, radius = s.free, s.radius
-        J, r = s.R[:, :-1][:, free], s.R[:, -1]
-        model = linear_model(J, r, s.scale[free])
-        for _ in range(TRIALS):
+        nonlocal settled
+        radius = s.radius
+        for k in range(TRIALS):
+            damping = s.model.damping(radius) if damped else 0.0
             x = s.x.copy()
-            damping = model.damping(radius)
-            x[free] = np.clip(x[free] + model.step(damping), lower[free], upper[free])
-            moved = x - s.x
-            image = J @ moved[free]
-            predicted = -float(r @ image) - 0.5 * float(image @ image)
+            x[s.free] += s.model.step(damping) * (1.0 if damped else 0.5**k)
+            x = np.clip(x, *box)
+            image = s.R[:, :-1] @ (x - s.x)
+            predicted = -float(s.R[:, -1] @ image) - 0.5 * float(image @ image)
             value = half_sum(x)
             actual = s.value - value
             ratio = actual / predicted if predicted > 0 and math.isfinite(value) else -1.0
-            length = float(linalg.norm(s.scale * moved))
-            radius = _new_radius(radius, length, ratio, damping, actual, predicted)
+            radius = new_radius(radius, float(linalg.norm(s.scale * (x - s.x))), ratio)
             if ratio >= ENOUGH:
                 return state(x, value, s, radius)
             if abs(actual) <= s.noise and predicted <= s.noise:
                 new = state(x, value, s, radius)
+                settled = s.optimality <= math.sqrt(tol)
                 return new if new.optimality < s.optimality else None
         return None
 
     start = state(x0, half_sum(x0), None, 1.0)
-    size = float(linalg.norm(start.scale * x0))
-    return iterate(start._replace(radius=radius * (size or 1.0)), step, tol, max_iter, report, keep)
+    result = iterate(start._replace(radius=radius * (start.size or 1.0)), step, tol, max_iter, report, keep)
+    if result.status == "no progress" and settled:
+        result.status = "converged"
+    return result
 
 
-def _new_radius(
-    radius: float, length: float, ratio: float, damping: float, actual: float, predicted: float
-) -> float:
-    """Half or less after a bad prediction (the minimiser of the parabola through what is known), twice after a good."""
+def new_radius(radius: float, length: float, ratio: float) -> float:
+    """A quarter of the step's length after a bad prediction, twice its length after a good one."""
     if ratio < 0.25:
         return 0.25 * min(radius, length)
-    if ratio > 0.75 or damping == 0:
-        return max(2.0 * length, radius) if ratio > 0.75 else radius
-    return radius
+    return max(2.0 * length, radius) if ratio > 0.75 else radius

@@ -49,7 +49,7 @@ def iterate(
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
         if not math.isfinite(state.value) or math.isnan(state.optimality):
-            status = "not finite"
+            status = "unbounded" if state.value == -math.inf else "not finite"
         elif state.optimality <= tol:
             status = "converged"
         elif stop:

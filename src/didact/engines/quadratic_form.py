@@ -158,7 +158,7 @@ def _units(P: Array, A: Array, G: Array) -> Array | None:
     for _ in range(ROUNDS):
         even = rows * units
         even /= np.maximum(even.max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
-        bent = (curvature * units).max(axis=0, initial=0.0) * units
+        bent = (curvature * units).max(axis=1, initial=0.0) * units
         size = np.maximum(even.max(axis=0, initial=0.0), bent / (np.mean(bent) or 1.0))
         units /= np.sqrt(np.where(size > 0, size, 1.0))
     return units

@@ -16,11 +16,12 @@ El-Bakry, Tapia, Zhang (1994), A study of indicators for identifying zero variab
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
 from didact.engines.active_set import ActiveSets, Measure, measure
 from didact.engines.kkt import Multipliers
 from didact.engines.line_search import largest
+from didact.engines.linear_feasibility import least_violation
 from didact.engines.loop import Report, iterate
 from didact.engines.quadratic_form import Program, Standard, standard
 from didact.engines.result import Result
@@ -35,6 +36,8 @@ SPLIT = 0.1  # mean(sz) over mean(s)·mean(z) below which rows that bind and row
 AGAIN = 0.2  # how much of it is left before the active-set method is tried once more
 PATIENCE = 12  # iterations without a better point after which the constraints are looked at
 SINGULAR = 1e-10  # squared pivot, relative to the diagonal, below which P counts as singular
+VIOLATED = 1e-7  # least violation, relative to the right-hand sides, that counts as one
+DOWN = 1e-6  # slope of a ray, relative to the objective's, that counts as leading down
 
 
 class _State(NamedTuple):
@@ -83,7 +86,7 @@ def solve_quadratic(
 
     result = iterate(start, step, tol, max_iter if len(p.r) else 0, report)
     if not result.converged and result.status != "stopped":
-        status = _diagnose(program, strict=sets.L is not None)
+        status = _diagnose(p, strict=sets.L is not None)
         if status is not None:
             return _without_solution(program, status, result)
     return _finish(program, p, result, end.y, end.z)
@@ -209,19 +212,21 @@ def _finish(program: Program, p: Standard, result: Result, y: Array, z: Array) -
     return result
 
 
-def _diagnose(program: Program, strict: bool) -> str | None:
+def _diagnose(p: Standard, strict: bool) -> str | None:
     """Whether the constraints contradict each other, or a ray leads down without end, by linear programs; else None."""
-    P, q, A, b, G, h, lower, upper = program
-    kept = np.isfinite(h)
-    feasible = optimize.linprog(np.zeros_like(q), G[kept], h[kept], A, b, np.column_stack([lower, upper]))
-    if feasible.status == 2:
+    n, m, a = len(p.q), len(p.G), len(p.G) + len(p.above)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    upper[p.above], lower[p.below] = p.r[m:a], -p.r[a:]
+    if least_violation(p.G, p.r[:m], p.A, p.b, lower, upper) > VIOLATED * (1.0 + largest(p.r) + largest(p.b)):
         return "infeasible"
     if strict:
         return None
-    flat = np.vstack([A, P / (largest(P) or 1.0)])
-    cone = np.column_stack([np.where(np.isfinite(lower), 0.0, -1.0), np.where(np.isfinite(upper), 0.0, 1.0)])
-    ray = optimize.linprog(q / (largest(q) or 1.0), G[kept], np.zeros(kept.sum()), flat, np.zeros(len(flat)), cone)
-    return "unbounded" if ray.status == 0 and ray.fun < -1e-6 else None
+    curvature, V = linalg.eigh(p.P)
+    flat = V[:, curvature <= SINGULAR * p.scale]
+    slope = p.q @ flat / (largest(p.q) or 1.0)
+    rows = p.take(np.arange(len(p.r))) @ flat
+    ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))
+    return "unbounded" if ray.status == 0 and ray.fun < -DOWN else None
 
 
 def _without_solution(program: Program, status: str, tried: Result | None = None) -> Result:

@@ -37,16 +37,16 @@ def add_gram(H: Array, rows: Array, weight: float = 1.0) -> Array:
 
 
 def cholesky(H: Array, shifted: bool = True) -> Array | None:
-    """The lower factor of H, which is overwritten; None where H is not positive definite.
+    """The lower factor of H; None where H is not positive definite.
 
-    With `shifted`, the diagonal is raised by as much as it takes: a hundred rounding errors, then 1000 times more, ….
+    With `shifted`, the diagonal is raised (in H, too) by hundreds of rounding errors, and by more where need be.
     """
     routines = _ROUTINES[H.dtype.char]
     if not shifted:
         factor, failed = routines.potrf(H, lower=1, clean=0)
         return None if failed else np.asarray(factor)
     diagonal = np.diag(H).copy()
-    floor = np.maximum(diagonal, routines.shift * np.max(diagonal, initial=np.finfo(H.dtype).tiny))
+    floor = np.maximum(diagonal, routines.shift * (np.max(diagonal, initial=0.0) or 1.0))
     shift = routines.shift
     while shift < 1.0:
         np.fill_diagonal(H, diagonal + shift * floor)
@@ -77,6 +77,8 @@ class Saddle(NamedTuple):
 
 def solve_cholesky(L: Array, r: Array) -> Array:
     """(LLᵀ)⁻¹r, by two triangular solves: for one right-hand side they take a quarter of the time of potrs."""
+    if not len(r):
+        return np.zeros(0)
     trtrs = _ROUTINES[L.dtype.char].trtrs
     half = trtrs(L, r.astype(L.dtype, copy=False), lower=1)[0]
     return np.asarray(trtrs(L, half, lower=1, trans=1)[0], dtype=np.float64)

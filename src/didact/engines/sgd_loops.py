@@ -39,47 +39,8 @@ grad1 = dispatch("grad1")
 begin1 = dispatch("begin1")
 end1 = dispatch("end1")
 column1 = dispatch("column1")
-dot1 = dispatch("dot1")
-add1 = dispatch("add1")
-touch1 = dispatch("touch1")
-
-
-@jit(fastmath=REASSOCIATE)
-def dense_dot(X: Array, i: int, v: Array) -> float:
-    """Row i times v."""
-    total = 0.0
-    for j in range(v.shape[0]):
-        total += X[i, j] * v[j]
-    return total
-
-
-@jit(fastmath=REASSOCIATE)
-def dense_add(X: Array, i: int, step: float, v: Array) -> None:
-    """Add step times row i to v."""
-    for j in range(v.shape[0]):
-        v[j] += step * X[i, j]
-
-
-@jit
-def sparse_dot(data: Array, indices: Array, begin: int, end: int, v: Array) -> float:
-    """A row times v, with four sums: a gather instruction would be slower than single reads."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = begin + (end - begin) // 4 * 4
-    for k in range(begin, whole, 4):
-        a += data[k] * v[np.uint64(indices[k])]
-        b += data[k + 1] * v[np.uint64(indices[k + 1])]
-        c += data[k + 2] * v[np.uint64(indices[k + 2])]
-        d += data[k + 3] * v[np.uint64(indices[k + 3])]
-    for k in range(whole, end):
-        a += data[k] * v[np.uint64(indices[k])]
-    return (a + b) + (c + d)
-
-
-@jit
-def sparse_add(data: Array, indices: Array, begin: int, end: int, step: float, v: Array) -> None:
-    """Add step times a row to v."""
-    for k in range(begin, end):
-        v[np.uint64(indices[k])] += step * data[k]
+entry1 = dispatch("entry1")
+scattered1 = dispatch("scattered1")
 
 
 class Dense(NamedTuple):
@@ -99,20 +60,13 @@ class Dense(NamedTuple):
         """The column of the entry at position k."""
         return k
 
-    def dot1(self, i: int, v: Array) -> float:
-        """Row i times v."""
-        return dense_dot(self.X, i, v)
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.X[i, k]
 
-    def add1(self, i: int, step: float, v: Array) -> None:
-        """Add step times row i to v."""
-        dense_add(self.X, i, step, v)
-
-    def touch1(self, i: int) -> float:
-        """Read one entry of each cache line of row i."""
-        total = 0.0
-        for j in range(0, self.X.shape[1], CACHE_LINE):
-            total += self.X[i, j]
-        return total
+    def scattered1(self) -> bool:
+        """Whether neighbouring entries belong to columns apart."""
+        return False
 
 
 class Sparse(NamedTuple):
@@ -132,22 +86,15 @@ class Sparse(NamedTuple):
 
     def column1(self, k: int) -> int:
         """The column of the entry at position k."""
-        return self.indices[k]
+        return np.uint64(self.indices[k])
 
-    def dot1(self, i: int, v: Array) -> float:
-        """Row i times v."""
-        return sparse_dot(self.data, self.indices, self.indptr[i], self.indptr[i + 1], v)
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.data[k]
 
-    def add1(self, i: int, step: float, v: Array) -> None:
-        """Add step times row i to v."""
-        sparse_add(self.data, self.indices, self.indptr[i], self.indptr[i + 1], step, v)
-
-    def touch1(self, i: int) -> float:
-        """Read one entry of each cache line of row i."""
-        total = 0.0
-        for k in range(self.indptr[i], self.indptr[i + 1], CACHE_LINE):
-            total += self.data[k] + self.indices[k]
-        return total
+    def scattered1(self) -> bool:
+        """Whether neighbouring entries belong to columns apart."""
+        return True
 
 
 class Plan(NamedTuple):
@@ -164,6 +111,47 @@ class Plan(NamedTuple):
     batch: int
     low: float
     high: float
+
+
+@jit(fastmath=REASSOCIATE)
+def dot(rows: Any, i: int, v: Array) -> float:
+    """Row i times v."""
+    total = 0.0
+    for k in range(begin1(rows, i), end1(rows, i)):
+        total += entry1(rows, i, k) * v[column1(rows, k)]
+    return total
+
+
+@jit
+def scattered_dot(rows: Any, i: int, v: Array) -> float:
+    """Row i times v in four sums: single reads are faster than the gather instructions that a compiler would take."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    begin, end = begin1(rows, i), end1(rows, i)
+    whole = begin + (end - begin) // 4 * 4
+    for k in range(begin, whole, 4):
+        a += entry1(rows, i, k) * v[column1(rows, k)]
+        b += entry1(rows, i, k + 1) * v[column1(rows, k + 1)]
+        c += entry1(rows, i, k + 2) * v[column1(rows, k + 2)]
+        d += entry1(rows, i, k + 3) * v[column1(rows, k + 3)]
+    for k in range(whole, end):
+        a += entry1(rows, i, k) * v[column1(rows, k)]
+    return (a + b) + (c + d)
+
+
+@jit(fastmath=REASSOCIATE)
+def add(rows: Any, i: int, step: float, v: Array) -> None:
+    """Add step times row i to v."""
+    for k in range(begin1(rows, i), end1(rows, i)):
+        v[column1(rows, k)] += step * entry1(rows, i, k)
+
+
+@jit(fastmath=REASSOCIATE)
+def touch(rows: Any, i: int) -> float:
+    """Read an entry of each cache line of row i, so that it will be at hand; their sum."""
+    total = 0.0
+    for k in range(begin1(rows, i), end1(rows, i), CACHE_LINE):
+        total += entry1(rows, i, k) + column1(rows, k)
+    return total
 
 
 @jit
@@ -239,8 +227,8 @@ def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
 
 @jit
 def learn(
-    rows: Any, y: Array, weights: Array, order: Array, count: int, positive: int, loss: Any, plan: Plan,
-    v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
+    rows: Any, y: Array, weights: Array, order: Array, count: int, ahead: Array, after: int, positive: int,
+    loss: Any, plan: Plan, v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
     """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step."""
     total, guard = 0.0, 0.0
@@ -249,12 +237,14 @@ def learn(
         scale, mass, bias = s[SCALE], s[MASS], s[BIAS]
         for m in range(start, stop):
             i = order[m]
+            if m < after:
+                guard += touch(rows, ahead[m])
             if debt.shape[0] > 0:
                 settle(rows, i, v, debt, shift, s[CLOCK], mass, plan)
             target = y[i]
             if positive >= 0:
                 target = plan.high if target == positive else plan.low
-            z = scale * dot1(rows, i, v) + bias
+            z = scale * (scattered_dot(rows, i, v) if scattered1(rows) else dot(rows, i, v)) + bias
             w = weights[i] if weights.shape[0] > 0 else 1.0
             guard += z
             total += w * value1(loss, target, z)
@@ -268,9 +258,9 @@ def learn(
         for m in range(start, stop):
             if slopes[m - start] != 0.0:
                 step = -eta / (stop - start) * slopes[m - start]
-                add1(rows, order[m], step / scale, v)
+                add(rows, order[m], step / scale, v)
                 if mass != 0.0:
-                    add1(rows, order[m], mass * step / scale, shift)
+                    add(rows, order[m], mass * step / scale, shift)
                 if plan.fit_intercept:
                     bias += step
                 s[UPDATES] += 1.0
@@ -285,42 +275,47 @@ def learn(
 
 
 @jit
-def fill(rows: Any, runs: Array, run: int, kept: Array, n: int, words: Array, cursor: Array, order: Array) -> int:
-    """The next rows of the pass in `order`, how many; they are read once, in line, so that they are in the cache."""
-    count, touched = 0, 0.0
-    while count < order.shape[0] and cursor[0] < runs.shape[0]:
+def fill(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
+    """The next rows of the pass in line, run by run, from where the cursor stands; how many there are."""
+    count = 0
+    while count < pool.shape[0] and cursor[0] < runs.shape[0]:
         row = runs[cursor[0]] * run + cursor[1]
         if cursor[1] < run and row < n:
-            i = kept[row] if kept.shape[0] > 0 else row
-            touched += touch1(rows, i)
-            order[count] = i
+            pool[count] = kept[row] if kept.shape[0] > 0 else row
             count += 1
             cursor[1] += 1
         else:
             cursor[0] += 1
             cursor[1] = 0
-    if words.shape[0] > 0:
-        for m in range(count - 1, 0, -1):
-            other = (np.int64(words[cursor[2] + m]) * (m + 1)) >> 32
-            order[m], order[other] = order[other], order[m]
-    cursor[2] += count
-    cursor[3] = touched > 0.0  # kept, or the compiler would leave out the reads
     return count
 
 
 @jit
+def mix(pool: Array, count: int, words: Array, cursor: Array) -> None:
+    """Shuffle a pool (Fisher and Yates) with the next random words, one a row."""
+    for m in range(count - 1, 0, -1):
+        other = (np.int64(words[cursor[2] + m]) * (m + 1)) >> 32
+        pool[m], pool[other] = pool[other], pool[m]
+    cursor[2] += count
+
+
+@jit
 def sweep(
-    rows: Any, y: Array, weights: Array, kept: Array, n: int, runs: Array, run: int, words: Array, cursor: Array,
-    pools: int, order: Array, outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array,
-    S: Array, losses: Array,
+    rows: Any, y: Array, weights: Array, kept: Array, n: int, runs: Array, run: int, words: Array, size: int,
+    outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array, S: Array, losses: Array,
 ) -> None:  # fmt: skip
-    """A number of pools of rows, for some of the outputs; each has its positive class, or −1 for y as it is."""
-    slopes = np.empty(min(plan.batch, order.shape[0]))
-    for _ in range(pools):
-        count = fill(rows, runs, run, kept, n, words, cursor, order)
-        if count == 0:
-            return
+    """One pass over the runs, for some of the outputs; each has its positive class, or −1 for y as it is."""
+    cursor = np.zeros(3, np.int64)
+    slopes = np.empty(min(plan.batch, size))
+    pool, ahead = np.empty(size, np.int64), np.empty(size, np.int64)
+    count = fill(runs, run, kept, n, cursor, pool)
+    while count > 0:
+        if words.shape[0] > 0:
+            mix(pool, count, words, cursor)
+        after = fill(runs, run, kept, n, cursor, ahead)
         for k in outputs:
             losses[k] += learn(
-                rows, y, weights, order, count, positives[k], loss, plan, V[k], D[k], A[k], S[k], slopes
+                rows, y, weights, pool, count, ahead, after if k == outputs[0] else 0, positives[k], loss, plan, V[k],
+                D[k], A[k], S[k], slopes,
             )  # fmt: skip
+        pool, ahead, count = ahead, pool, after

@@ -8,6 +8,7 @@ from didact.linear_model.huber import HuberRegressor
 from didact.linear_model.lasso import ElasticNet, Lasso
 from didact.linear_model.lasso_cv import ElasticNetCV, LassoCV
 from didact.linear_model.lasso_path import enet_path, lasso_path
+from didact.linear_model.least_squares_classifier import LeastSquaresClassifier
 from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
@@ -26,6 +27,7 @@ __all__ = [
     "GeneralizedLinearRegressor",
     "GeneralizedLinearRegressorCV",
     "Lasso",
+    "LeastSquaresClassifier",
     "LinearRegression",
     "LogisticRegression",
     "LogisticRegressionCV",

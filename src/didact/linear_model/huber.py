@@ -35,7 +35,8 @@ from didact.parts.statistics import Moments, Sums, gram, moments
 Array = np.ndarray[Any, Any]
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
-EXACT = 1e-10  # share of the spread of y at which the scale counts as zero
+EXACT = 1e-10  # share of the spread of y at which the scale counts as zero,
+NEARLY_EXACT = 1e-5  # and at which it does so if rounding allows no better
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
@@ -125,8 +126,12 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
     single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
     noise = 1e-8 if single else ROUNDING
     if rows.n_features <= NEWTON_FEATURES:
-        return newton_huber(objective, x0, tol, max_iter, report, noise)
-    return lbfgs(lambda x: objective.value_gradient(x)[:2], x0, tol, max_iter, report, noise=noise)
+        result = newton_huber(objective, x0, tol, max_iter, report, noise)
+    else:
+        result = lbfgs(lambda x: objective.value_gradient(x)[:2], x0, tol, max_iter, report, noise=noise)
+    if result.status == "no progress" and result.x[-1] <= NEARLY_EXACT / EXACT * objective.exact:
+        result.status = "converged"
+    return result
 
 
 def target_moments(X: Any, y: Any, w: Any) -> Moments:

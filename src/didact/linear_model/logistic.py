@@ -231,8 +231,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
         free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
             self.warn_convergence(
-                "The classes can be separated (perfectly or in part), so without a penalty the coefficients grow without "
-                "bound; the fit stopped at tol. Set C to a finite number."
+                "The classes can be separated (perfectly or in part), so without a penalty the coefficients grow "
+                "without bound; the fit stopped at tol. Set C to a finite number."
             )
 
     def decision_function(self, X: Any) -> Any:

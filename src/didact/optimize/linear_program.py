@@ -7,10 +7,12 @@ from scipy import optimize
 
 from didact.core.errors import ParameterError
 from didact.engines.kkt import Multipliers, residual
+from didact.engines.linear_feasibility import least_violation
 from didact.engines.result import Result
 from didact.optimize.linear_constraints import LinearConstraints, linear_constraints, vector
 
-OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED = range(4)  # SciPy's codes; 4 is anything else
+OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED, OTHER = range(5)  # SciPy's codes
+VIOLATED, DOWN = 1e-7, 1e-6  # least violation, and slope of a ray, that count as such
 FINEST, COARSEST = 1e-10, 1e-3  # the tolerances that HiGHS takes
 
 
@@ -38,7 +40,7 @@ def linear_program(
     G, h : arrays of shapes (m, n) and (m,), optional
         Inequality constraints; the matrix may be sparse.
     lower, upper : arrays of shape (n,) or numbers, optional
-        Bounds; None and infinite entries are no bounds (`scipy.optimize.linprog` takes x ≥ 0 by default, this does not).
+        Bounds; None and infinite entries are no bounds (SciPy's `linprog` takes x ≥ 0 by default).
     tol : float
         The feasibility, primal and dual, that HiGHS is asked for: 1e-10 to 1e-3.
     max_iter : int
@@ -80,8 +82,8 @@ def linear_program(
     options = {"primal_feasibility_tolerance": tol, "dual_feasibility_tolerance": tol, "maxiter": max_iter}
     found = _highs(c, constraints, options)
     status = found.status
-    if status not in (OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED):  # presolve may leave open which of the two it is
-        status = {OPTIMAL: UNBOUNDED, INFEASIBLE: INFEASIBLE}.get(_highs(0.0 * c, constraints, options).status, status)
+    if status == OTHER:  # presolve may leave open which of the two it is
+        status = _which(c, constraints, options)
     if found.x is None or status in (INFEASIBLE, UNBOUNDED):
         return _without_solution(constraints, status, found.nit)
     return _solution(c, constraints, found, status)
@@ -91,6 +93,18 @@ def _highs(c: Any, k: LinearConstraints, options: dict[str, Any]) -> Any:
     kept = np.isfinite(k.h)
     limits = np.column_stack([k.lower, k.upper])
     return optimize.linprog(c, k.G[kept], k.h[kept], k.A, k.b, limits, method="highs", options=options)
+
+
+def _which(c: Any, k: LinearConstraints, options: dict[str, Any]) -> int:
+    """Infeasible, unbounded, or a numerical difficulty."""
+    kept = np.isfinite(k.h)
+    size = 1.0 + np.max(np.abs(np.concatenate([k.h[kept], k.b])), initial=0.0)
+    if least_violation(k.G[kept], k.h[kept], k.A, k.b, k.lower, k.upper) > VIOLATED * size:
+        return INFEASIBLE
+    lower, upper = np.where(np.isfinite(k.lower), 0.0, -1.0), np.where(np.isfinite(k.upper), 0.0, 1.0)
+    cone = LinearConstraints(k.A, 0.0 * k.b, k.G[kept], np.zeros(kept.sum()), lower, upper)
+    ray = _highs(c, cone, options)
+    return UNBOUNDED if ray.status == OPTIMAL and ray.fun < -DOWN * np.abs(c).max() else OTHER
 
 
 def _solution(c: Any, k: LinearConstraints, found: Any, status: int) -> Result:

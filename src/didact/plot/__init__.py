@@ -4,6 +4,7 @@ Matplotlib loads on the first picture. `svg(figure)` and `png(figure)` turn a fi
 """
 
 from didact.plot.canvas import data_uri, png, svg
+from didact.plot.descent import descent
 from didact.plot.models import bars, dots, heat
 from didact.plot.predictions import confusion, predicted_actual, roc
 from didact.plot.targets import class_shares, histogram
@@ -13,6 +14,7 @@ __all__ = [
     "class_shares",
     "confusion",
     "data_uri",
+    "descent",
     "dots",
     "heat",
     "histogram",

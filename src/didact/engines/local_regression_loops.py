@@ -1,0 +1,270 @@
+r"""Compiled loops of local regression: a weighted polynomial fit around every query point.
+
+At a point q with bandwidth h, :math:`\min_\beta \sum_j K(\|x_j-q\|/h)\,w_j\,(y_j - \beta^T\phi((x_j-q)/h))^2`, where φ
+starts with 1, so that β₀ is the fitted value and :math:`(A^{-1})_{00}`, with A the weighted cross-products of φ, is the
+derivative of that value by a y of weight 1 at q (the diagonal of the smoother).
+
+In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds a point, in one pass that
+the compiler turns into vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+
+Array = np.ndarray[Any, Any]
+
+DEPENDENT = 1e-12  # share of a term's sum of squares that must be left after those before it
+
+weight1 = dispatch("weight1")
+
+
+class Tricube(NamedTuple):
+    """(1 − u³)³ for u < 1."""
+
+    reach: float = 1.0
+
+    def weight1(self, u: float, nearest: float) -> float:
+        """The weight at distance u, in units of the bandwidth."""
+        t = 1.0 - u * u * u
+        return t * t * t
+
+
+class Gaussian(NamedTuple):
+    """exp(−u²/2), relative to the nearest point so that it does not vanish far from all points, cut at 1e-16."""
+
+    reach: float = 8.5
+
+    def weight1(self, u: float, nearest: float) -> float:
+        """The weight at distance u, in units of the bandwidth."""
+        return math.exp(0.5 * (nearest * nearest - u * u))
+
+
+@jit
+def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
+    """How many of the sorted x lie below q + distance (strict), or up to it."""
+    low, high = 0, x.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        d = x[middle] - q
+        if d < distance or (d == distance and not strict):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit
+def first_reaching(mass: Array, target: float) -> int:
+    """The first position at which the rising sums reach the target; for weights 1 the first guess is right."""
+    guess = int(math.ceil(target))
+    if 0 < guess < mass.shape[0] and mass[guess] >= target and mass[guess - 1] < target:
+        return guess
+    low, high = 0, mass.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if mass[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@jit
+def radii(x: Array, mass: Array, q: Array, k: float, start: int, stop: int, out: Array) -> None:
+    """The least distance from each q within which points of total weight k lie; mass has the n + 1 sums of weights."""
+    n = x.shape[0]
+    for i in range(start, stop):
+        p = count_below(x, q[i], 0.0, True)
+        # The least number of points on the left whose distance is enough, with the points on the right within it.
+        low, high = 0, p
+        while low < high:
+            middle = (low + high) // 2
+            need = k - (mass[p] - mass[p - 1 - middle])
+            j = first_reaching(mass, mass[p] + need)
+            if need <= 0.0 or (j <= n and x[j - 1] - q[i] <= q[i] - x[p - 1 - middle]):
+                high = middle
+            else:
+                low = middle + 1
+        out[i] = q[i] - x[p - 1 - low] if low < p else np.inf
+        j = first_reaching(mass, k + mass[p - low])
+        if p < j <= n:
+            out[i] = min(out[i], x[j - 1] - q[i])
+
+
+@jit
+def window(x: Array, q: float, h: float, reach: float) -> tuple[int, int, float]:
+    """The range of points that count at q, and the distance of the nearest in units of h."""
+    p = count_below(x, q, 0.0, True)
+    nearest = np.inf
+    if p > 0:
+        nearest = q - x[p - 1]
+    if p < x.shape[0]:
+        nearest = min(nearest, x[p] - q)
+    radius = max(math.sqrt((reach * h) ** 2 + nearest**2) if reach > 1.0 else reach * h, nearest)
+    return count_below(x, q, -radius, True), count_below(x, q, radius, False), nearest / h
+
+
+@jit(fastmath=True)
+def mean(y: Array) -> float:
+    """The mean of a few numbers."""
+    total = 0.0
+    for j in range(y.shape[0]):
+        total += y[j]
+    return total / y.shape[0]
+
+
+@jit(fastmath=True)
+def lines(
+    kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
+    lever: Array,
+) -> None:  # fmt: skip
+    """Local constants or lines at q[start:stop] of sorted points."""
+    for i in range(start, stop):
+        a, b, nearest = window(x, q[i], h[i], kernel.reach)
+        xs, ys, ws = x[a:b], y[a:b], w[a:b]
+        point, inverse = q[i], 1.0 / h[i]
+        s0 = s1 = s2 = t0 = t1 = 0.0
+        for j in range(xs.shape[0]):
+            d = (xs[j] - point) * inverse
+            k = weight1(kernel, abs(d), nearest) * ws[j]
+            kd, ky = k * d, k * ys[j]
+            s0 += k
+            s1 += kd
+            s2 += kd * d
+            t0 += ky
+            t1 += ky * d
+        spread = s0 * s2 - s1 * s1
+        if not s0 > 0.0:
+            out[i], lever[i] = mean(ys), 0.0
+        elif degree == 0 or spread <= DEPENDENT * s0 * s2:
+            out[i], lever[i] = t0 / s0, 1.0 / s0
+        else:
+            out[i], lever[i] = (s2 * t0 - s1 * t1) / spread, s2 / spread
+
+
+@jit(fastmath=True)
+def parabolas(
+    kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
+    lever: Array,
+) -> None:  # fmt: skip
+    """Local parabolas at q[start:stop] of sorted points."""
+    A, c = np.empty((3, 3)), np.empty(3)
+    for i in range(start, stop):
+        a, b, nearest = window(x, q[i], h[i], kernel.reach)
+        xs, ys, ws = x[a:b], y[a:b], w[a:b]
+        point, inverse = q[i], 1.0 / h[i]
+        s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = 0.0
+        for j in range(xs.shape[0]):
+            d = (xs[j] - point) * inverse
+            k = weight1(kernel, abs(d), nearest) * ws[j]
+            kd, ky = k * d, k * ys[j]
+            kdd, kyd = kd * d, ky * d
+            s0 += k
+            s1 += kd
+            s2 += kdd
+            s3 += kdd * d
+            s4 += kdd * d * d
+            t0 += ky
+            t1 += kyd
+            t2 += kyd * d
+        A[0, 0], A[1, 0], A[1, 1], A[2, 0], A[2, 1], A[2, 2] = s0, s1, s2, s2, s3, s4
+        c[0], c[1], c[2] = t0, t1, t2
+        if s0 > 0.0:
+            out[i], lever[i] = first_coefficient(A, c)
+        else:
+            out[i], lever[i] = mean(ys), 0.0
+
+
+@jit
+def surfaces(
+    kernel: Any, X: Array, y: Array, w: Array, Q: Array, h: Array, degree: int, starts: Array, rows: Array,
+    distances: Array, out: Array, lever: Array,
+) -> None:  # fmt: skip
+    """Local polynomials of several features: points rows[starts[i]:starts[i+1]], at these distances, count at Q[i]."""
+    p = X.shape[1]
+    terms = (1, 1 + p, 1 + p + p * (p + 1) // 2)[degree]
+    A, c, phi = np.empty((terms, terms)), np.empty(terms), np.empty(terms)
+    phi[0] = 1.0
+    for i in range(Q.shape[0]):
+        A[:], c[:] = 0.0, 0.0
+        first, last, inverse = starts[i], starts[i + 1], 1.0 / h[i]
+        nearest = np.inf
+        for m in range(first, last):
+            nearest = min(nearest, distances[m] * inverse)
+        for m in range(first, last):
+            j = rows[m]
+            k = weight1(kernel, distances[m] * inverse, nearest) * w[j]
+            if degree > 0:
+                features(X[j], Q[i], inverse, degree, phi)
+            for r in range(terms):
+                scaled = k * phi[r]
+                c[r] += scaled * y[j]
+                for s in range(r + 1):
+                    A[r, s] += scaled * phi[s]
+        if A[0, 0] > 0.0:
+            out[i], lever[i] = first_coefficient(A, c)
+        else:
+            out[i], lever[i] = mean(y[rows[first:last]]), 0.0
+
+
+@jit
+def features(x: Array, q: Array, inverse: float, degree: int, phi: Array) -> None:
+    """The terms (x − q)/h and, for degree 2, their products."""
+    p = x.shape[0]
+    for f in range(p):
+        phi[1 + f] = (x[f] - q[f]) * inverse
+    if degree == 2:
+        m = 1 + p
+        for f in range(p):
+            for g in range(f + 1):
+                phi[m] = phi[1 + f] * phi[1 + g]
+                m += 1
+
+
+@jit
+def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
+    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; a term that depends on those before it is left out."""
+    terms = c.shape[0]
+    value, corner = 0.0, 0.0
+    unit = np.zeros(terms)
+    for r in range(terms):
+        pivot = A[r, r]
+        for s in range(r):
+            pivot -= A[r, s] * A[r, s]
+        if pivot <= DEPENDENT * A[r, r]:
+            for i in range(r, terms):
+                A[i, r] = 0.0
+            c[r] = 0.0
+            continue
+        root = math.sqrt(pivot)
+        A[r, r] = root
+        for i in range(r + 1, terms):
+            for s in range(r):
+                A[i, r] -= A[i, s] * A[r, s]
+            A[i, r] /= root
+        # L⁻¹c and L⁻¹e₀, row by row: the value is their product, (A⁻¹)₀₀ the square of the second.
+        e = 1.0 if r == 0 else 0.0
+        for s in range(r):
+            c[r] -= A[r, s] * c[s]
+            e -= A[r, s] * unit[s]
+        c[r] /= root
+        unit[r] = e / root
+        value += c[r] * unit[r]
+        corner += unit[r] * unit[r]
+    return value, corner
+
+
+def warm() -> None:
+    """Compile for the types that callers use."""
+    x, out = np.arange(4.0), np.empty(4)
+    radii(x, np.arange(5.0), x, 2.0, 0, 4, out)
+    for kernel in (Tricube(), Gaussian()):
+        lines(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 1, 0, 4, out, out.copy())
+        parabolas(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 2, 0, 4, out, out.copy())
+        starts, rows = np.arange(0, 17, 4), np.tile(np.arange(4), 4)
+        X = np.column_stack([x, x * x])
+        surfaces(kernel, X, x, np.ones(4), X, np.full(4, 2.0), 2, starts, rows, np.ones(16), out, out.copy())

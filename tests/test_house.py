@@ -1,0 +1,198 @@
+"""The rules of the house: quick imports, one door per library, layers, documented names, short files and functions."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import didact
+
+ROOT = Path(didact.__file__).parent
+CHECKOUT = ROOT.parents[1]
+FILES = sorted(ROOT.rglob("*.py"))
+MODULES = sorted(m.name for m in pkgutil.walk_packages(didact.__path__, "didact.") if not m.name.endswith("__main__"))
+NAMES = {path: path.relative_to(ROOT).as_posix() for path in FILES}
+HEAVY = ("numba", "torch", "sklearn", "scipy", "pandas", "polars", "dask", "matplotlib")
+
+IMPORT_SECONDS = 0.2
+MACHINE = 1.5  # a machine of continuous integration is slower, and other tests run beside this one
+FILE_LINES, FUNCTION_LINES, FIT_LINES = 300, 50, 15
+
+# Each third-party library has one door (a file or a package).
+DOORS = {
+    "numba": ("core/jit.py",),
+    "dask": ("core/rows/",),
+    "distributed": ("core/rows/",),
+    "torch": ("core/backend.py", "neural_network/"),
+    "matplotlib": ("plot/",),
+}
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree):
+    """The top-level names of all libraries that a file imports, wherever in the file, also by `need`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "need" and node.args:
+            yield str(getattr(node.args[0], "value", "")).partition(".")[0]
+
+
+# ------------------------------------------------------------------------------------------------ imports
+
+
+def test_import_is_quick_and_light():
+    code = (
+        "import time; start = time.perf_counter(); import didact; seconds = time.perf_counter() - start\n"
+        f"import sys; print(seconds, *[name for name in {HEAVY} if name in sys.modules])"
+    )
+    best, loaded = 1e9, None
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        seconds, *loaded = done.stdout.split()
+        best = min(best, float(seconds))
+        if best < IMPORT_SECONDS:
+            break
+        time.sleep(1)
+    assert best < MACHINE * IMPORT_SECONDS
+    assert loaded == []
+
+
+def test_submodules_and_names_load_on_first_use():
+    code = (
+        "import didact, sys; didact.linear_model.Ridge; didact.Batches; assert 'torch' not in sys.modules; dir(didact)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    for name in didact.__all__:
+        assert getattr(didact, name) is not None, name
+    with pytest.raises(AttributeError, match="nonsense"):
+        didact.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("library", DOORS)
+def test_a_library_has_one_door(library):
+    outside = [
+        NAMES[path]
+        for path in FILES
+        if library in set(imported(parsed(path))) and not NAMES[path].startswith(DOORS[library])
+    ]
+    assert outside == []
+
+
+def test_scikit_learn_s_internals_have_one_door():
+    """Underscored modules and names of scikit-learn: in core alone."""
+    outside = []
+    for path in FILES:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "sklearn":
+                private = "._" in node.module or any(alias.name.startswith("_") for alias in node.names)
+                if private and not NAMES[path].startswith("core/"):
+                    outside.append(NAMES[path])
+    assert outside == []
+
+
+def test_imports_are_absolute():
+    for path in FILES:
+        for node in ast.walk(parsed(path)):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), NAMES[path]
+
+
+def test_layers():
+    lint = Path(sys.executable).with_name("lint-imports")
+    if not lint.exists():
+        pytest.skip("import-linter is not installed beside this Python")
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT / "src")}
+    done = subprocess.run([str(lint), "--no-cache"], cwd=CHECKOUT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+
+
+# ------------------------------------------------------------------------------------------------ documentation
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip(), "the first lines of a file say what it computes"
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testmod(module, optionflags=flags).failed == 0
+
+
+def public_names():
+    """What a user meets: the names that didact and its public packages offer and that are written here."""
+    packages = [didact, *(importlib.import_module(m) for m in MODULES if m.count(".") == 1)]
+    found = {}
+    for package in packages:
+        for name in getattr(package, "__all__", ()):
+            thing = getattr(package, name)
+            if inspect.ismodule(thing) or not getattr(thing, "__module__", "").startswith("didact"):
+                continue
+            found[f"{package.__name__}.{name}"] = thing
+    return found
+
+
+PUBLIC = public_names()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_a_docstring_with_an_example(name):
+    thing = PUBLIC[name]
+    doc = inspect.getdoc(thing) or ""
+    assert doc.strip(), name
+    if name.startswith("didact.cli.") or (inspect.isclass(thing) and issubclass(thing, Exception)):
+        return  # a command and an error are no examples to run
+    assert ">>> " in doc, f"{name} has no runnable example"
+    assert doctest.DocTestParser().get_examples(doc)
+
+
+def test_there_are_public_names():
+    assert {"didact.linear_model.Ridge", "didact.Batches", "didact.save", "didact.set_threads"} <= set(PUBLIC)
+
+
+# ------------------------------------------------------------------------------------------------ size
+
+
+@pytest.mark.parametrize("path", FILES, ids=NAMES.get)
+def test_files_and_functions_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= FILE_LINES
+    for node in ast.walk(parsed(path)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+        limit = FIT_LINES if node.name == "fit" else FUNCTION_LINES
+        assert lines <= limit, f"{node.name} has {lines} lines"
+
+
+def test_no_prints_and_no_utils():
+    for path in FILES:
+        assert path.name != "utils.py"
+        calls = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "print"]
+        assert not calls, NAMES[path]
+
+
+def test_compiled_code_lives_where_the_cache_looks_for_it():
+    """The decorator is used in files named *_loops.py alone: their hash names the cache folder."""
+    for path in FILES:
+        uses = any(
+            isinstance(node, ast.FunctionDef)
+            and any(
+                "jit" in {getattr(d, "id", ""), getattr(getattr(d, "func", d), "id", "")} for d in node.decorator_list
+            )
+            for node in ast.walk(parsed(path))
+        )
+        assert not uses or path.name.endswith("_loops.py"), NAMES[path]
