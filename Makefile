@@ -30,10 +30,10 @@ test: setup
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q --durations=15
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q --durations=15
 
 smoke: setup
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
 
 bench: setup
 	$(BIN)/python -m benchmarks setup

@@ -15,7 +15,9 @@ from typing import Any
 
 from benchmarks import harness, report
 
+CHAPTERS = ("linear", "optimize")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
+DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt")
 
 
 def setup() -> None:
@@ -76,7 +78,7 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("chapter", help="a chapter (linear), or setup, or report")
+    parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
     parser.add_argument("--only", help="only the workloads whose name contains this")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, two rounds, nothing saved")
     arguments = parser.parse_args()
@@ -85,8 +87,6 @@ def main() -> None:
     elif arguments.chapter == "report":
         report.save(report.FOLDER / "RESULTS.md", report.render())
     else:
-        if not (Path(__file__).parent / f"{arguments.chapter}.py").exists():
-            parser.error(f"there is no chapter '{arguments.chapter}'")
         if not harness.BENCH_PYTHON.exists():
             setup()
         run(arguments.chapter, arguments.only, arguments.quick)

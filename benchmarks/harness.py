@@ -1,8 +1,8 @@
 """Runs a workload: every library in its own process, rounds alternating, fastest variant that finds the answer.
 
-A workload names the data, the objective by which answers are compared, and for each library the variants (solver,
-tolerance) that are worth trying. At the first size all variants run; the fastest whose answer lies within 1e-6 of the
-best is the library's entry. The entries then take turns, round by round, and give the median and the minimum.
+A workload names the data, the check by which answers are compared, and for each library the variants (solver,
+tolerance) that are worth trying. At the first size all variants run; the fastest whose answer passes the check is the
+library's entry. The entries then take turns, round by round, and give the median and the minimum.
 """
 
 import json
@@ -13,17 +13,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import answers
+import numpy as np
+
+from benchmarks.answers import US, Check
 from benchmarks.data import Data, write
 
 ROOT = Path(__file__).parent.parent
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
-US = "didact"
 FIT_LIMIT = 60.0  # seconds; a slower fit is cut off and reported as such
 KEEP = 1 << 30  # larger data are loaded anew for each fit, so that one process at a time holds them
 PAUSE = 0.1  # seconds between fits, for the threads of the last library to fall asleep
@@ -39,17 +40,26 @@ class Fit:
     label: str = "default"
 
 
+def variants(path: str, *changes: dict[str, Any], **common: Any) -> list[Fit]:
+    """Variants of one class; the label of a variant is what it changes."""
+
+    def label(change: dict[str, Any]) -> str:
+        return ", ".join(x if isinstance(x, str) else f"{name} {x:g}" for name, x in change.items()) or "default"
+
+    return [Fit(path, common | change, label(change)) for change in changes or ({},)]
+
+
 @dataclass(frozen=True)
 class Workload:
-    """Data, the objective ``loss`` + l2‖w‖²/n, what must agree (``coef`` or ``objective``), variants by library."""
+    """Data, the check of answers, variants by library, and the peer's time ÷ ours that is aimed at."""
 
     name: str
     data: Data
-    loss: str
+    check: Check
     fits: dict[str, list[Fit]]
-    l2: float = 0.0
-    compare: str = "coef"
     targets: dict[str, float] = field(default_factory=dict)
+    tune: Callable[[Path], dict[str, Any]] | None = None  # options that depend on the data, such as a penalty
+    apart: tuple[str, ...] = ("cold", "memory")  # what is measured in fresh processes
 
 
 def python(library: str) -> str:
@@ -113,24 +123,27 @@ class Worker:
 
 
 def try_all(workload: Workload, workers: dict[str, Worker], folder: Path, keep: bool) -> dict[str, list[Record]]:
-    """Every variant once to warm up and once for its time, with its answer and its distance from the best answer."""
+    """Every variant once to warm up and once for its time, with its answer and how far that is off.
+
+    The first fit of a process, in which some libraries compile, counts only if it is long.
+    """
     tried: dict[str, list[Record]] = {}
     for library, fits in workload.fits.items():
         for fit in fits:
+            enough = 5 if tried.get(library) else FIT_LIMIT / 2
             record = workers[library].fit(fit, folder, keep)
-            if record.get("seconds", FIT_LIMIT) < 5:
+            if record.get("seconds", FIT_LIMIT) < enough:
                 record = workers[library].fit(fit, folder, keep)
-            tried.setdefault(library, []).append({"fit": fit, **record})
+            tried.setdefault(library, []).append({"library": library, "fit": fit, **record})
         if not keep:
             workers[library].close()
-    everything = [record for records in tried.values() for record in records]
-    answers.grade(everything, workload.loss, workload.l2, workload.compare, folder)
+    workload.check.grade([record for records in tried.values() for record in records], folder)
     return tried
 
 
-def pick(records: list[Record]) -> Record:
+def pick(records: list[Record], agree: float) -> Record:
     """The fastest variant that found the answer; else the one that came nearest; else the first failure."""
-    good = [r for r in records if r.get("gap", 1.0) <= answers.AGREE]
+    good = [r for r in records if r.get("gap", np.inf) <= agree]
     if good:
         return min(good, key=lambda r: r["seconds"])
     return min(records, key=lambda r: r.get("gap", float("inf")))
@@ -163,14 +176,26 @@ def entry(record: Record, variants: list[Record]) -> Record:
     return kept
 
 
-def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[[str], list[str]]) -> Record:
+def tuned(workload: Workload, folder: Path) -> Workload:
+    """The workload with the options that depend on the data."""
+    if workload.tune is None:
+        return workload
+    more = workload.tune(folder)
+    fits = {
+        library: [replace(f, options=f.options | more) for f in variants] for library, variants in workload.fits.items()
+    }
+    return replace(workload, fits=fits)
+
+
+def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[[str], Sequence[str]]) -> Record:
     """One workload at one size; ``apart`` says what to measure in fresh processes for a library (cold, memory)."""
     size = write(workload.data, folder)
+    workload = tuned(workload, folder)
     keep = size <= KEEP
     workers = {library: Worker(library) for library in workload.fits}
     try:
         tried = try_all(workload, workers, folder, keep)
-        chosen = {library: pick(records) for library, records in tried.items()}
+        chosen = {library: pick(records, workload.check.agree) for library, records in tried.items()}
         turn = sum(record.get("seconds", 0.0) for record in chosen.values())
         alternate(chosen, workers, folder, keep, 2 if quick else max(3, min(15, int(60 / max(turn, 1e-3)))))
     finally:
@@ -187,18 +212,19 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
 
 
 def narrowed(workload: Workload, record: Record, times: int) -> Workload:
-    """The workload with more rows, and only the variants that agreed and came within twice the fastest."""
+    """The workload with more rows, and of each library the two fastest variants that agreed, the fastest first."""
     fits = {}
     for library, variants in workload.fits.items():
         ours = record["libraries"][library]
         if "median" not in ours:
             continue
-        labels = {
-            v["label"]
+        seconds = {
+            v["label"]: v["seconds"]
             for v in ours["variants"]
-            if v.get("gap", 1.0) <= answers.AGREE and v["seconds"] <= 2 * ours["minimum"]
-        }
-        fits[library] = [fit for fit in variants if fit.label in labels | {ours["variant"]}]
+            if v.get("gap", np.inf) <= workload.check.agree and v["seconds"] <= 2 * ours["minimum"]
+        } | {ours["variant"]: 0.0}
+        good = [fit for fit in variants if fit.label in seconds]
+        fits[library] = sorted(good, key=lambda fit: seconds[fit.label])[:2]
     return replace(workload, fits=fits, data=replace(workload.data, rows=times * workload.data.rows))
 
 
@@ -206,14 +232,18 @@ def measure(workload: Workload, folder: Path, quick: bool = False) -> Record:
     """The record of a workload: its size and ten times its rows, with growth."""
     if quick:
         workload = replace(workload, data=replace(workload.data, rows=workload.data.rows // 20))
-    small = measure_size(workload, folder / "1", quick, lambda library: ["cold", "memory"])
+    small = measure_size(workload, folder / "1", quick, lambda library: workload.apart)
     large = measure_size(
-        narrowed(workload, small, 10), folder / "10", quick, lambda library: ["memory"] if library == US else []
+        narrowed(workload, small, 10),
+        folder / "10",
+        quick,
+        lambda library: [task for task in workload.apart if task == "memory" and library == US],
     )
     for library, record in large["libraries"].items():
         if "median" in record:
             record["growth"] = record["median"] / small["libraries"][library]["median"]
-    return {"loss": workload.loss, "compare": workload.compare, "targets": workload.targets, "sizes": [small, large]}
+    check = type(workload.check).__name__
+    return {"check": check, "agree": workload.check.agree, "targets": workload.targets, "sizes": [small, large]}
 
 
 def import_times(modules: dict[str, str], quick: bool = False) -> Iterator[Record]:

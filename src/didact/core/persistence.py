@@ -74,6 +74,15 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. A damaged file, one from a newer didact, or one that names a type which is not
     known, is refused with a sentence that says so.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import didact
+    >>> from didact.linear_model import Ridge
+    >>> path = Path(tempfile.mkdtemp()) / "ridge.didact"
+    >>> didact.save(Ridge(alpha=2.0).fit([[-1.0], [1.0]], [-2.0, 2.0]), path)
+    >>> didact.load(path).predict([[3.0]])
+    array([3.])
     """
     import skops.io
 

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 ROUNDS = 8
 REFINEMENTS = 4
 EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
-FIRST = 3.0  # rows that are met within this multiple of the way to the first of them enter together
+FIRST = 5.0  # rows that are met within this multiple of the way to the first of them enter together
 HOPELESS = 0.25  # share of negative multipliers from which a guess is not worth another round
 WRONG = 1e-12  # what counts as a sign, relative to the largest multiplier or to the row's bound
 

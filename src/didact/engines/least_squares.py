@@ -18,7 +18,7 @@ from didact.core.backend import is_sparse, namespace, to_numpy
 
 Array = np.ndarray[Any, Any]
 
-SAFE = 1e-10  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
+SAFE = 1e-7  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
 DEPENDENT = 1e-13  # singular value of unit columns below which they count as dependent: some hundred rounding errors
 
 

@@ -17,7 +17,7 @@ from didact.core.jit import dispatch, jit
 
 Array = np.ndarray[Any, Any]
 
-DEPENDENT = 1e-12  # share of a term's sum of squares that must be left after those before it
+DEPENDENT = 1e-8  # share of a term's sum of squares that must be left after those before it
 
 weight1 = dispatch("weight1")
 
@@ -60,7 +60,7 @@ def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
 @jit
 def first_reaching(mass: Array, target: float) -> int:
     """The first position at which the rising sums reach the target; for weights 1 the first guess is right."""
-    guess = int(math.ceil(target))
+    guess = math.ceil(target)
     if 0 < guess < mass.shape[0] and mass[guess] >= target and mass[guess - 1] < target:
         return guess
     low, high = 0, mass.shape[0]

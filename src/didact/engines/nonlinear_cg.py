@@ -1,11 +1,13 @@
 r"""Nonlinear conjugate gradients: :math:`p \leftarrow -g + \beta p`, then a line search along p.
 
-Fletcher–Reeves takes :math:`\beta = g_+^Tg_+/g^Tg`, Polak–Ribière :math:`\beta = \max(0, g_+^T(g_+-g)/g^Tg)`, which
-begins anew by itself when it makes no headway. On a quadratic in n variables with exact steps
-:math:`a = -g^Tp/p^THp` both end after at most n of them; with a curvature given, that is the first length tried.
+With the change of gradient :math:`y = g_+ - g`, Fletcher–Reeves takes :math:`\beta = g_+^Tg_+/g^Tg`, Polak–Ribière
+:math:`\max(0, g_+^Ty/g^Tg)`, which begins anew by itself when it makes no headway, and the hybrid of Hestenes–Stiefel
+and Dai–Yuan :math:`\max(0, \min(g_+^Ty, g_+^Tg_+))/p^Ty`, which needs the fewest evaluations. On a quadratic in n
+variables with exact steps :math:`a = -g^Tp/p^THp` all are the same and end after at most n steps; with a curvature
+given, that is the first length tried.
 
 Fletcher, Reeves (1964), doi:10.1093/comjnl/7.2.149; Polak, Ribière (1969), doi:10.1051/m2an/196903R100351;
-Nocedal, Wright (2006), Numerical Optimization, chapter 5, doi:10.1007/978-0-387-40065-5.
+Dai, Yuan (2001), An efficient hybrid conjugate gradient method, doi:10.1023/A:1012930416777.
 """
 
 import math
@@ -45,7 +47,7 @@ def nonlinear_cg(
     tol: float,
     max_iter: int,
     report: Report | None = None,
-    beta: str = "pr",
+    beta: str = "hybrid",
     search: LineSearch = StrongWolfe(curvature=0.1),  # noqa: B008 - an immutable tuple of constants
     curvature: Callable[[Array, Array], float] | None = None,
     noise: float = ROUNDING,
@@ -68,8 +70,10 @@ def nonlinear_cg(
         x, value, gradient = found.point
         square = inner(gradient, gradient)
         overlap = inner(gradient, s.gradient)
-        top = square if beta == "fr" else max(square - overlap, 0.0)
-        direction = add(top / inner(s.gradient, s.gradient), s.direction, -gradient)
+        turn = square if beta == "fr" else max(square - overlap, 0.0)
+        turn = min(turn, square) if beta == "hybrid" else turn
+        below = inner(gradient - s.gradient, s.direction) if beta == "hybrid" else inner(s.gradient, s.gradient)
+        direction = add(turn / below if below > 0 else 0.0, s.direction, -gradient)
         slope = inner(gradient, direction)
         stuck = beta == "fr" and abs(overlap) > OVERLAP * square
         if stuck or not -slope > DOWNHILL * square:

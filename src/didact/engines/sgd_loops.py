@@ -41,6 +41,7 @@ end1 = dispatch("end1")
 column1 = dispatch("column1")
 entry1 = dispatch("entry1")
 scattered1 = dispatch("scattered1")
+touch1 = dispatch("touch1")
 
 
 class Dense(NamedTuple):
@@ -67,6 +68,14 @@ class Dense(NamedTuple):
     def scattered1(self) -> bool:
         """Whether neighbouring entries belong to columns apart."""
         return False
+
+    def touch1(self, first: int, last: int) -> float:
+        """Read an entry of each cache line of these rows; their sum."""
+        total = 0.0
+        for i in range(first, last + 1):
+            for k in range(0, self.X.shape[1], CACHE_LINE):
+                total += self.X[i, k]
+        return total
 
 
 class Sparse(NamedTuple):
@@ -95,6 +104,13 @@ class Sparse(NamedTuple):
     def scattered1(self) -> bool:
         """Whether neighbouring entries belong to columns apart."""
         return True
+
+    def touch1(self, first: int, last: int) -> float:
+        """Read an entry of each cache line of these rows; their sum."""
+        total = 0.0
+        for k in range(self.indptr[first], self.indptr[last + 1], CACHE_LINE):
+            total += self.data[k] + self.indices[k]
+        return total
 
 
 class Plan(NamedTuple):
@@ -143,15 +159,6 @@ def add(rows: Any, i: int, step: float, v: Array) -> None:
     """Add step times row i to v."""
     for k in range(begin1(rows, i), end1(rows, i)):
         v[column1(rows, k)] += step * entry1(rows, i, k)
-
-
-@jit(fastmath=REASSOCIATE)
-def touch(rows: Any, i: int) -> float:
-    """Read an entry of each cache line of row i, so that it will be at hand; their sum."""
-    total = 0.0
-    for k in range(begin1(rows, i), end1(rows, i), CACHE_LINE):
-        total += entry1(rows, i, k) + column1(rows, k)
-    return total
 
 
 @jit
@@ -227,8 +234,8 @@ def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
 
 @jit
 def learn(
-    rows: Any, y: Array, weights: Array, order: Array, count: int, ahead: Array, after: int, positive: int,
-    loss: Any, plan: Plan, v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
+    rows: Any, y: Array, weights: Array, order: Array, count: int, positive: int, loss: Any, plan: Plan,
+    v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
     """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step."""
     total, guard = 0.0, 0.0
@@ -237,8 +244,6 @@ def learn(
         scale, mass, bias = s[SCALE], s[MASS], s[BIAS]
         for m in range(start, stop):
             i = order[m]
-            if m < after:
-                guard += touch(rows, ahead[m])
             if debt.shape[0] > 0:
                 settle(rows, i, v, debt, shift, s[CLOCK], mass, plan)
             target = y[i]
@@ -255,12 +260,13 @@ def learn(
             rescale(v, debt, shift, s)
             mass = 0.0
         scale = s[SCALE]
+        gain, inverse = -eta / (stop - start), 1.0 / scale
         for m in range(start, stop):
             if slopes[m - start] != 0.0:
-                step = -eta / (stop - start) * slopes[m - start]
-                add(rows, order[m], step / scale, v)
+                step = gain * slopes[m - start]
+                add(rows, order[m], step * inverse, v)
                 if mass != 0.0:
-                    add(rows, order[m], mass * step / scale, shift)
+                    add(rows, order[m], mass * step * inverse, shift)
                 if plan.fit_intercept:
                     bias += step
                 s[UPDATES] += 1.0
@@ -275,18 +281,26 @@ def learn(
 
 
 @jit
-def fill(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
-    """The next rows of the pass in line, run by run, from where the cursor stands; how many there are."""
-    count = 0
+def fill(rows: Any, runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
+    """The next rows of the pass in line, from where the cursor stands; how many there are.
+
+    A run is read once as it begins, from end to end, so that its rows are in the cache when they are needed.
+    """
+    count, touched = 0, 0.0
     while count < pool.shape[0] and cursor[0] < runs.shape[0]:
-        row = runs[cursor[0]] * run + cursor[1]
+        first = runs[cursor[0]] * run
+        row = first + cursor[1]
         if cursor[1] < run and row < n:
+            if cursor[1] == 0:
+                last = min(first + run, n) - 1
+                touched += touch1(rows, kept[first], kept[last]) if kept.shape[0] > 0 else touch1(rows, first, last)
             pool[count] = kept[row] if kept.shape[0] > 0 else row
             count += 1
             cursor[1] += 1
         else:
             cursor[0] += 1
             cursor[1] = 0
+    cursor[3] = touched > 0.0  # kept, or the compiler would leave out the reads
     return count
 
 
@@ -305,17 +319,15 @@ def sweep(
     outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array, S: Array, losses: Array,
 ) -> None:  # fmt: skip
     """One pass over the runs, for some of the outputs; each has its positive class, or −1 for y as it is."""
-    cursor = np.zeros(3, np.int64)
+    cursor = np.zeros(4, np.int64)
+    pool = np.empty(size, np.int64)
     slopes = np.empty(min(plan.batch, size))
-    pool, ahead = np.empty(size, np.int64), np.empty(size, np.int64)
-    count = fill(runs, run, kept, n, cursor, pool)
+    count = fill(rows, runs, run, kept, n, cursor, pool)
     while count > 0:
         if words.shape[0] > 0:
             mix(pool, count, words, cursor)
-        after = fill(runs, run, kept, n, cursor, ahead)
         for k in outputs:
             losses[k] += learn(
-                rows, y, weights, pool, count, ahead, after if k == outputs[0] else 0, positives[k], loss, plan, V[k],
-                D[k], A[k], S[k], slopes,
+                rows, y, weights, pool, count, positives[k], loss, plan, V[k], D[k], A[k], S[k], slopes
             )  # fmt: skip
-        pool, ahead, count = ahead, pool, after
+        count = fill(rows, runs, run, kept, n, cursor, pool)

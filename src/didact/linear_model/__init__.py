@@ -10,8 +10,10 @@ from didact.linear_model.lasso_cv import ElasticNetCV, LassoCV
 from didact.linear_model.lasso_path import enet_path, lasso_path
 from didact.linear_model.least_squares_classifier import LeastSquaresClassifier
 from didact.linear_model.linear_regression import LinearRegression
+from didact.linear_model.locally_weighted import LocallyWeightedRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
+from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
 from didact.linear_model.total_least_squares import TotalLeastSquares
@@ -29,8 +31,10 @@ __all__ = [
     "Lasso",
     "LeastSquaresClassifier",
     "LinearRegression",
+    "LocallyWeightedRegression",
     "LogisticRegression",
     "LogisticRegressionCV",
+    "NonlinearRegressor",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",

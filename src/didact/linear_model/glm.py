@@ -84,6 +84,8 @@ class PoissonRegressor(_GLM):
         Coefficients.
     intercept_ : float
         Constant term.
+    loss_ : GLMLoss
+        The family and link.
     n_iter_ : int
         Iterations of the solver.
 
@@ -120,6 +122,8 @@ class GammaRegressor(_GLM):
         Coefficients.
     intercept_ : float
         Constant term.
+    loss_ : GLMLoss
+        The family and link.
     n_iter_ : int
         Iterations of the solver.
 
@@ -156,6 +160,8 @@ class TweedieRegressor(_GLM):
         Coefficients.
     intercept_ : float
         Constant term.
+    loss_ : GLMLoss
+        The family and link.
     n_iter_ : int
         Iterations of the solver.
 
@@ -178,7 +184,7 @@ class TweedieRegressor(_GLM):
     _test_params = [{}, {"power": 1.5}]
 
     alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
-    power: float = param(0.0, [between(float("-inf"), 0), at_least(1)], "Power of the mean in the variance.")
+    power: float = param(0.0, between(float("-inf"), float("inf"), "neither"), "Power of the mean in the variance; not in (0, 1).")
     link: str = param("auto", one_of("auto", "identity", "log"), "Link; 'auto': identity for power ≤ 0, else log.")
 
     def _model(self) -> tuple[Any, Link | None]:

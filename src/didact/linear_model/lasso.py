@@ -194,7 +194,7 @@ class ElasticNet(_L1):
     --------
     >>> from didact.linear_model import ElasticNet
     >>> ElasticNet(alpha=0.1).fit([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]], [0.0, 1.0, 2.0]).coef_.round(4)
-    array([0.4478, 0.4478])
+    array([0.4458, 0.4458])
     """
 
     _test_params = [{}, {"alpha": 0.01, "positive": True}]

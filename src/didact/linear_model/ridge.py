@@ -262,8 +262,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         alpha = np.atleast_1d(np.asarray(self.alpha, np.float64))
         if alpha.ndim != 1 or (alpha < 0).any():
             raise ParameterError("alpha must be a number of at least 0, or one such number for each target.")
-        if len(alpha) > 1 and rows.y_ndim == 1:
-            raise ParameterError(f"alpha has {len(alpha)} entries, but y has one target.")
+        if len(alpha) > 1 and len(alpha) != rows.n_targets:
+            raise ParameterError(f"alpha has {len(alpha)} entries, but y has {rows.n_targets} target(s).")
         return alpha
 
     def predict(self, X: Any) -> Any:

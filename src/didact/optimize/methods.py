@@ -126,10 +126,10 @@ def newton_method(problem: Problem, run: Run) -> Result:
     return newton(problem.value_gradient, run.x0, search=search, hessian=problem.hessian, **run.ending)
 
 
-def cg(problem: Problem, run: Run, *, beta: str = "pr") -> Result:
+def cg(problem: Problem, run: Run, *, beta: str = "hybrid") -> Result:
     """Nonlinear conjugate gradients; with a Hessian, first trials are exact on a quadratic."""
-    if beta not in ("pr", "fr"):
-        raise ParameterError(f"beta must be 'pr' (Polak–Ribière) or 'fr' (Fletcher–Reeves), not {beta!r}.")
+    if beta not in ("pr", "fr", "hybrid"):
+        raise ParameterError(f"beta must be 'pr' (Polak–Ribière), 'fr' (Fletcher–Reeves) or 'hybrid', not {beta!r}.")
 
     def curvature(x: Array, p: Array) -> float:
         return float(p @ problem.hessian(x) @ p)

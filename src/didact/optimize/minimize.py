@@ -49,7 +49,7 @@ def minimize(
     "adagrad"          :math:`-\eta g/\sqrt{\sum g^2}` per variable                     1 gradient
     "adam"             mean gradient over its root mean square                          1 gradient
     "newton"           :math:`-H^{-1}g`, |H| where H is indefinite                      1 Hessian, n³/3
-    "cg"               :math:`-g + \beta p`, Polak–Ribière or Fletcher–Reeves           about 2 gradients
+    "cg"               :math:`-g + \beta p`, Fletcher–Reeves, Polak–Ribière, hybrid     about 2 gradients
     "lbfgs"            quasi-Newton from the last pairs of steps and gradient changes   about 1 gradient, 4mn
     "coordinate"       one variable at a time, by Brent's method                        about 10n values
     "diagonal-newton"  :math:`-g_j/(|h_j|+\mu)` with the Hessian's diagonal h           1 gradient, 1 diagonal
@@ -87,8 +87,8 @@ def minimize(
         See validation.
     **options
         "gradient": step (a number or "optimal", 2/(λmin + λmax) of the Hessian). "momentum": step (also "optimal"),
-        decay, nesterov. "adagrad": step, epsilon. "adam": step, beta1, beta2, epsilon. "cg": beta ("pr" or "fr").
-        "lbfgs": memory. "diagonal-newton": offset.
+        decay, nesterov. "adagrad": step, epsilon. "adam": step, beta1, beta2, epsilon. "cg": beta ("fr", "pr" or
+        "hybrid", the default). "lbfgs": memory. "diagonal-newton": offset.
 
     Returns
     -------

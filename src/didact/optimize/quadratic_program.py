@@ -97,20 +97,32 @@ def convex_matrix(P: Any, n: int) -> Array:
     P = matrix(P, "P", n)
     if len(P) != n:
         raise InputError(f"P must be square with a row for each of the {n} entries of q; it has shape {P.shape}.")
-    size = float(np.abs(P).max(initial=0.0))
+    if not (P == P.T).all():
+        P = _symmetric(P)
+    if cholesky(P, shifted=False) is None:
+        _refuse_negative(P)
+    return P
+
+
+def _symmetric(P: Array) -> Array:
+    """The symmetric part, where the rest is rounding."""
     skew = np.abs(P - P.T)
-    if skew.max(initial=0.0) > SYMMETRIC * size:
+    if skew.max() > SYMMETRIC * np.abs(P).max():
         i, j = np.unravel_index(np.argmax(skew), P.shape)
         raise InputError(
             f"P is not symmetric: P[{i}, {j}] = {P[i, j]:g}, but P[{j}, {i}] = {P[j, i]:g}. "
             "(P + P.T)/2 is, and gives the same objective."
         )
-    P = 0.5 * (P + P.T) if skew.any() else P
-    if cholesky(P + CONVEX * size * np.eye(n), shifted=False) is None and size:
-        values = linalg.eigvalsh(P)
-        if values[0] < -CONVEX * size:
-            raise InputError(
-                f"The problem is not convex: P has the negative eigenvalue {values[0]:.6g} (the largest is "
-                f"{values[-1]:.6g}). Only local minima could be found: minimize_constrained does that."
-            )
-    return P
+    return 0.5 * (P + P.T)
+
+
+def _refuse_negative(P: Array) -> None:
+    """Refuse negative eigenvalues that are more than rounding."""
+    if not P.any():
+        return
+    values = linalg.eigvalsh(P)
+    if values[0] < -CONVEX * np.abs(P).max():
+        raise InputError(
+            f"The problem is not convex: P has the negative eigenvalue {values[0]:.6g} (the largest is "
+            f"{values[-1]:.6g}). Only local minima could be found: minimize_constrained does that."
+        )

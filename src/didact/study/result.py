@@ -24,6 +24,12 @@ class StudyResult:
     `task` is the question, `columns` says what was done with each column, `scores` is what goes into scores.json,
     `best` the name of the chosen model, `model` the fitted pipeline (it takes a data frame), `notes` what a person
     should know, `report_path` the report where one was written.
+
+    >>> from didact.datasets import load_penguins
+    >>> from didact.study import Study
+    >>> result = Study(target="Species", folds=2).run(load_penguins())
+    >>> result.task.kind
+    'multiclass'
     """
 
     source: str

@@ -19,7 +19,11 @@ TASKS = ("auto", "classification", "regression", "count")
 
 @dataclass(frozen=True)
 class Task:
-    """The question: its kind ("binary", "multiclass", "regression" or "count"), the target and its classes."""
+    """The question: its kind ("binary", "multiclass", "regression" or "count"), the target and its classes.
+
+    >>> Task("binary", "sex", ("female", "male")).words
+    'classification into two classes'
+    """
 
     kind: str
     target: str

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight
+from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
 
 BATCH_ROWS = 1 << 16
 READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
@@ -147,7 +147,7 @@ class BatchRows(Rows):
         if first is None:
             raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
         self.n_features, self.dtype = first[0].shape[1], first[0].dtype
-        self.y_ndim = 1 if first[1] is None else first[1].ndim
+        self.y_ndim, self.n_targets = target_shape(first[1])
 
     def _blocks(self) -> Iterator[tuple[Any, ...]]:
         for batch in _ahead(self.source.opened):

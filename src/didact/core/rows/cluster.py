@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight
+from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
@@ -29,7 +29,7 @@ class ClusterRows(Rows):
         self.columns = columns
         self.check = check
         self.n_features, self.dtype = n_features, dtype
-        self.y_ndim = getattr(columns[1], "ndim", 1) if len(columns) > 1 else 1
+        self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
         self.blocks = _aligned(columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:

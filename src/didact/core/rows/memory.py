@@ -41,6 +41,7 @@ class Rows(ABC):
     n_features: int
     dtype: Any
     y_ndim: int = 1
+    n_targets: int = 1
     names: Sequence[str] | None = None
 
     @abstractmethod
@@ -70,7 +71,7 @@ class MemoryRows(Rows):
         self.X = X = columns[0]
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
-        self.y_ndim = 1 if len(columns) < 2 or columns[1] is None else columns[1].ndim
+        self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
         self.names = names
         self._pieces = _cut(columns)
 
@@ -101,6 +102,11 @@ class MemoryRows(Rows):
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
         return MemoryRows(*(None if c is None else c[::step] for c in self.columns), names=self.names)
+
+
+def target_shape(y: Any) -> tuple[int, int]:
+    """The number of dimensions of y and of its columns; a missing y counts as one column."""
+    return (2, int(y.shape[1])) if getattr(y, "ndim", 1) == 2 else (1, 1)
 
 
 def _take_columns(X: Any, *columns: Any) -> tuple[Any, ...]:

@@ -1,0 +1,190 @@
+r"""Nonlinear constraints by the augmented Lagrangian: min f(x) such that h(x) = 0, g(x) ≤ 0.
+
+Each round minimises, without constraints, by L-BFGS,
+
+.. math:: f(x) + \sum_i \frac{(\lambda_i + \rho h_i(x))^2 - \lambda_i^2}{2\rho}
+          + \sum_j \frac{\max(0, \mu_j + \rho g_j(x))^2 - \mu_j^2}{2\rho},
+
+and then takes :math:`\lambda + \rho h` and :math:`\max(0, \mu + \rho g)` for the multipliers; ρ grows where the
+constraints do not improve enough. The terms in ρ bend the objective by :math:`\rho J^TJ` across the constraints: L-BFGS
+starts from the inverse of that plus σI, so that a large ρ does not slow it down. The multipliers converge linearly, the
+faster the larger ρ is.
+
+Hestenes (1969), Multiplier and gradient methods, doi:10.1007/BF00927673; Andreani, Birgin, Martínez, Schuverdt (2008),
+On augmented Lagrangian methods with general lower-level constraints, doi:10.1137/060654797.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.engines.lbfgs import lbfgs
+from didact.engines.line_search import largest
+from didact.engines.loop import Report, iterate
+from didact.engines.result import Result
+
+Array = np.ndarray[Any, Any]
+Objective = Callable[[Array], tuple[float, Array]]
+Constraints = Callable[[Array], tuple[Array, Array]]
+
+INNER = 1000  # iterations of L-BFGS in a round
+GROWTH, ENOUGH = 10.0, 0.25  # ρ grows where the violation does not fall to this share
+STEEP, STEEPEST = 1e8, 1e12  # ρ beyond which the violation may be, and is, at a minimum of its own
+FLAT = 1e-3  # its slope there, relative to that of the constraints
+LARGEST = 1e15  # multipliers are held within this, values above its negative
+STUCK = 3  # rounds in a row without any gain that end it
+SCALES = 1e-8, 1e3  # factors for f and for each constraint
+LEAST, MOST = 1e-3, 1e3  # the first ρ, and curvatures
+
+
+class _State(NamedTuple):
+    """A point with its multipliers, and the KKT conditions there, in scaled terms."""
+
+    x: Array
+    value: float
+    m: Array
+    rho: float
+    stationarity: float
+    violation: float  # of the constraints and their complementarity
+    gradient: Array
+    c: Array
+    J: Array
+    precision: float = 0.0  # of the next round
+    stuck: int = 0
+    fate: str = ""
+
+    @property
+    def optimality(self) -> float:
+        return max(self.stationarity, self.violation)
+
+
+class Lagrangian(NamedTuple):
+    """f with its constraints; the first `equalities` of them are equalities, the others are ≤ 0."""
+
+    objective: Objective
+    constraints: Constraints
+    equalities: int
+    unit: float = 1.0  # f and c are multiplied by these
+    units: Any = 1.0
+
+    def scaled(self, x: Array) -> "Lagrangian":
+        """With gradients of length about 1 at x."""
+        _, gradient = self.objective(x)
+        _, J = self.constraints(x)
+        sizes = np.append(np.max(np.abs(J), axis=1, initial=0.0), largest(gradient))
+        units = np.where(sizes > 0, np.clip(1.0 / np.where(sizes > 0, sizes, 1.0), *SCALES), 1.0)
+        return self._replace(unit=float(units[-1]), units=units[:-1])
+
+    def all(self, x: Array) -> tuple[float, Array, Array, Array]:
+        """f, its gradient, c and its Jacobian, scaled."""
+        (value, gradient), (c, J) = self.objective(x), self.constraints(x)
+        return self.unit * value, self.unit * gradient, self.units * c, (self.units * J.T).T
+
+    def multipliers(self, c: Array, m: Array, rho: float) -> Array:
+        """The multipliers that the terms in ρ amount to."""
+        new = m + rho * c
+        new[self.equalities :] = np.maximum(new[self.equalities :], 0.0)
+        return np.clip(new, -LARGEST, LARGEST)
+
+    def augmented(self, x: Array, m: Array, rho: float) -> tuple[float, Array]:
+        """Value and gradient of the augmented Lagrangian."""
+        value, gradient, c, J = self.all(x)
+        new = self.multipliers(c, m, rho)
+        return value + float(new @ new - m @ m) / (2.0 * rho), gradient + J.T @ new
+
+    def state(self, x: Array, m: Array, rho: float) -> "_State":
+        """The point with new multipliers, and the KKT conditions there."""
+        value, gradient, c, J = self.all(x)
+        m = self.multipliers(c, m, rho) if rho else m
+        pull = J.T @ m
+        stationarity = largest(gradient + pull) / (1.0 + max(largest(gradient), largest(pull)))
+        # min(−g, μ) is 0 where a constraint binds or its multiplier vanishes.
+        slack = np.minimum(-c[self.equalities :], m[self.equalities :])
+        violation = max(largest(c[: self.equalities]), largest(slack))
+        return _State(x, value / self.unit, m, rho, stationarity, violation, gradient, c, J)
+
+
+def augmented_lagrangian(
+    problem: Lagrangian, x0: Array, tol: float, max_iter: int, report: Report | None = None
+) -> Result:
+    """Minimise under constraints from x0; `multipliers` of the result are those of all constraints in their order."""
+    problem = problem.scaled(x0)
+    start = problem.state(x0, np.zeros(len(problem.constraints(x0)[0])), 0.0)
+    excess = problem.multipliers(start.c, start.m, 1.0)
+    rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
+    precision = max(tol, 1e-2 * min(1.0, start.stationarity))
+    end = start = start._replace(rho=min(max(rho, LEAST), MOST), precision=precision)
+
+    def step(now: _State) -> _State | None:
+        nonlocal end
+        end = _round(problem, now, tol)
+        return None if end.fate else end
+
+    result = iterate(start, step, tol, max_iter, report)
+    if result.status == "no progress":
+        result = Result(end.x, end.value, result.n_iter, end.fate, end.optimality, result.history)
+    result.multipliers = end.m * problem.units / problem.unit
+    return result
+
+
+def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
+    """One minimisation, and the update of multipliers and ρ."""
+    inner = lbfgs(
+        lambda x: problem.augmented(x, now.m, now.rho),
+        now.x,
+        now.precision * (1.0 + largest(now.J.T @ now.m)),
+        INNER,
+        report=lambda _, value, x: value < -LARGEST or largest(x) > LARGEST,
+        precondition=_preconditioner(problem, now),
+    )
+    if inner.status in ("stopped", "unbounded", "not finite"):
+        # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
+        fate = "unbounded" if inner.status != "not finite" else "no progress"
+        return now._replace(rho=now.rho * GROWTH**2, fate=fate if now.rho > STEEPEST else "")
+    new = problem.state(inner.x, now.m, now.rho)
+    gained = new.violation <= max(ENOUGH * now.violation, 0.1 * tol)
+    new = new._replace(
+        rho=now.rho if gained else GROWTH * now.rho,
+        precision=max(0.1 * min(now.precision, new.optimality), 0.1 * tol),
+        stuck=now.stuck + 1 if new.optimality > 0.9 * now.optimality and not inner.converged else 0,
+    )
+    return new._replace(fate=_fate(problem, new, tol))
+
+
+def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
+    """Why there is no use in going on, if there is none."""
+    if s.optimality <= tol:
+        return ""
+    violated = problem.multipliers(s.c, np.zeros_like(s.m), 1.0)
+    far = largest(violated) > math.sqrt(tol)
+    flat = largest(s.J.T @ violated) <= FLAT * largest(s.J) * largest(violated)
+    if s.rho > STEEPEST or (far and flat and s.rho > STEEP):
+        return "infeasible" if far else "no progress"
+    return "no progress" if s.stuck >= STUCK else ""
+
+
+def _preconditioner(problem: Lagrangian, s: _State) -> Callable[[Array], Array] | None:
+    """g ↦ (σI + ρJᵀJ)⁻¹g with the rows of J that act at the start of the round."""
+    acting = problem.multipliers(s.c, s.m, s.rho) != 0
+    if not acting.any():
+        return None
+    _, values, V = linalg.svd(s.J[acting], full_matrices=False, check_finite=False)
+    sigma = _curvature(problem, s, V)
+    share = s.rho * values**2 / (sigma + s.rho * values**2)
+    return lambda g: (g - V.T @ (share * (V @ g))) / sigma
+
+
+def _curvature(problem: Lagrangian, s: _State, V: Array) -> float:
+    """The curvature of the Lagrangian along its steepest descent within the constraints, by one difference."""
+    first = s.gradient + s.J.T @ s.m
+    along = first - V.T @ (V @ first)
+    size = float(np.linalg.norm(along))
+    if size <= 1e-12 * (1.0 + largest(first)):
+        return 1.0
+    short = 1e-6 * (1.0 + largest(s.x)) / size
+    _, gradient, _, J = problem.all(s.x - short * along)
+    bend = abs(float(along @ (gradient + J.T @ s.m - first))) / (short * size**2)
+    return min(max(bend, LEAST), MOST) if math.isfinite(bend) else 1.0

@@ -1,0 +1,234 @@
+r"""Locally weighted regression: for every query point a polynomial of its own, fitted to the points around it.
+
+.. math:: \hat y(x) = \beta_0,\quad
+    \beta = \arg\min_\beta \sum_i w_i\,K\Big(\frac{\|x_i-x\|}{h(x)}\Big)\big(y_i - \beta^T\phi(x_i-x)\big)^2
+
+with φ all monomials up to the degree, K the tricube :math:`(1-u^3)^3` on u < 1 or the Gaussian :math:`e^{-u^2/2}`, and
+h(x) a number or the distance of the k-th nearest point (loess).
+
+1. `fit` keeps the rows (sorted, if there is one feature); it has no parameters.
+2. A bandwidth is chosen by leave-one-out errors, :math:`(y_i - \hat y_i)/(1 - L_{ii})` with L the matrix that takes y
+   to the fitted values: one fit for each candidate, not n.
+3. A robust round fits the rows and gives row i the factor :math:`(1-(r_i/6m)^2)^2`, m the median of the :math:`|r_i|`.
+
+Cleveland (1979), Robust locally weighted regression and smoothing scatterplots, doi:10.1080/01621459.1979.10481038;
+Cleveland, Devlin (1988), doi:10.1080/01621459.1988.10478639.
+"""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type, is_sparse, like, to_numpy
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.engines.local_regression import Points, Rule, bisquare_weights, left_out, smooth
+
+Array = np.ndarray[Any, Any]
+
+CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
+
+
+class Gathered(NamedTuple):
+    """All rows, in pieces."""
+
+    pieces: tuple[tuple[Array, Array, Array], ...]
+
+    def merge(self, other: "Gathered") -> "Gathered":
+        """One after the other."""
+        return Gathered(self.pieces + other.pieces)
+
+
+def gather(X: Any, y: Any, w: Any) -> Gathered:
+    """The rows of a block that count, as arrays."""
+    X, y = dense(X), to_numpy(y).astype(np.float64)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    return Gathered(((X[w > 0], y[w > 0], w[w > 0]),)) if (w == 0).any() else Gathered(((X, y, w),))
+
+
+def dense(X: Any) -> Array:
+    """Rows of any kind as a float64 array."""
+    return np.ascontiguousarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
+
+
+def stored(gathered: Gathered) -> Points:
+    """The rows as a smoother wants them: sorted, if there is one feature."""
+    X, y, w = (np.concatenate(column) for column in zip(*gathered.pieces, strict=True))
+    order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
+    return Points(X[order], y[order], w[order], np.ones(len(y)))
+
+
+def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors: float, scale: Array,
+                   *columns: Array) -> Any:  # fmt: skip
+    """Local fits at rows X; what is not finite is refused by the caller."""
+    points = Points(*columns)
+    points = points._replace(X=points.X / scale)
+    Q = np.nan_to_num(dense(X) / scale, posinf=0.0, neginf=0.0)
+    return like(smooth(points, Q, Rule(kernel, degree, bandwidth, neighbors)).value.astype(float_type(X)), X)
+
+
+def choose(points: Points, rules: list[Rule], robust: bool, report: Any) -> tuple[Rule, Array]:
+    """The rule of least mean leave-one-out error: squared, or absolute where outliers are expected."""
+    errors = np.empty(len(rules))
+    for k, rule in enumerate(rules):
+        error = np.abs(points.y - left_out(points, smooth(points, points.X, rule)))
+        errors[k] = np.average(error if robust else error**2, weights=points.w)
+        if report(k + 1, float(errors[: k + 1].min()), None):
+            errors[k + 1 :] = np.inf
+            break
+    return rules[int(np.argmin(errors))], errors
+
+
+class LocallyWeightedRegression(RegressorMixin, Estimator):
+    r"""Regression by local constants, lines or parabolas; LOWESS and loess.
+
+    .. math:: \hat y(x) = \beta_0,\quad
+        \beta = \arg\min_\beta \sum_i w_i\,K(\|x_i-x\|/h)\,\big(y_i - \beta^T\phi(x_i-x)\big)^2
+
+    Attributes
+    ----------
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The rows that predictions are made from: those of positive weight, sorted if there is one feature.
+    y_fit_ : ndarray of shape (n_samples,)
+        Their targets.
+    sample_weight_ : ndarray of shape (n_samples,)
+        Their weights.
+    robustness_ : ndarray of shape (n_samples,)
+        Their factors from robust rounds: 0 for outliers, 1 without such rounds.
+    scale_ : ndarray of shape (n_features,)
+        What features are divided by.
+    bandwidth_ : float
+        The fixed bandwidth, given or chosen; 0 if neighbours set it.
+    neighbors_ : float
+        The number of neighbours, given or chosen; 0 if the bandwidth is fixed.
+    grid_ : ndarray
+        Candidates of cross-validation (only with "cv").
+    cv_errors_ : ndarray
+        Their mean leave-one-out errors, squared or, with robust rounds, absolute (only with "cv").
+
+    Notes
+    -----
+    Cost of a prediction: the k points around it, times the square of the number of local coefficients; with several
+    features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are
+    frequencies. Shape of computation: pairs. A local fit that its points do not determine leaves out its last terms.
+
+    References
+    ----------
+    Cleveland (1979), doi:10.1080/01621459.1979.10481038; Cleveland, Devlin (1988), doi:10.1080/01621459.1988.10478639.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import LocallyWeightedRegression
+    >>> x = np.linspace(0.0, 6.0, 200)
+    >>> model = LocallyWeightedRegression(span=0.2, degree=2).fit(x[:, None], np.sin(x))
+    >>> model.predict([[1.0], [4.0]]).round(3), np.sin([1.0, 4.0]).round(3)
+    (array([ 0.841, -0.757]), array([ 0.841, -0.757]))
+    """
+
+    # The default span takes two thirds of all rows for each prediction: minutes on the largest of the checks.
+    _test_params = [{"span": 30}, {"span": 40, "degree": 0, "robust_rounds": 1}]
+
+    degree: int = param(1, whole(0), "Degree of the local polynomials: 0, 1 or 2.")
+    kernel: str = param("tricube", one_of("tricube", "gaussian"), "Weights by distance: compact support, or Gaussian.")
+    span: Any = param(
+        2 / 3,
+        [above(0), one_of("cv")],
+        "Neighbours that set the bandwidth: a share of the rows, a whole number of rows, or 'cv' to choose one.",
+    )
+    bandwidth: Any = param(
+        None,
+        [above(0), one_of("cv"), none],
+        "Fixed bandwidth, in units of the features: the support of the tricube, the standard deviation of the "
+        "Gaussian; 'cv' to choose one. It replaces span.",
+    )
+    grid: Any = param(None, [array_like, none], "Candidates for 'cv', spans or bandwidths; None: a geometric grid.")
+    robust_rounds: int = param(0, whole(0), "Rounds in which rows with large residuals lose weight.")
+    scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":
+        """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
+        if self.degree > 2:
+            raise ParameterError(f"degree is 0, 1 or 2, not {self.degree!r}.")
+        if isinstance(self.span, Real) and not isinstance(self.span, Integral) and self.span > 1:
+            raise ParameterError(f"span is a share of the rows up to 1, or a whole number of rows, not {self.span!r}.")
+        rows = self.rows(X, y, sample_weight, target="numeric")
+        points = stored(rows.reduce(gather))
+        self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
+        points = points._replace(X=points.X / self.scale_)
+        rules = self._rules(points)
+        search = len(rules) if len(rules) > 1 else 0
+        with FitProgress(self, search + self.robust_rounds, X=X, y=y) as progress:
+            rule, errors = choose(points, rules, self.robust_rounds > 0, progress.report) if search else (rules[0], [])
+            for k in range(self.robust_rounds):
+                residuals = points.y - smooth(points, points.X, rule).value
+                points = points._replace(factors=bisquare_weights(residuals, points.w))
+                if progress.report(search + k + 1, float(np.average(np.abs(residuals), weights=points.w)), None):
+                    break
+        self._keep(points, rule, rules, errors)
+        return self
+
+    def _keep(self, points: Points, rule: Rule, rules: list[Rule], errors: Any) -> None:
+        self.X_fit_, self.y_fit_ = points.X * self.scale_, points.y
+        self.sample_weight_, self.robustness_ = points.w, points.factors
+        self.bandwidth_, self.neighbors_ = rule.bandwidth, rule.neighbours
+        for name in ("grid_", "cv_errors_"):
+            vars(self).pop(name, None)
+        if len(errors):
+            self.grid_, self.cv_errors_ = np.asarray([r.bandwidth or r.neighbours for r in rules]), errors
+
+    def _rules(self, points: Points) -> list[Rule]:
+        """The rule, or all candidates for it."""
+        total, base = float(points.w.sum()), Rule(self.kernel, int(self.degree), 0.0, 0.0)
+        least = min(2.0 + base.terms(points.X.shape[1]), total)
+        fixed = self.bandwidth is not None
+        wanted = self.bandwidth if fixed else self.span
+        if wanted == "cv":
+            wanted = self._grid(points, base, least, total)
+        wanted = list(np.atleast_1d(np.asarray(wanted, object)))
+        if fixed:
+            return [base._replace(bandwidth=float(h)) for h in wanted]
+        counts = [k if isinstance(k, Integral) else int(k * total + 1e-10) for k in wanted]
+        return [base._replace(neighbours=min(max(2.0, float(k)), total)) for k in counts]
+
+    def _grid(self, points: Points, base: Rule, least: float, total: float) -> Any:
+        """Candidates: as given, or from the fewest neighbours that determine a fit to all of them."""
+        fixed = self.bandwidth is not None
+        if self.grid is not None:
+            grid = list(self.grid)
+            good = all(isinstance(g, Real) and g > 0 and (fixed or isinstance(g, Integral) or g <= 1) for g in grid)
+            if not grid or not good:
+                raise ParameterError("grid is a list of bandwidths above 0, or of spans: shares up to 1, or numbers.")
+            return grid
+        counts = np.unique(np.geomspace(2 * least, total, CANDIDATES).astype(int)) if 2 * least < total else [total]
+        if not fixed:
+            return [int(k) for k in counts]
+        extent = float(np.sqrt((np.ptp(points.X, axis=0) ** 2).sum())) or 1.0
+        share = (2 * least / total) ** (1 / points.X.shape[1])
+        return np.geomspace(0.5 * extent * min(share, 1.0), extent, CANDIDATES)
+
+    def predict(self, X: Any) -> Any:
+        """The local fit at each row of X."""
+        return self.map_rows(
+            X, predict_smooth, "kernel", "degree", "bandwidth_", "neighbors_", "scale_", "X_fit_", "y_fit_",
+            "sample_weight_", "robustness_",
+        )  # fmt: skip
+
+    def leave_one_out(self) -> Array:
+        """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""
+        check_is_fitted(self)
+        points = Points(self.X_fit_ / self.scale_, self.y_fit_, self.sample_weight_, self.robustness_)
+        rule = Rule(self.kernel, self.degree, self.bandwidth_, self.neighbors_)
+        return left_out(points, smooth(points, points.X, rule))
+
+
+def _deviations(points: Points) -> Array:
+    """Standard deviations of the features; 1 for constant ones."""
+    centred = points.X - np.average(points.X, axis=0, weights=points.w)
+    size = np.sqrt(np.average(centred**2, axis=0, weights=points.w))
+    return np.where(size > 1e-12 * np.abs(points.X).max(axis=0), size, 1.0)
