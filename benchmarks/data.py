@@ -1,6 +1,6 @@
 """The data of the workloads: made block by block from fixed seeds, written once, loaded by every process.
 
-The rows of a size are the first rows of every larger size. Dense columns have mean 1, variance 1.25 and pairwise
+The rows of a size are the first rows of every larger size. Dense columns, unless said otherwise, have mean 1, variance 1.25 and pairwise
 correlation 0.2 (one common factor), so the condition number of the covariance is about 1 + p/4.
 """
 
@@ -76,8 +76,8 @@ def few(p: int, k: int) -> np.ndarray:
 
 
 def wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
-    """100 columns matter; the noise has a tenth of the variance of what they explain (without the common factor)."""
-    X = features(rng, n, p)
+    """Independent columns with mean 1; 100 of them matter, the noise has a tenth of the variance they explain."""
+    X = rng.standard_normal((n, p)) + 1.0
     return X, X @ few(p, 100) + np.sqrt(10) * rng.standard_normal(n)
 
 

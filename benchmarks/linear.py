@@ -89,10 +89,10 @@ def strongest(folder: Path) -> float:
 
 def lasso(name: str, data: Data) -> Workload:
     ways = {
-        US: fits(US, "Lasso", *tolerances(1e-5, 5e-7, 2e-7)),
-        SKLEARN: fits(SKLEARN, "Lasso", *tolerances(1e-6, 5e-7, 2e-7), max_iter=100_000),
-        CELER: fits(CELER, "Lasso", *tolerances(1e-5, 1e-6, 5e-7, 2e-7, 1e-7)),
-        SKGLM: fits(SKGLM, "Lasso", *tolerances(1e-3, 1e-5, 1e-6, 1e-7), max_iter=200),
+        US: fits(US, "Lasso", *tolerances(1e-5, 5e-7)),
+        SKLEARN: fits(SKLEARN, "Lasso", {"tol": 1e-6}, {"tol": 5e-7}, max_iter=100_000),
+        CELER: fits(CELER, "Lasso", *tolerances(1e-6, 5e-7, 2e-7)),
+        SKGLM: fits(SKGLM, "Lasso", *tolerances(1e-5, 1e-6, 1e-7), max_iter=200),
     }
     targets = {SKLEARN: 1.5, CELER: 1.5, SKGLM: 1}
     return Workload(name, data, SmallDualityGap(), ways, targets, lambda folder: {"alpha": strongest(folder) / 20})

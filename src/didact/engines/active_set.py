@@ -51,12 +51,11 @@ def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = Non
     Px, pulled, lifted = p.P @ x, p.pull(z), p.A.T @ y
     dual, equal, room = Px + p.q + pulled + lifted, p.A @ x - p.b, p.r - p.rows(x)
     value = float(x @ (0.5 * Px + p.q))
-    scale = p.scale
     optimality = max(
-        largest(dual) / max(scale, largest(Px), largest(pulled), largest(lifted)),
+        largest(dual) / max(1.0, largest(Px), largest(pulled), largest(lifted)),
         largest(equal / (1.0 + np.abs(p.b))),
         float(np.max(-room / (1.0 + np.abs(p.r)), initial=0.0)),
-        largest(z * (room if slack is None else slack)) / (scale + abs(value)),
+        largest(z * (room if slack is None else slack)) / (1.0 + abs(value)),
     )
     return Measure(value, dual, equal, room, optimality)
 
@@ -107,8 +106,8 @@ class ActiveSets:
         """The factorised saddle system for Ax = b and these rows as equalities."""
         p, rows = self.p, _Rows(self.p, active)
         if self.L is None:
-            L = cholesky(add_gram(p.P, rows.dense(), p.scale))
-            system = None if L is None else saddle(L, rows.dense(), p.scale)
+            L = cholesky(add_gram(p.P, rows.dense()))
+            system = None if L is None else saddle(L, rows.dense(), 1.0)
             return None if system is None else system._replace(B=rows)
         numbers = np.concatenate([np.arange(len(p.b)), len(p.b) + active])
         new = self.place[numbers] < 0
@@ -181,7 +180,7 @@ def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tupl
     c, error = np.concatenate([p.b, p.r[system.B.active]]), np.inf
     for _ in range(times):
         r, e = -(p.P @ x + p.q + system.B.T @ y), c - system.B @ x
-        now = max(largest(r) / p.scale, largest(e))
+        now = max(largest(r), largest(e))
         if not now < 0.1 * error:
             break
         error = now

@@ -19,7 +19,12 @@ Array = np.ndarray[Any, Any]
 
 
 class Multipliers(NamedTuple):
-    """One multiplier for each constraint; those of inequalities and bounds are ≥ 0, and 0 where there is no bound."""
+    """One multiplier for each constraint; those of inequalities and bounds are ≥ 0, and 0 where there is no bound.
+
+    >>> from didact.optimize import linear_program
+    >>> linear_program([1.0, 2.0], A_eq=[[1.0, 1.0]], b_eq=[3.0], lower=0).multipliers.equalities.tolist()
+    [-1.0]
+    """
 
     equalities: Array
     inequalities: Array
@@ -28,7 +33,13 @@ class Multipliers(NamedTuple):
 
 
 class KKTResidual(NamedTuple):
-    """How far a point and its multipliers are from the four conditions: largest absolute entries, 0 at a solution."""
+    """How far a point and its multipliers are from the four conditions: largest absolute entries, 0 at a solution.
+
+    >>> from didact.optimize import KKTResidual
+    >>> found = KKTResidual(stationarity=1e-9, primal_feasibility=0.0, dual_feasibility=0.0, complementarity=2e-9)
+    >>> found.largest, found.satisfied(1e-8)
+    (2e-09, True)
+    """
 
     stationarity: float
     primal_feasibility: float

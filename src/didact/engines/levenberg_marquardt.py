@@ -64,12 +64,12 @@ class LinearModel(NamedTuple):
         return damping
 
 
-def linear_model(J: Array, r: Array, scale: Array) -> LinearModel:
+def linear_model(J: Array, r: Array, scale: Array, dependent: float = DEPENDENT) -> LinearModel:
     """The singular values of J/scale and the residuals' components along its left singular vectors."""
     if not J.shape[1]:
         return LinearModel(np.ones(0), np.empty((0, 0)), np.zeros(0), scale)
     U, s, Vt = linalg.svd(J / scale, full_matrices=False, check_finite=False)
-    keep = s > DEPENDENT * max(s[0], np.finfo(float).tiny)
+    keep = s > dependent * max(s[0], np.finfo(float).tiny)
     return LinearModel(s[keep], Vt[keep], U.T[keep] @ r, scale)
 
 
@@ -125,11 +125,12 @@ def levenberg_marquardt(
     bounds: tuple[Any, Any] = (-math.inf, math.inf),
     damped: bool = True,
     radius: float = 1.0,
+    dependent: float = DEPENDENT,
 ) -> Result:
     """Minimise half_sum(x) = ½‖r(x)‖²; factor(x) is the triangular factor of [J(x) r(x)].
 
     The first trust region is `radius` times the scaled length of x0. Without damping the steps are Gauss–Newton's,
-    halved until the sum falls.
+    halved until the sum falls. `dependent` is the relative error of J: smaller singular values count as zero.
     """
     box = Bounds(*(np.broadcast_to(np.asarray(b, np.float64), x0.shape) for b in bounds))
     settled = False
@@ -140,7 +141,7 @@ def levenberg_marquardt(
         scale = lengths if old is None else np.maximum(old.scale, lengths)
         scale = np.where(scale > 0, scale, 1.0)
         free = box.free(x, R[:, :-1].T @ R[:, -1])
-        model = linear_model(R[:, :-1][:, free], R[:, -1], scale[free])
+        model = linear_model(R[:, :-1][:, free], R[:, -1], scale[free], dependent)
         return LeastSquaresState(x, value, R, scale, free, model, float(linalg.norm(scale * x)), radius)
 
     def step(s: LeastSquaresState) -> LeastSquaresState | None:

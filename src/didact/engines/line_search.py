@@ -203,5 +203,5 @@ def _between(low: _End, high: _End) -> float:
         below = high.slope - low.slope + 2.0 * root
         share = 1.0 - (high.slope + root - d) / below if below else 0.5
     else:
-        share = 0.2
+        share = 0.5
     return low.length + min(max(share, 0.1), 0.9) * width

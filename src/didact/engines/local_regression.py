@@ -57,6 +57,7 @@ class Smooth(NamedTuple):
 
 def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
     """The local fits at the rows of Q."""
+    points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
     out = Smooth(np.empty(len(Q)), np.empty(len(Q)))
     if points.X.shape[1] == 1:
         piece, size = _line_piece(points, Q, rule, out), PIECE // (rule.neighbours or len(points.X))
@@ -82,7 +83,7 @@ def _widths(rule: Rule, distance: Array) -> Array:
     """Bandwidths from distances of the k-th neighbour: a fixed one is widened where it holds too few points."""
     if rule.neighbours:
         return np.maximum(distance, np.finfo(float).tiny)  # ties of all neighbours: their mean
-    return np.maximum(rule.bandwidth, distance if rule.kernel == "tricube" else 0.0)
+    return np.maximum(rule.bandwidth, distance if rule.kernel == "tricube" else np.zeros_like(distance))
 
 
 def _line_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:

@@ -63,7 +63,7 @@ class Standard(NamedTuple):
     fixed: Array  # the values of all variables where they are fixed, 0 elsewhere
     kept: tuple[Array, Array]  # equalities and inequalities of the program that are here
     lengths: tuple[Array, Array]  # their lengths
-    scale: float  # the largest number in P and q
+    scale: float  # P and q of the program are these times this, and no number in these is above 1
 
     def rows(self, x: Array) -> Array:
         """Rx."""
@@ -100,6 +100,7 @@ class Standard(NamedTuple):
         """The solution of the program and the multipliers of all of its constraints."""
         full = self.fixed.copy()
         full[self.free] = self.units * x
+        y, z = self.scale * y, self.scale * z
         lam, mu = np.zeros(len(program.b)), np.zeros(len(program.h))
         lam[self.kept[0]] = y / self.lengths[0]
         m, a = len(self.G), len(self.G) + len(self.above)
@@ -129,23 +130,27 @@ def standard(program: Program) -> Standard | None:
     above, below = np.flatnonzero(upper < INFINITE), np.flatnonzero(lower > -INFINITE)
     units = _units(P, A, G)
     if units is not None:
-        P, q, A, G, lower, upper = (
-            units[:, None] * P * units,
-            units * q,
-            A * units,
-            G * units,
-            lower / units,
-            upper / units,
-        )
+        P, q, A, G = units[:, None] * P * units, units * q, A * units, G * units
+        lower, upper = lower / units, upper / units
     equalities, rows = _independent(A, b, size_a), _unit_rows(G, h, size_g)
     if equalities is None or rows is None:
         return None
     A, b, kept_a, lengths_a = equalities
     G, h, kept_g, lengths_g = rows
     r = np.concatenate([h, upper[above], -lower[below]])
-    units = np.ones(len(q)) if units is None else units
-    kept, lengths, scale = (kept_a, kept_g), (lengths_a, lengths_g), max(largest(P), largest(q)) or 1.0
+    size = _size(P, q, np.concatenate([r, b]))
+    kept, lengths = (kept_a, kept_g), (size * lengths_a, size * lengths_g)
+    units = size * (np.ones(len(q)) if units is None else units)
+    scale = max(size**2 * largest(P), size * largest(q)) or 1.0
+    P, q, b, r = (size**2 / scale) * P, (size / scale) * q, b / size, r / size
     return Standard(P, q, A, b, G, above, below, r, units, free, fixed, kept, lengths, scale)
+
+
+def _size(P: Array, q: Array, sides: Array) -> float:
+    """The usual size of the variables: of the right-hand sides, or where there is none of the free minimum."""
+    sides = np.abs(sides[sides != 0])
+    size = float(np.median(sides)) if len(sides) else largest(q) / (largest(P) or 1.0)
+    return size or 1.0
 
 
 def _units(P: Array, A: Array, G: Array) -> Array | None:
@@ -188,7 +193,7 @@ def _independent(A: Array, b: Array, size: Array) -> tuple[Array, Array, Array, 
     rank = int((np.abs(np.diag(R)) > DEPENDENT).sum())
     if rank < len(kept):
         point = Q[:, :rank] @ linalg.solve_triangular(R[:rank, :rank], b[order[:rank]], trans=1)
-        if (np.abs(A @ point - b) > CONSISTENT * (1.0 + np.abs(b) + largest(point))).any():
+        if (np.abs(A @ point - b) > CONSISTENT * (np.abs(b) + largest(point))).any():
             return None
         chosen = np.sort(order[:rank])
         A, b, kept, lengths = A[chosen], b[chosen], kept[chosen], lengths[chosen]

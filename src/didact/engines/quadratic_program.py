@@ -113,14 +113,14 @@ class _NewtonSystems:
 
     def __init__(self, p: Standard) -> None:
         self.p = p
-        self.rho = p.scale if len(p.A) else 0.0
+        self.rho = 1.0 if len(p.A) else 0.0
         self.parts: dict[Any, tuple[Array, Array]] = {}
 
     def __call__(self, d: Array, single: bool) -> Saddle | None:
         """The factorised system for weights d of the rows; None where it has no factor."""
         kind = np.float32 if single else np.float64
         if kind not in self.parts:
-            H = self.p.P + self.rho * (self.p.A.T @ self.p.A) if self.rho else self.p.P
+            H = self.p.P + self.p.A.T @ self.p.A if self.rho else self.p.P
             self.parts[kind] = H.astype(kind, order="F"), self.p.G.astype(kind, copy=False)
         L = cholesky(self.p.add_gram(*self.parts[kind], d))
         return None if L is None else saddle(L, self.p.A, self.rho)
@@ -206,9 +206,11 @@ def _try_active(sets: ActiveSets, now: _State, new: _State, tol: float) -> _Stat
 def _finish(program: Program, p: Standard, result: Result, y: Array, z: Array) -> Result:
     """The result in the terms of the program."""
     result.x, result.multipliers = p.restore(program, result.x, y, z)
-    constant = program.value(result.x) - result.value
-    result.history = [value + constant for value in result.history]
-    result.value += constant
+    if result.converged:  # bounds hold to rounding: they may as well hold
+        result.x = np.clip(result.x, program.lower, program.upper)
+    value = program.value(result.x)
+    constant = value - p.scale * result.value
+    result.value, result.history = value, [p.scale * v + constant for v in result.history]
     return result
 
 
@@ -222,7 +224,7 @@ def _diagnose(p: Standard, strict: bool) -> str | None:
     if strict:
         return None
     curvature, V = linalg.eigh(p.P)
-    flat = V[:, curvature <= SINGULAR * p.scale]
+    flat = V[:, curvature <= SINGULAR]
     slope = p.q @ flat / (largest(p.q) or 1.0)
     rows = p.take(np.arange(len(p.r))) @ flat
     ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))

@@ -1,8 +1,8 @@
 r"""Compiled stochastic gradient descent on a linear model; a slow NumPy twin stands beside its test.
 
-A step on a batch of rows moves the weights by :math:`w \leftarrow (1-\eta\lambda_2)w - \eta\,\bar g` and then pulls each
-of them towards 0 by the rest of the penalty. A row with few entries must cost as much as these entries, not as all
-features, so
+A step on a batch of rows moves the weights by :math:`w \leftarrow (1-\eta\lambda_2)w - \eta\,\bar g` and then pulls
+each of them towards 0 by the rest of the penalty. A row with few entries must cost as much as these entries, not as
+all features, so
 
 * :math:`w = s\,v`: shrinking changes the number s alone;
 * what the L1 or p-norm penalty has still to take from a weight is kept on a clock and taken when a row next reads that
@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.engines.row_loops import Dense, Sparse, add, begin1, column1, dot, end1, scattered1, scattered_dot, touch1
 from didact.parts.losses import HalfSquared, Hinge, Logistic
 
 Array = np.ndarray[Any, Any]
 
-REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered, NaN and infinity keep their meaning
 SMALLEST_SCALE = 1e-4
-CACHE_LINE = 8
+STEEPEST = 1e12  # a first step that is far too long can still be mended by the shorter ones that follow
 
 # The numbers of one weight vector's state.
 TIME, SCALE, CLOCK, MASS, BIAS, BIAS_SUM, AVERAGED, RATE, UPDATES = range(9)
@@ -36,81 +36,6 @@ NUMBERS = 9
 
 value1 = dispatch("value1")
 grad1 = dispatch("grad1")
-begin1 = dispatch("begin1")
-end1 = dispatch("end1")
-column1 = dispatch("column1")
-entry1 = dispatch("entry1")
-scattered1 = dispatch("scattered1")
-touch1 = dispatch("touch1")
-
-
-class Dense(NamedTuple):
-    """Rows of an array."""
-
-    X: Array
-
-    def begin1(self, i: int) -> int:
-        """The position of the first entry of row i."""
-        return 0
-
-    def end1(self, i: int) -> int:
-        """The position behind its last entry."""
-        return self.X.shape[1]
-
-    def column1(self, k: int) -> int:
-        """The column of the entry at position k."""
-        return k
-
-    def entry1(self, i: int, k: int) -> float:
-        """The entry of row i at position k."""
-        return self.X[i, k]
-
-    def scattered1(self) -> bool:
-        """Whether neighbouring entries belong to columns apart."""
-        return False
-
-    def touch1(self, first: int, last: int) -> float:
-        """Read an entry of each cache line of these rows; their sum."""
-        total = 0.0
-        for i in range(first, last + 1):
-            for k in range(0, self.X.shape[1], CACHE_LINE):
-                total += self.X[i, k]
-        return total
-
-
-class Sparse(NamedTuple):
-    """Rows of a matrix in compressed form."""
-
-    data: Array
-    indices: Array
-    indptr: Array
-
-    def begin1(self, i: int) -> int:
-        """The position of the first entry of row i."""
-        return self.indptr[i]
-
-    def end1(self, i: int) -> int:
-        """The position behind its last entry."""
-        return self.indptr[i + 1]
-
-    def column1(self, k: int) -> int:
-        """The column of the entry at position k."""
-        return np.uint64(self.indices[k])
-
-    def entry1(self, i: int, k: int) -> float:
-        """The entry of row i at position k."""
-        return self.data[k]
-
-    def scattered1(self) -> bool:
-        """Whether neighbouring entries belong to columns apart."""
-        return True
-
-    def touch1(self, first: int, last: int) -> float:
-        """Read an entry of each cache line of these rows; their sum."""
-        total = 0.0
-        for k in range(self.indptr[first], self.indptr[last + 1], CACHE_LINE):
-            total += self.data[k] + self.indices[k]
-        return total
 
 
 class Plan(NamedTuple):
@@ -127,38 +52,6 @@ class Plan(NamedTuple):
     batch: int
     low: float
     high: float
-
-
-@jit(fastmath=REASSOCIATE)
-def dot(rows: Any, i: int, v: Array) -> float:
-    """Row i times v."""
-    total = 0.0
-    for k in range(begin1(rows, i), end1(rows, i)):
-        total += entry1(rows, i, k) * v[column1(rows, k)]
-    return total
-
-
-@jit
-def scattered_dot(rows: Any, i: int, v: Array) -> float:
-    """Row i times v in four sums: single reads are faster than the gather instructions that a compiler would take."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    begin, end = begin1(rows, i), end1(rows, i)
-    whole = begin + (end - begin) // 4 * 4
-    for k in range(begin, whole, 4):
-        a += entry1(rows, i, k) * v[column1(rows, k)]
-        b += entry1(rows, i, k + 1) * v[column1(rows, k + 1)]
-        c += entry1(rows, i, k + 2) * v[column1(rows, k + 2)]
-        d += entry1(rows, i, k + 3) * v[column1(rows, k + 3)]
-    for k in range(whole, end):
-        a += entry1(rows, i, k) * v[column1(rows, k)]
-    return (a + b) + (c + d)
-
-
-@jit(fastmath=REASSOCIATE)
-def add(rows: Any, i: int, step: float, v: Array) -> None:
-    """Add step times row i to v."""
-    for k in range(begin1(rows, i), end1(rows, i)):
-        v[column1(rows, k)] += step * entry1(rows, i, k)
 
 
 @jit
@@ -253,7 +146,7 @@ def learn(
             w = weights[i] if weights.shape[0] > 0 else 1.0
             guard += z
             total += w * value1(loss, target, z)
-            slopes[m - start] = w * grad1(loss, target, z)
+            slopes[m - start] = w * min(max(grad1(loss, target, z), -STEEPEST), STEEPEST)
         eta = rate(s[RATE], plan, s[TIME])
         s[SCALE] = scale * max(0.0, 1.0 - eta * plan.l2)
         if s[SCALE] < SMALLEST_SCALE:
@@ -331,3 +224,20 @@ def sweep(
                 rows, y, weights, pool, count, positives[k], loss, plan, V[k], D[k], A[k], S[k], slopes
             )  # fmt: skip
         count = fill(rows, runs, run, kept, n, cursor, pool)
+
+
+def warm() -> None:
+    """Compile for the types and the losses that are used most."""
+    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1, -1.0, 1.0)
+    X, y, none, rows = np.ones((2, 2)), np.ones(2), np.zeros(0), np.zeros(0, np.int64)
+    indices, indptr = np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
+    for array in (X, y, none, rows, indices, indptr):
+        array.flags.writeable = False
+    for design in (Dense(X), Sparse(y, indices, indptr)):
+        for loss in (Hinge(), Logistic(), HalfSquared()):
+            V, empty, S = np.zeros((1, 2)), np.zeros((1, 0)), np.ones((1, NUMBERS))
+            sweep(
+                design, y, none, rows, 2, np.arange(1), 2, np.zeros(2, np.uint32), 2, np.zeros(1, np.int64),
+                np.ones(1, np.int64), loss, plan, V, empty, empty, S, np.zeros(1),
+            )  # fmt: skip
+            finish(V[0], empty[0], empty[0], S[0], plan)

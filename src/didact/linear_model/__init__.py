@@ -16,19 +16,21 @@ from didact.linear_model.logistic_cv import LogisticRegressionCV
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
+from didact.linear_model.sgd_classifier import SGDClassifier
+from didact.linear_model.sgd_regressor import SGDRegressor
 from didact.linear_model.total_least_squares import TotalLeastSquares
 
 __all__ = [
     "BayesianLinearRegression",
-    "ElasticNetCV",
-    "GeneralizedLeastSquares",
-    "HuberRegressor",
-    "LassoCV",
     "ElasticNet",
+    "ElasticNetCV",
     "GammaRegressor",
+    "GeneralizedLeastSquares",
     "GeneralizedLinearRegressor",
     "GeneralizedLinearRegressorCV",
+    "HuberRegressor",
     "Lasso",
+    "LassoCV",
     "LeastSquaresClassifier",
     "LinearRegression",
     "LocallyWeightedRegression",
@@ -38,6 +40,8 @@ __all__ = [
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
+    "SGDClassifier",
+    "SGDRegressor",
     "TotalLeastSquares",
     "TweedieRegressor",
     "enet_path",

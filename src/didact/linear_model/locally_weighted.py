@@ -115,7 +115,8 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     -----
     Cost of a prediction: the k points around it, times the square of the number of local coefficients; with several
     features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are
-    frequencies. Shape of computation: pairs. A local fit that its points do not determine leaves out its last terms.
+    frequencies. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
+    has coefficients; a fit that its points still do not determine leaves out its last terms.
 
     References
     ----------

@@ -92,11 +92,11 @@ def least_squares(
         residuals.check(start)
         result = levenberg_marquardt(
             residuals.half_sum, residuals.factor, start, tol, max_iter, watch, keep if keep_iterates else None,
-            limits, method == "lm",
+            limits, method == "lm", dependent=residuals.error,
         )  # fmt: skip
         result.jacobian = residuals.jacobian(result.x)
         variance = 2.0 * result.value / max(residuals.m - residuals.n, 0) if residuals.m > residuals.n else math.inf
-        result.covariance = covariance(result.jacobian, variance)
+        result.covariance = covariance(result.jacobian, variance, residuals.error)
     if keep_iterates:
         result.trace = trace(result.history, residuals.half_sum)
         result.history = result.trace.values.tolist()
@@ -104,7 +104,7 @@ def least_squares(
     return result
 
 
-def covariance(jacobian: Array, variance: float) -> Array:
+def covariance(jacobian: Array, variance: float, dependent: float = DEPENDENT) -> Array:
     """variance·(JᵀJ)⁻¹, of a Jacobian or its triangular factor; infinite for what J does not determine."""
     n = jacobian.shape[1]
     if not math.isfinite(variance):
@@ -113,10 +113,10 @@ def covariance(jacobian: Array, variance: float) -> Array:
     scale = np.where(scale > 0, scale, 1.0)
     _, s, Vt = linalg.svd(jacobian / scale, full_matrices=True, check_finite=False)
     s = np.concatenate([s, np.zeros(n - len(s))])
-    known = s > DEPENDENT * max(s[0], np.finfo(float).tiny)
+    known = s > dependent * max(s[0], np.finfo(float).tiny)
     root = Vt[known].T / s[known] / scale[:, None]
     out = variance * (root @ root.T)
-    lost = np.abs(Vt[~known]).max(axis=0, initial=0.0) > math.sqrt(DEPENDENT)
+    lost = np.abs(Vt[~known]).max(axis=0, initial=0.0) > math.sqrt(dependent)
     out[lost, :] = out[:, lost] = math.inf
     return np.asarray(out)
 
@@ -163,6 +163,11 @@ class Residuals:
             raise InputError(f"fun must return {expected}; it returned an array of shape {r.shape}.")
         self._last = (x, r)
         return r
+
+    @property
+    def error(self) -> float:
+        """About the relative error of the Jacobian."""
+        return DEPENDENT if callable(self.jac) else self._difference.error
 
     def half_sum(self, x: Array) -> float:
         """½‖r‖²."""

@@ -19,6 +19,8 @@ Array = np.ndarray[Any, Any]
 def check_start(x0: Any, name: str = "x0") -> Array:
     """The starting point as a vector of finite numbers."""
     try:
+        if x0 is None:
+            raise TypeError
         x = np.array(x0, dtype=np.float64, ndmin=1)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be a vector of real numbers, and {x0!r} is none.") from error

@@ -81,7 +81,7 @@ def quadratic_program(
 
     >>> from didact.optimize import quadratic_program
     >>> found = quadratic_program([[1, 0], [0, 1]], [-2, 0], A_eq=[[1, 1]], b_eq=[1], lower=[float("-inf"), 0])
-    >>> (found.x + 0).tolist(), found.multipliers.equalities.tolist(), found.multipliers.lower.tolist()
+    >>> found.x.tolist(), found.multipliers.equalities.round(9).tolist(), found.multipliers.lower.round(9).tolist()
     ([1.0, 0.0], [1.0], [0.0, 1.0])
     """
     q = vector(q, "q")

@@ -1,0 +1,124 @@
+"""Compiled products with one row, the same for arrays and compressed sparse matrices.
+
+A loop takes rows as `Dense(X)` or `Sparse(data, indices, indptr)` and asks for the entries of row i at the positions
+begin1 … end1 − 1, each with its column. What the two do differently is decided when the loop is compiled.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+
+Array = np.ndarray[Any, Any]
+
+REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
+CACHE_LINE = 8  # numbers
+
+begin1 = dispatch("begin1")
+end1 = dispatch("end1")
+column1 = dispatch("column1")
+entry1 = dispatch("entry1")
+scattered1 = dispatch("scattered1")
+touch1 = dispatch("touch1")
+
+
+class Dense(NamedTuple):
+    """Rows of an array."""
+
+    X: Array
+
+    def begin1(self, i: int) -> int:
+        """The position of the first entry of row i."""
+        return 0
+
+    def end1(self, i: int) -> int:
+        """The position behind its last entry."""
+        return self.X.shape[1]
+
+    def column1(self, k: int) -> int:
+        """The column of the entry at position k."""
+        return k
+
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.X[i, k]
+
+    def scattered1(self) -> bool:
+        """Whether neighbouring entries belong to columns apart."""
+        return False
+
+    def touch1(self, first: int, last: int) -> float:
+        """Read an entry of each cache line of these rows; their sum."""
+        total = 0.0
+        for i in range(first, last + 1):
+            for k in range(0, self.X.shape[1], CACHE_LINE):
+                total += self.X[i, k]
+        return total
+
+
+class Sparse(NamedTuple):
+    """Rows of a matrix in compressed form."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+    def begin1(self, i: int) -> int:
+        """The position of the first entry of row i."""
+        return self.indptr[i]
+
+    def end1(self, i: int) -> int:
+        """The position behind its last entry."""
+        return self.indptr[i + 1]
+
+    def column1(self, k: int) -> Any:
+        """The column of the entry at position k, unsigned: there is no counting from the end."""
+        return np.uint64(self.indices[k])
+
+    def entry1(self, i: int, k: int) -> float:
+        """The entry of row i at position k."""
+        return self.data[k]
+
+    def scattered1(self) -> bool:
+        """Whether neighbouring entries belong to columns apart."""
+        return True
+
+    def touch1(self, first: int, last: int) -> float:
+        """Read an entry of each cache line of these rows; their sum."""
+        total = 0.0
+        for k in range(self.indptr[first], self.indptr[last + 1], CACHE_LINE):
+            total += self.data[k] + self.indices[k]
+        return total
+
+
+@jit(fastmath=REASSOCIATE)
+def dot(rows: Any, i: int, v: Array) -> float:
+    """Row i times v."""
+    total = 0.0
+    for k in range(begin1(rows, i), end1(rows, i)):
+        total += entry1(rows, i, k) * v[column1(rows, k)]
+    return total
+
+
+@jit
+def scattered_dot(rows: Any, i: int, v: Array) -> float:
+    """Row i times v in four sums: single reads are faster than the gather instructions that a compiler would take."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    begin, end = begin1(rows, i), end1(rows, i)
+    whole = begin + (end - begin) // 4 * 4
+    for k in range(begin, whole, 4):
+        a += entry1(rows, i, k) * v[column1(rows, k)]
+        b += entry1(rows, i, k + 1) * v[column1(rows, k + 1)]
+        c += entry1(rows, i, k + 2) * v[column1(rows, k + 2)]
+        d += entry1(rows, i, k + 3) * v[column1(rows, k + 3)]
+    for k in range(whole, end):
+        a += entry1(rows, i, k) * v[column1(rows, k)]
+    return (a + b) + (c + d)
+
+
+@jit(fastmath=REASSOCIATE)
+def add(rows: Any, i: int, step: float, v: Array) -> None:
+    """Add step times row i to v."""
+    for k in range(begin1(rows, i), end1(rows, i)):
+        v[column1(rows, k)] += step * entry1(rows, i, k)

@@ -1,0 +1,268 @@
+r"""What linear models that learn by (stochastic) gradient descent share: parameters, and the course of a fit.
+
+.. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
+
+A step moves the weights against the gradient of one row, of a batch or of all rows: with the squared loss and one row
+it is the rule of Widrow and Hoff, :math:`w \leftarrow w + \eta\,(y_i - x_i^Tw)\,x_i`. The cost of a pass is about two
+multiply-adds per entry of X.
+
+Widrow, Hoff (1960), Adaptive switching circuits, doi:10.21236/AD0241531; Robbins, Monro (1951),
+doi:10.1214/aoms/1177729586; Bottou (2012), Stochastic gradient descent tricks, doi:10.1007/978-3-642-35289-8_25.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.progress import FitProgress
+from didact.core.random import seed_sequence
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.result import Result
+from didact.engines.sgd import Rate, Stopping, Training, Weights, fit
+from didact.engines.sgd_loops import BIAS
+from didact.engines.sgd_passes import full, losses_and_slopes, row_blocks, stochastic
+from didact.parts import losses
+from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
+from didact.parts.statistics import Counts, label_counts
+
+Array = np.ndarray[Any, Any]
+
+
+LOSSES = {
+    "squared_error": losses.HalfSquared,
+    "absolute_error": losses.Absolute,
+    "huber": losses.Huber,
+    "epsilon_insensitive": losses.EpsilonInsensitive,
+    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
+    "hinge": losses.Hinge,
+    "squared_hinge": losses.SquaredHinge,
+    "log_loss": losses.Logistic,
+    "exponential": losses.Exponential,
+    "perceptron": losses.Perceptron,
+}
+
+
+_REASON = "Steps are made row by row, so that the order of the rows, their blocks and their repetition matter."
+ORDER_MATTERS = {
+    "weights_equal_repetition": _REASON,
+    "row_order": _REASON,
+    "collections": _REASON,
+    "check_sample_weight_equivalence_on_dense_data": _REASON,
+    "check_sample_weight_equivalence_on_sparse_data": _REASON,
+    "constant_columns": "A column on another scale changes the course of the steps; a fit ends before the optimum.",
+}
+
+
+class _SGD(Estimator):
+    """The parameters that learning numbers and learning classes have in common. Abstract."""
+
+    loss: str = param("squared_error", one_of("squared_error"), "")
+    penalty: str | None = param(
+        "l2", [one_of("l2", "l1", "elasticnet", "pnorm"), none], "Penalty R: ½‖w‖², ‖w‖₁, both, or Σ|w|ᵖ/p."
+    )
+    alpha: float = param(1e-4, at_least(0), "Strength of the penalty; also sets the rate 'optimal'.")
+    l1_ratio: float = param(0.15, between(0, 1), "Share of the L1 part in the elastic net.")
+    p: float = param(1.5, at_least(1), "Exponent of the penalty 'pnorm'.")
+    fit_intercept: bool = param(True, is_bool, "Whether to learn a constant term, which is not penalised.")
+    max_iter: int = param(1000, whole(1), "Most passes over the rows.")
+    tol: float | None = param(1e-3, [at_least(0), none], "Improvement that counts as one; None: make all passes.")
+    shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
+    epsilon: float = param(0.1, at_least(0), "Free zone of the insensitive losses; Huber's δ.")
+    random_state: Any = param(None, random_state, "Seed of the shuffling.")
+    learning_rate: str = param(
+        "optimal",
+        one_of("constant", "optimal", "invscaling", "adaptive", "inverse_time"),
+        "Rate of step t: eta0; 1/(alpha·(t0 + t)); eta0/t^power_t; eta0, cut to a fifth whenever progress ends; "
+        "rate_scale/(rate_offset + t).",
+    )
+    eta0: float = param(0.01, above(0), "First rate.")
+    power_t: float = param(0.5, at_least(0), "Exponent of the rate 'invscaling'.")
+    rate_scale: float = param(1.0, above(0), "Numerator of the rate 'inverse_time'.")
+    rate_offset: float = param(100.0, at_least(0), "What is added to t in the rate 'inverse_time'.")
+    batch_size: Any = param(1, [whole(1), one_of("full")], "Rows in a step; 'full': all of them.")
+    early_stopping: bool = param(False, is_bool, "Whether to stop by the loss on held-out rows.")
+    validation_fraction: float = param(0.1, between(0, 1, "neither"), "Share of the rows that are held out.")
+    n_iter_no_change: int = param(5, whole(1), "Passes in a row without an improvement that end the fit.")
+    warm_start: bool = param(False, is_bool, "Whether to begin with the weights of the last fit.")
+    average: Any = param(
+        False, [is_bool, whole(1)], "Whether the result is the average of all steps' weights, or of those from here on."
+    )
+
+    def _training(self) -> Training:
+        loss = self._noun()
+        return Training(
+            loss, penalty_noun(self.penalty, self.alpha, self.l1_ratio, self.p),
+            rate_noun(self.learning_rate, loss, self.alpha, self.eta0, self.power_t, self.rate_scale,
+                      self.rate_offset),
+            self.fit_intercept, 0 if self.batch_size == "full" else int(self.batch_size),
+            float(self.average) if self.average else math.inf, self.shuffle,
+        )  # fmt: skip
+
+    def _report(self, result: Result) -> None:
+        if self.tol is None and result.status == "iteration limit":  # that many passes is what was asked for
+            self.n_iter_ = result.n_iter
+        else:
+            self.report_convergence(result)
+
+    def _noun(self) -> Any:
+        loss: Any = LOSSES[self.loss]
+        return loss(self.epsilon) if loss._fields else loss()
+
+
+def penalty_noun(name: str | None, alpha: float, l1_ratio: float, p: float = 2.0) -> Penalty | None:
+    """The penalty with this name; none if its strength is 0."""
+    if name is None or alpha == 0:
+        return None
+    return {"l2": L2(alpha), "l1": L1(alpha), "elasticnet": ElasticNet(alpha, l1_ratio), "pnorm": PNorm(alpha, p)}[name]
+
+
+def rate_noun(name: str, loss: Any, alpha: float, eta0: float, power_t: float, scale: float, offset: float) -> Rate:
+    """The learning rate with this name, as scale/(offset + t)^power."""
+    if name == "optimal":
+        if alpha <= 0:
+            raise ParameterError("learning_rate='optimal' is 1/(alpha·(t0 + t)), so alpha must be above 0.")
+        # Bottou's start: the first step of a row of length 1 that is far on the wrong side is a typical weight.
+        typical = math.sqrt(1.0 / math.sqrt(alpha))
+        slope = abs(loss.grad1(1.0, -typical))
+        return Rate(1.0 / alpha, max(1.0, slope) / (typical * alpha) - 1.0, 1.0)
+    if name == "invscaling":
+        return Rate(eta0, 0.0, power_t)
+    if name == "inverse_time":
+        return Rate(scale, offset, 1.0)
+    return Rate(eta0, adaptive=name == "adaptive")
+
+
+class Seen(NamedTuple):
+    """How many rows count, their weight, and the labels among them."""
+
+    rows: int
+    weight: float
+    labels: Counts | None
+
+    def merge(self, other: "Seen") -> "Seen":
+        """Both sets of rows together."""
+        labels = None if self.labels is None or other.labels is None else self.labels.merge(other.labels)
+        return Seen(self.rows + other.rows, self.weight + other.weight, labels)
+
+
+def seen(X: Any, y: Any, w: Any, labelled: bool) -> Seen:
+    """What there is in one block."""
+    labels = label_counts(X, y, w) if labelled else None
+    if w is None:
+        return Seen(X.shape[0], float(X.shape[0]), labels)
+    return Seen(int((w > 0).sum()), float(w.sum()), labels)
+
+
+def start(model: Any, positives: Array, n_features: int, training: Training, coef: Any, intercept: Any) -> Weights:
+    """The weights a fit begins with: given, those of the last fit with warm_start, or zero."""
+    weights = Weights.zeros(positives, n_features, training)
+    last = getattr(model, "_state", None) if model.warm_start else None
+    if last is not None and last["V"].shape == weights.V.shape:
+        weights.V[:], weights.S[:, BIAS] = last["V"], last["S"][:, BIAS]
+    if coef is not None:
+        weights.V[:] = _shaped(coef, weights.V.shape, "coef_init")
+    if intercept is not None:
+        weights.S[:, BIAS] = _shaped(intercept, (len(weights.S),), "intercept_init")
+    return weights
+
+
+def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
+    values = np.asarray(values, np.float64)
+    if values.size != math.prod(shape):
+        raise InputError(f"{name} has shape {values.shape}, but the model needs {shape}.")
+    return values.reshape(shape)
+
+
+def resume(model: Any, positives: Array, n_features: int, training: Training) -> Weights:
+    """The weights that partial_fit goes on from; accounts that a changed parameter calls for begin at 0."""
+    fresh = Weights.zeros(positives, n_features, training)
+    last = getattr(model, "_state", None)
+    if last is None:
+        return fresh
+    D, A = (old.copy() if old.shape == new.shape else new for old, new in ((last["D"], fresh.D), (last["A"], fresh.A)))
+    return Weights(last["V"].copy(), D, A, last["S"].copy(), positives)
+
+
+def kept_state(weights: Weights) -> dict[str, Array]:
+    """What a model keeps, so that partial_fit and warm_start can go on."""
+    return {"V": weights.V, "D": weights.D, "A": weights.A, "S": weights.S}
+
+
+def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any) -> Result:
+    """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
+    left_out, judge = hold_out(model, rows, weights, training) if model.early_stopping else (None, None)
+    if left_out is not None:
+        total = rows.prepared(without, left_out).reduce(seen, False)
+    if training.batch == 0:
+        counted = rows if left_out is None else rows.prepared(without, left_out)
+        advance = full(counted, training, total.weight)
+    else:
+        blocks = row_blocks(rows, total.weight / max(total.rows, 1), left_out)
+        advance = stochastic(blocks, training, seed_sequence(model.random_state), rows.names)
+    stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge)
+    with FitProgress(model, model.max_iter, X=X, y=y, attributes=lambda x: model._fitted(x, rows)) as progress:
+        result = fit(advance, weights, training, stopping, progress.report)
+    refuse_divergence(model, result.status == "not finite", result.n_iter)
+    return result
+
+
+def learn_once(model: Any, rows: Rows, weights: Weights, training: Training) -> None:
+    """One pass, for partial_fit; weights of rows count as they are."""
+    if model.early_stopping:
+        raise ParameterError("early_stopping holds rows out of a fit; partial_fit sees some of the rows only.")
+    passed = int(weights.S[:, 0].max())
+    if training.batch == 0:
+        total = rows.reduce(seen, False)
+        advance = full(rows, training, total.weight)
+    else:
+        advance = stochastic(row_blocks(rows), training, seed_sequence(model.random_state), rows.names)
+    losses = advance(weights, np.arange(len(weights.S)), passed)
+    refuse_divergence(model, not (np.isfinite(losses).all() and np.isfinite(weights.V).all()), 1)
+
+
+def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:
+    """Raise an error that says what to do, if the weights have run away."""
+    if diverged:
+        raise InputError(
+            f"{type(model).__name__}: the weights grew beyond all bounds in pass {epoch}. The steps are too long for "
+            "these data: scale the columns first (didact.preprocessing.StandardScaler), or take a smaller rate."
+        )
+
+
+def without(X: Any, y: Any, w: Any, left_out: Array) -> tuple[Any, ...]:
+    """The rows with weight 0 where they are left out."""
+    return X, y, np.where(left_out, 0.0, 1.0 if w is None else w)
+
+
+def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tuple[Array, Any]:
+    """Rows that are left out of the fit, and a function that gives their mean losses."""
+    if not isinstance(rows, MemoryRows):
+        raise ParameterError(
+            "early_stopping holds out rows of a table in memory. For batches and Dask collections set "
+            "model.set_callbacks(didact.EarlyStopping('accuracy' or another scorer, data=(X_valid, y_valid)))."
+        )
+    X, y, w = rows.columns[:3]
+    counting = np.arange(len(y)) if w is None else np.flatnonzero(w > 0)
+    labelled = weights.positives[0] >= 0
+    seed = int(seed_sequence(model.random_state).generate_state(1)[0])
+    splitter = (StratifiedShuffleSplit if labelled else ShuffleSplit)(
+        1, test_size=model.validation_fraction, random_state=seed
+    )
+    held = np.sort(counting[next(splitter.split(counting[:, None], y[counting]))[1]])
+    share = None if w is None else w[held]
+
+    def judge(weights: Weights) -> Array:
+        coef, intercept = weights.tables()
+        value, _ = losses_and_slopes(
+            X[held], y[held], training.loss, coef, intercept, weights.positives, *training.targets
+        )
+        return np.average(value, axis=0, weights=share)
+
+    left_out = np.zeros(len(y), bool)
+    left_out[held] = True
+    return left_out, judge

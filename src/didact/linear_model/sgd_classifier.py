@@ -1,0 +1,149 @@
+"""Classification by (stochastic) gradient descent; the method is in `sgd_base`."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from didact.core.backend import float_type, namespace
+from didact.core.parameters import none, one_of, param
+from didact.core.rows import Rows
+from didact.engines.sgd import Weights
+from didact.engines.sgd_loops import TIME
+from didact.linear_model.logistic import decision, predict_labels, probabilities
+from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
+from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
+from didact.parts.classification_losses import Logistic
+
+Array = np.ndarray[Any, Any]
+
+
+def one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
+    """Class probabilities from the log-odds of each class against the rest, scaled to sum 1."""
+    scores = decision(X, coef, intercept)
+    if scores.ndim == 1:
+        return probabilities(scores)
+    xp = namespace(scores)
+    each = Logistic().gradient(xp.zeros_like(scores), scores)
+    return each / xp.sum(each, axis=1, keepdims=True)
+
+
+def log_one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
+    """Logarithms of the class probabilities."""
+    return namespace(X).log(one_against_rest(X, coef, intercept))
+
+
+def _has_probabilities(model: Any) -> bool:
+    if model.loss != "log_loss":
+        raise AttributeError(f"Probabilities come with loss='log_loss', not with {model.loss!r}.")
+    return True
+
+
+class SGDClassifier(ClassifierMixin, _SGD):
+    r"""Linear classification learnt by stochastic gradients, batch by batch or by plain gradient descent.
+
+    .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
+
+    The loss makes it a support vector machine (hinge), logistic regression (log_loss), a perceptron, or what boosting
+    minimises (exponential). More than two classes are learnt one against the rest.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights, or their average over the steps; for two classes those of the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constant terms.
+    n_iter_ : int
+        Passes over the rows, the most that a class needed.
+    t_ : float
+        1 + the number of steps.
+
+    Notes
+    -----
+    The order of rows matters. Rows in memory are shuffled before each pass: runs of neighbours (32 kB) are put in
+    random order and mixed within pools of half a megabyte, so that memory is read in line. `Batches` and Dask
+    collections are taken block after block, in order, each shuffled by itself. ``batch_size="full"`` is gradient
+    descent on all rows, where order, blocks and threads make no difference. Columns should have similar scales.
+
+    Sample weights, times the weight of a row's class, multiply the losses and are measured by their mean; in
+    `partial_fit` they count as they are. Cost: two multiply-adds per entry, pass and class,
+    for sparse rows per stored entry; classes are shared out among the threads and stop one by one. Differs from
+    scikit-learn: the intercept of sparse data is not slowed down; `early_stopping` watches the loss on held-out rows.
+    Shape of computation: stream.
+
+    References
+    ----------
+    Bottou (2012), doi:10.1007/978-3-642-35289-8_25; Shalev-Shwartz et al. (2011), Pegasos,
+    doi:10.1007/s10107-010-0420-4; Polyak, Juditsky (1992), doi:10.1137/0330046; Tsuruoka, Tsujii, Ananiadou (2009),
+    doi:10.3115/1687878.1687946.
+
+    Examples
+    --------
+    >>> from didact.linear_model import SGDClassifier
+    >>> X = [[-2.0, -1.0], [-1.0, -1.0], [1.0, 1.0], [2.0, 1.0]]
+    >>> model = SGDClassifier(random_state=0).fit(X, ["left", "left", "right", "right"])
+    >>> model.predict([[-0.8, -1.0], [1.5, 0.5]]).tolist()
+    ['left', 'right']
+    """
+
+    _test_params = [
+        {"random_state": 0},
+        {"loss": "log_loss", "random_state": 0, "average": True},
+    ]
+    _test_skips = ORDER_MATTERS
+
+    loss: str = param("hinge", one_of(*LOSSES), "Loss ℓ; those for numbers see the classes as −1 and 1.")
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
+    ) -> "SGDClassifier":
+        """Learn from rows X with labels y, pass after pass, beginning at zero or at the weights given."""
+        training = self._training()
+        rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
+        weights = start(self, outputs(self.classes_), rows.n_features, training, coef_init, intercept_init)
+        result = train(self, rows, total, weights, training, X, y)
+        self._store(weights, rows)
+        self._report(result)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "SGDClassifier":
+        """Make one pass over more rows; the first call names all classes."""
+        training, first = self._training(), not hasattr(self, "coef_")
+        rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
+        weights = resume(self, outputs(self.classes_), rows.n_features, training)
+        learn_once(self, rows, weights, training)
+        self._store(weights, rows)
+        self.n_iter_ = 1
+        return self
+
+    def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
+        coef, intercept = weights.tables()
+        dtype = float_type(rows)
+        return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
+
+    def _store(self, weights: Weights, rows: Rows) -> None:
+        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the second class (n,), or of each class against the rest (n, K)."""
+        return self.map_rows(X, decision, "coef_", "intercept_")
+
+    def predict(self, X: Any) -> Any:
+        """The label with the highest score of each row."""
+        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes (n, K), with loss="log_loss"."""
+        return self.map_rows(X, one_against_rest, "coef_", "intercept_")
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes, with loss="log_loss"."""
+        return self.map_rows(X, log_one_against_rest, "coef_", "intercept_")

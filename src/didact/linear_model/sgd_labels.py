@@ -1,0 +1,70 @@
+"""Labels for models that learn one class against the rest: class numbers, class weights, first calls of partial_fit."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Rows
+from didact.linear_model.logistic import weigh_classes
+from didact.linear_model.sgd_base import Seen, seen
+from didact.parts.statistics import Counts, label_codes
+
+Array = np.ndarray[Any, Any]
+
+
+def outputs(classes: Array) -> Array:
+    """The class that each weight vector tells from the rest: one vector for two classes, else one for each."""
+    return np.array([1]) if len(classes) == 2 else np.arange(len(classes))
+
+
+def encode(X: Any, y: Any, w: Any, classes: Array, factors: Array | None) -> tuple[Any, ...]:
+    """A block with class numbers for labels, and class weights folded into w."""
+    y = np.asarray(y)
+    codes = np.clip(np.asarray(label_codes(y, classes)), 0, len(classes) - 1)
+    strange = y[classes[codes] != y]
+    if len(strange):
+        raise InputError(f"y holds the label {strange[0]!r}, which is not among the classes {classes}.")
+    if factors is not None:
+        w = factors[codes] if w is None else w * factors[codes]
+    return X, codes.astype(np.float64), w
+
+
+def labelled(model: Any, rows: Rows) -> tuple[Rows, Seen]:
+    """Rows with class numbers and class weights, and what there is in them; sets classes_."""
+    total = rows.reduce(seen, True)
+    labels: Any = total.labels
+    model.classes_ = labels.values
+    if (labels.weights > 0).sum() < 2:
+        raise InputError(
+            f"{type(model).__name__} needs samples of at least 2 classes in the data, but the data have only one "
+            f"class with positive weight: {labels.values[labels.weights > 0][:1]}"
+        )
+    factors = weigh_classes(model.class_weight, labels)
+    if factors is not None:
+        total = total._replace(weight=float(labels.weights @ factors))
+    return rows.prepared(encode, model.classes_, factors), total
+
+
+def labelled_part(model: Any, rows: Rows, classes: Any) -> Rows:
+    """Rows of partial_fit with class numbers and class weights; the first call sets classes_."""
+    if isinstance(model.class_weight, str):
+        raise ParameterError(
+            "class_weight='balanced' needs all rows, and partial_fit sees some of them: give the weights as a dict."
+        )
+    model.classes_ = _all_classes(model, classes)
+    if len(model.classes_) < 2:
+        raise InputError(f"{type(model).__name__} needs at least 2 classes, but classes names one class.")
+    factors = weigh_classes(model.class_weight, Counts(model.classes_, np.ones(len(model.classes_))))
+    return rows.prepared(encode, model.classes_, factors)
+
+
+def _all_classes(model: Any, classes: Any) -> Array:
+    if classes is None:
+        if not hasattr(model, "classes_"):
+            raise InputError("The first call of partial_fit needs `classes`: all labels that will ever come.")
+        return model.classes_
+    classes = np.unique(np.asarray(classes))
+    if hasattr(model, "classes_") and not np.array_equal(classes, model.classes_):
+        raise InputError(f"`classes={classes}` is not the same as on the last call to partial_fit: {model.classes_}.")
+    return classes

@@ -1,0 +1,109 @@
+"""Regression by (stochastic) gradient descent; the method is in `sgd_base`."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from didact.core.backend import float_type
+from didact.core.parameters import at_least, one_of, param
+from didact.core.rows import Rows
+from didact.engines.sgd import Weights
+from didact.engines.sgd_loops import TIME
+from didact.linear_model.linear_regression import predict as linear_scores
+from didact.linear_model.sgd_base import _SGD, ORDER_MATTERS, kept_state, learn_once, resume, seen, start, train
+
+ONE = np.array([-1])  # one output, whose targets are numbers
+
+
+class SGDRegressor(RegressorMixin, _SGD):
+    r"""Linear regression learnt by stochastic gradients, batch by batch or by plain gradient descent.
+
+    .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights, or their average over the steps.
+    intercept_ : ndarray of shape (1,)
+        Constant term.
+    n_iter_ : int
+        Passes over the rows.
+    t_ : float
+        1 + the number of steps.
+
+    Notes
+    -----
+    The order of rows matters. Rows in memory are shuffled before each pass: runs of neighbours (32 kB) are put in
+    random order and mixed within pools of half a megabyte, so that memory is read in line. `Batches` and Dask
+    collections are taken block after block, in order, each shuffled by itself. ``batch_size="full"`` is gradient
+    descent on all rows, where order, blocks and threads make no difference. Columns should have similar scales.
+
+    Sample weights multiply the losses and are measured by their mean; in `partial_fit` they count as they are. The
+    squared and Huber losses are half the squared error near 0. Cost: two multiply-adds per entry and pass, for sparse
+    rows per stored entry (L1 and p-norm penalties are settled when a weight is next read; the p-norm costs two powers
+    per entry). Differs from scikit-learn: the intercept of sparse data is not slowed down; `early_stopping` watches
+    the loss on held-out rows. Shape of computation: stream.
+
+    References
+    ----------
+    Widrow, Hoff (1960), doi:10.21236/AD0241531; Robbins, Monro (1951), doi:10.1214/aoms/1177729586; Polyak, Juditsky
+    (1992), doi:10.1137/0330046; Tsuruoka, Tsujii, Ananiadou (2009), doi:10.3115/1687878.1687946.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import SGDRegressor
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> model = SGDRegressor(penalty=None, learning_rate="constant", eta0=0.1, random_state=0).fit(X, 3 * X[:, 0] + 1)
+    >>> model.predict([[0.5]]).round(2)
+    array([2.5])
+    """
+
+    _test_params = [{"random_state": 0}, {"learning_rate": "adaptive", "eta0": 0.1, "batch_size": 4, "random_state": 0}]
+    _test_skips = ORDER_MATTERS
+
+    loss: str = param(
+        "squared_error",
+        one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
+        "Loss ℓ; absolute, Huber and ε-insensitive ones resist outliers.",
+    )
+    learning_rate: str = param(
+        "invscaling",
+        one_of("constant", "optimal", "invscaling", "adaptive", "inverse_time"),
+        "Rate of step t: eta0; 1/(alpha·(t0 + t)); eta0/t^power_t; eta0, cut to a fifth whenever progress ends; "
+        "rate_scale/(rate_offset + t).",
+    )
+    power_t: float = param(0.25, at_least(0), "Exponent of the rate 'invscaling'.")
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
+    ) -> "SGDRegressor":
+        """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
+        rows, training = self.rows(X, y, sample_weight), self._training()
+        weights = start(self, ONE, rows.n_features, training, coef_init, intercept_init)
+        result = train(self, rows, rows.reduce(seen, False), weights, training, X, y)
+        self._store(weights, rows)
+        self._report(result)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDRegressor":
+        """Make one pass over more rows, from where the last one ended."""
+        rows, training = self.rows(X, y, sample_weight, reset=not hasattr(self, "coef_")), self._training()
+        weights = resume(self, ONE, rows.n_features, training)
+        learn_once(self, rows, weights, training)
+        self._store(weights, rows)
+        self.n_iter_ = 1
+        return self
+
+    def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
+        coef, intercept = weights.tables()
+        dtype = float_type(rows)
+        return {"coef_": coef[0].astype(dtype), "intercept_": intercept.astype(dtype)}
+
+    def _store(self, weights: Weights, rows: Rows) -> None:
+        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self.map_rows(X, linear_scores, "coef_", "intercept_")
