@@ -1,7 +1,7 @@
 """The data of the workloads: made block by block from fixed seeds, written once, loaded by every process.
 
-The rows of a size are the first rows of every larger size. Dense columns, unless said otherwise, have mean 1, variance 1.25 and pairwise
-correlation 0.2 (one common factor), so the condition number of the covariance is about 1 + p/4.
+The rows of a size are the first rows of every larger size. Dense columns, unless said otherwise, have mean 1, variance
+1.25 and pairwise correlation 0.2 (one common factor), so the condition number of the covariance is about 1 + p/4.
 """
 
 from collections.abc import Callable

@@ -43,14 +43,15 @@ for axes, n in zip(panels, (3, 12, 60)):
     model = BayesianLinearRegression(prior_covariance=1.0, noise_variance=0.25).fit(x[:n, None], y[:n])
     draw(axes, places, model)
     axes.plot(x[:n], y[:n], "o", color="black", markersize=4, markeredgewidth=0)
-    axes.set(xlabel="x", title=f"{n} rows", ylim=(-6, 7), xlim=(-4, 4))
+    axes.set(xlabel="x", title=f"{n} rows", ylim=(-4.5, 5.5), xlim=(-4, 4))
 plt.show()
 
 # %%
 # Curves, and scales from the data
 # --------------------------------
 # The same model on powers of x. Noise and prior now come from the data: they are the ones under which the data are most
-# probable (maximum evidence). Where there are no rows, between the groups and outside them, the curves disagree.
+# probable (maximum evidence). Outside the groups of rows the curves soon disagree; in the gap between them they are
+# held from both sides.
 groups = np.concatenate([rng.uniform(-3, -1.2, 25), rng.uniform(1.0, 2.6, 25)])
 heights = np.sin(1.5 * groups) + rng.normal(scale=0.2, size=50)
 bend = make_pipeline(PolynomialFeatures(5, include_bias=False), StandardScaler()).fit(groups[:, None])

@@ -42,7 +42,7 @@ how = {
     "banana": {"momentum": {"step": 5e-4}},
 }
 problems = {
-    "bowl": (bowl, [4.0, 1.1], CURVATURE, (-2.6, 4.6), (-2.1, 2.1), "A quadratic"),
+    "bowl": (bowl, [4.0, 1.1], CURVATURE, (-3.2, 4.6), (-2.1, 2.1), "A quadratic"),
     "banana": (banana, [-1.2, 1.0], banana_hessian, (-1.7, 1.5), (-0.7, 1.9), "Rosenbrock's function"),
 }
 
@@ -67,13 +67,13 @@ for (axes, course), (name, (fun, start, _, across, up, title)) in zip(panels, pr
     axes.contour(a, b, height, levels=levels, colors="0.8", linewidths=0.8, zorder=0)
     for method, result in runs[name].items():
         trace = result.trace
-        axes.plot(*trace.iterates.T, ".-", color=COLORS[method], linewidth=1.2, markersize=4, label=LABELS[method])
+        axes.plot(*trace.iterates.T, ".-", color=COLORS[method], linewidth=1, markersize=3, label=LABELS[method])
         course.plot(np.arange(len(trace.values)) + 1, np.maximum(trace.values, 1e-16), color=COLORS[method])
     axes.plot(*start, "o", color="black", markersize=7, fillstyle="none")
     axes.plot(*runs[name]["newton"].x, "*", color="black", markersize=11)
     axes.set(xlim=across, ylim=up, xlabel="$x_1$", ylabel="$x_2$", title=title)
     course.set(xscale="log", yscale="log", ylim=(1e-13, None), xlabel="iteration, counted from 1", ylabel="f − min f")
-panels[0, 0].legend(frameon=True, framealpha=0.9, edgecolor="none", loc="lower right", fontsize=9)
+panels[0, 0].legend(framealpha=1, edgecolor="none", loc="lower left", fontsize=9)
 plt.show()
 
 # %%

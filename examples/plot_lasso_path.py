@@ -55,12 +55,12 @@ plt.show()
 # %%
 # Columns that resemble each other
 # --------------------------------
-# Of a group of such columns the lasso takes one and leaves the others out; which one is nearly a matter of chance. The
+# Of a group of such columns the lasso takes one and lets the others wait; which one is nearly a matter of chance. The
 # elastic net, with a share of the ridge penalty, brings them in together. Here the first three columns are one
 # quantity, measured three times with errors; seven more are noise.
 rng = np.random.default_rng(3)
 quantity = rng.normal(size=(80, 1))
-Z = np.hstack([quantity + 0.15 * rng.normal(size=(80, 3)), rng.normal(size=(80, 7))])
+Z = np.hstack([quantity + 0.05 * rng.normal(size=(80, 3)), rng.normal(size=(80, 7))])
 target = 3 * quantity[:, 0] + rng.normal(size=80)
 Z, target = Z - Z.mean(axis=0), target - target.mean()
 
@@ -73,5 +73,5 @@ for axes, share, title in ((left, 1.0, "lasso"), (right, 0.2, "elastic net, a fi
     axes.set(xscale="log", xlabel="penalty α (weaker to the right)", title=title)
     axes.invert_xaxis()
 left.set_ylabel("coefficient")
-left.legend(frameon=False)
+right.legend(frameon=False, loc="upper left")
 plt.show()

@@ -56,7 +56,7 @@ plt.show()
 # Outliers
 # --------
 # Points far from the curve draw it towards them. Robust rounds fit, look at the residuals, and take weight from the
-# points with large ones; this is LOWESS.
+# points with large ones; this is LOWESS (here with parabolas).
 spoilt = y.copy()
 hit = rng.choice(150, 14, replace=False)
 spoilt[hit] += 3.0
@@ -65,7 +65,7 @@ figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 axes.plot(x, spoilt, "o", color="0.6", markersize=3, markeredgewidth=0)
 axes.plot(places, truth(places), color="black", linestyle="--", linewidth=1, label="truth")
 for rounds, color, words in ((0, "tab:orange", "least squares"), (3, "tab:blue", "three robust rounds")):
-    model = LocallyWeightedRegression(span=0.15, robust_rounds=rounds).fit(X, spoilt)
+    model = LocallyWeightedRegression(span=0.25, degree=2, robust_rounds=rounds).fit(X, spoilt)
     axes.plot(places, model.predict(places), color=color, label=words)
 out = model.robustness_ == 0
 axes.plot(model.X_fit_[out], model.y_fit_[out], "x", color="tab:red", markersize=6, label="weight 0 in the end")

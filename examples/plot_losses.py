@@ -3,8 +3,8 @@ The loss functions side by side
 ===============================
 
 A loss says what a wrong prediction costs; its slope, how hard a row pulls at the fit. Which rows a model listens to is
-decided here, long before any solver starts. The losses are nouns of ``didact.parts.losses``, and any of them can be
-given by name to ``SGDRegressor`` and ``SGDClassifier``.
+decided here, long before any solver starts. The losses live in ``didact.parts.losses``; all of these but the quantile
+loss can be given by name to ``SGDRegressor`` or ``SGDClassifier``.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ zero = np.zeros_like(residual)
 regression = {
     "squared": losses.HalfSquared(),
     "absolute": losses.Absolute(),
-    "Huber, δ = 1": losses.Huber(1.0),
+    "Huber, δ = 1.35": losses.Huber(1.35),
     "ε-insensitive, ε = 0.5": losses.EpsilonInsensitive(0.5),
     "quantile, q = 0.8": losses.Quantile(0.8),
 }

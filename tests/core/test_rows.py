@@ -219,7 +219,7 @@ def test_no_reader_thread_is_left_behind():
 
     source, _ = counting(numbered(50), 2)
     rows = BatchRows(source, plain)
-    iterator = iter(rows._blocks())
+    iterator = iter(rows.stream())
     next(iterator)
     assert readers()
     iterator.close()

@@ -85,7 +85,13 @@ def largest(x: Array) -> float:
 
 
 class Fixed(NamedTuple):
-    """The same multiple of every direction, whatever the objective does."""
+    """The same multiple of every direction, whatever the objective does.
+
+    >>> from didact.optimize import Fixed, minimize
+    >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=Fixed(0.25))
+    >>> result.x.round(3)
+    array([3.])
+    """
 
     step: float
 
@@ -98,7 +104,13 @@ class Fixed(NamedTuple):
 
 
 class Armijo(NamedTuple):
-    """Backtracking: shorten the step until the objective falls by a share of what the slope promises."""
+    """Backtracking: shorten the step until the objective falls by a share of what the slope promises.
+
+    >>> from didact.optimize import Armijo, minimize
+    >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=Armijo())
+    >>> result.x.round(3)
+    array([3.])
+    """
 
     decrease: float = DECREASE
     shrink: float = 0.5
@@ -122,7 +134,13 @@ class Armijo(NamedTuple):
 
 
 class WeakWolfe(NamedTuple):
-    """Bisection to a step that falls enough and where the slope has risen enough."""
+    """Bisection to a step that falls enough and where the slope has risen enough.
+
+    >>> from didact.optimize import WeakWolfe, minimize
+    >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=WeakWolfe())
+    >>> result.x.round(3)
+    array([3.])
+    """
 
     decrease: float = DECREASE
     curvature: float = CURVATURE
@@ -158,7 +176,13 @@ class _End(NamedTuple):
 
 
 class StrongWolfe(NamedTuple):
-    """Safeguarded cubic interpolation to a step where the slope has become small."""
+    """Safeguarded cubic interpolation to a step where the slope has become small.
+
+    >>> from didact.optimize import StrongWolfe, minimize
+    >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=StrongWolfe())
+    >>> result.x.round(3)
+    array([3.])
+    """
 
     decrease: float = DECREASE
     curvature: float = CURVATURE

@@ -25,6 +25,11 @@ class Result:
     iterates where a caller asked for them, `evaluations` counts calls of the objective, `predicted_rate` is the factor
     by which each step brings the value of a quadratic nearer its minimum, `validation` lists what was watched to stop,
     `jacobian` and `covariance` belong to nonlinear least squares.
+
+    >>> from didact.optimize import minimize
+    >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0])
+    >>> result.converged, result.message
+    (True, 'Converged.')
     """
 
     x: Any

@@ -4,14 +4,13 @@ Blocks are taken in the order of the rows, one in memory at a time; within a blo
 `sgd_loops` says. Outputs are independent of each other and shared out among the threads, so these change no result.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.errors import need
-from didact.core.rows import BatchRows, ClusterRows, MemoryRows, Rows
+from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
 from didact.engines.row_loops import Dense, Sparse
@@ -24,6 +23,7 @@ Array = np.ndarray[Any, Any]
 
 RUN_BYTES = 1 << 15  # neighbouring rows that stay together: long enough for memory to be read in line
 POOL_BYTES = 1 << 19  # rows that are shuffled among each other: what a second-level cache holds
+FEW_ROWS = 1 << 14  # up to which every row is a run of its own: a plain permutation
 SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
@@ -73,7 +73,7 @@ def sweep_block(data: Block, weights: Weights, training: Training, outputs: Arra
     run, pool = _cut(data, plan.batch)
     count = -(-n // run)
     runs = generator.permutation(count) if training.shuffle else np.arange(count)
-    words = generator.integers(0, 1 << 32, size=n if training.shuffle else 0, dtype=np.uint32)
+    words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
     groups = np.array_split(outputs, min(thread_count(), len(outputs)))
     step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
     for start in range(0, count, step):
@@ -102,7 +102,7 @@ def _width(data: Block) -> int:
 def _cut(data: Block, batch: int) -> tuple[int, int]:
     """Rows in a run, and in a pool, which holds whole batches."""
     row_bytes = data.X.dtype.itemsize * _width(data)
-    run = max(1, RUN_BYTES // row_bytes)
+    run = max(1, RUN_BYTES // row_bytes) if data.size > FEW_ROWS else 1
     return run, -(-max(run, POOL_BYTES // row_bytes) // batch) * batch
 
 
@@ -186,16 +186,4 @@ def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> 
         X, y, w = rows.columns[:3]
         whole = block(X, y, w, unit, left_out)
         return lambda: [whole]
-    return lambda: (block(X, y, w, unit) for X, y, w, *_ in _opened(rows))
-
-
-def _opened(rows: Rows) -> Iterator[tuple[Any, ...]]:
-    """The columns of each block of a collection, one block in memory at a time."""
-    if isinstance(rows, BatchRows):
-        yield from rows._blocks()
-    elif isinstance(rows, ClusterRows):
-        compute = need("dask", "dask").compute
-        for parts in rows.blocks:
-            columns = compute(*parts)
-            if columns[0].shape[0]:
-                yield rows.check(*columns)
+    return lambda: (block(X, y, w, unit) for X, y, w, *_ in rows.stream())

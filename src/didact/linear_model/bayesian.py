@@ -50,8 +50,10 @@ class Prior(NamedTuple):
     variance: float | None
 
 
-def read_prior(mean: Any, covariance: Any, p: int) -> Prior:
+def read_prior(mean: Any, covariance: Any, p: int, ard: bool) -> Prior:
     """The prior from what the user gives: numbers, a diagonal, a matrix, or "evidence"."""
+    if ard and not isinstance(covariance, str):
+        raise ParameterError("ard=True estimates a prior variance for each weight: it takes no prior_covariance.")
     mean = np.asarray(mean, np.float64)
     if mean.ndim and mean.shape != (p,):
         raise ParameterError(f"prior_mean has shape {mean.shape}, but there are {p} features.")
@@ -172,22 +174,18 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
-        prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features)
-        if self.ard and prior.variance is not None:
-            raise ParameterError("ard=True estimates a prior variance for each weight: it takes no prior_covariance.")
+        prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
-        dtype = float_type(rows)
 
         def fitted(scales: Scales) -> dict[str, Any]:
-            return self._fitted(S, model, prior, scales, dtype)
+            return self._fitted(S, model, prior, scales, float_type(rows))
 
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=fitted) as progress:
             result = maximise(model, noise, prior.variance, self.tol, self.max_iter, progress.report)
-        vars(self).update(fitted(result.x))
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
-        self.scores_ = -model.n * np.asarray(result.history) - constant
-        self.log_evidence_ = float(self.scores_[-1])
+        scores = -model.n * np.asarray(result.history) - constant
+        vars(self).update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
         self.report_convergence(result)
         return self
 

@@ -184,7 +184,9 @@ class TweedieRegressor(_GLM):
     _test_params = [{}, {"power": 1.5}]
 
     alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
-    power: float = param(0.0, between(float("-inf"), float("inf"), "neither"), "Power of the mean in the variance; not in (0, 1).")
+    power: float = param(
+        0.0, between(float("-inf"), float("inf"), "neither"), "Power of the mean in the variance; not between 0 and 1."
+    )
     link: str = param("auto", one_of("auto", "identity", "log"), "Link; 'auto': identity for power ≤ 0, else log.")
 
     def _model(self) -> tuple[Any, Link | None]:

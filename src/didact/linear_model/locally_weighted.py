@@ -154,10 +154,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
-        if self.degree > 2:
-            raise ParameterError(f"degree is 0, 1 or 2, not {self.degree!r}.")
-        if isinstance(self.span, Real) and not isinstance(self.span, Integral) and self.span > 1:
-            raise ParameterError(f"span is a share of the rows up to 1, or a whole number of rows, not {self.span!r}.")
+        self._check()
         rows = self.rows(X, y, sample_weight, target="numeric")
         points = stored(rows.reduce(gather))
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
@@ -166,13 +163,24 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         search = len(rules) if len(rules) > 1 else 0
         with FitProgress(self, search + self.robust_rounds, X=X, y=y) as progress:
             rule, errors = choose(points, rules, self.robust_rounds > 0, progress.report) if search else (rules[0], [])
-            for k in range(self.robust_rounds):
-                residuals = points.y - smooth(points, points.X, rule).value
-                points = points._replace(factors=bisquare_weights(residuals, points.w))
-                if progress.report(search + k + 1, float(np.average(np.abs(residuals), weights=points.w)), None):
-                    break
+            points = self._robust(points, rule, search, progress.report)
         self._keep(points, rule, rules, errors)
         return self
+
+    def _check(self) -> None:
+        if self.degree > 2:
+            raise ParameterError(f"degree is 0, 1 or 2, not {self.degree!r}.")
+        if isinstance(self.span, Real) and not isinstance(self.span, Integral) and self.span > 1:
+            raise ParameterError(f"span is a share of the rows up to 1, or a whole number of rows, not {self.span!r}.")
+
+    def _robust(self, points: Points, rule: Rule, done: int, report: Any) -> Points:
+        """The points with the weights of the last robust round."""
+        for k in range(self.robust_rounds):
+            residuals = points.y - smooth(points, points.X, rule).value
+            points = points._replace(factors=bisquare_weights(residuals, points.w))
+            if report(done + k + 1, float(np.average(np.abs(residuals), weights=points.w)), None):
+                break
+        return points
 
     def _keep(self, points: Points, rule: Rule, rules: list[Rule], errors: Any) -> None:
         self.X_fit_, self.y_fit_ = points.X * self.scale_, points.y

@@ -24,7 +24,7 @@ from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.result import Result
 from didact.engines.sgd import Rate, Stopping, Training, Weights, fit
-from didact.engines.sgd_loops import BIAS
+from didact.engines.sgd_loops import BIAS, TIME
 from didact.engines.sgd_passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
@@ -47,11 +47,10 @@ LOSSES = {
 }
 
 
-_REASON = "Steps are made row by row, so that the order of the rows, their blocks and their repetition matter."
+_REASON = "Steps are made row by row, so that the order of the rows and their repetition matter."
 ORDER_MATTERS = {
     "weights_equal_repetition": _REASON,
     "row_order": _REASON,
-    "collections": _REASON,
     "check_sample_weight_equivalence_on_dense_data": _REASON,
     "check_sample_weight_equivalence_on_sparse_data": _REASON,
     "constant_columns": "A column on another scale changes the course of the steps; a fit ends before the optimum.",
@@ -193,7 +192,8 @@ def kept_state(weights: Weights) -> dict[str, Array]:
     return {"V": weights.V, "D": weights.D, "A": weights.A, "S": weights.S}
 
 
-def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any) -> Result:
+def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any,
+          passes: Any = stochastic) -> Result:  # fmt: skip
     """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
     left_out, judge = hold_out(model, rows, weights, training) if model.early_stopping else (None, None)
     if left_out is not None:
@@ -203,7 +203,7 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
         advance = full(counted, training, total.weight)
     else:
         blocks = row_blocks(rows, total.weight / max(total.rows, 1), left_out)
-        advance = stochastic(blocks, training, seed_sequence(model.random_state), rows.names)
+        advance = passes(blocks, training, seed_sequence(model.random_state), rows.names)
     stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge)
     with FitProgress(model, model.max_iter, X=X, y=y, attributes=lambda x: model._fitted(x, rows)) as progress:
         result = fit(advance, weights, training, stopping, progress.report)
@@ -211,16 +211,16 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
     return result
 
 
-def learn_once(model: Any, rows: Rows, weights: Weights, training: Training) -> None:
+def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, passes: Any = stochastic) -> None:
     """One pass, for partial_fit; weights of rows count as they are."""
     if model.early_stopping:
         raise ParameterError("early_stopping holds rows out of a fit; partial_fit sees some of the rows only.")
-    passed = int(weights.S[:, 0].max())
+    passed = int(weights.S[:, TIME].max())
     if training.batch == 0:
         total = rows.reduce(seen, False)
         advance = full(rows, training, total.weight)
     else:
-        advance = stochastic(row_blocks(rows), training, seed_sequence(model.random_state), rows.names)
+        advance = passes(row_blocks(rows), training, seed_sequence(model.random_state), rows.names)
     losses = advance(weights, np.arange(len(weights.S)), passed)
     refuse_divergence(model, not (np.isfinite(losses).all() and np.isfinite(weights.V).all()), 1)
 

@@ -63,10 +63,11 @@ class SGDClassifier(ClassifierMixin, _SGD):
 
     Notes
     -----
-    The order of rows matters. Rows in memory are shuffled before each pass: runs of neighbours (32 kB) are put in
-    random order and mixed within pools of half a megabyte, so that memory is read in line. `Batches` and Dask
-    collections are taken block after block, in order, each shuffled by itself. ``batch_size="full"`` is gradient
-    descent on all rows, where order, blocks and threads make no difference. Columns should have similar scales.
+    The order of rows matters. Rows in memory are shuffled before each pass; more than 16,384 of them in runs of
+    neighbours (32 kB), which are put in random order and mixed within pools of half a megabyte, so that memory is
+    read in line. `Batches` and Dask collections are taken block after block, in order, each shuffled by itself.
+    ``batch_size="full"`` is gradient descent on all rows, where order, blocks and threads make no difference. Columns
+    should have similar scales.
 
     Sample weights, times the weight of a row's class, multiply the losses and are measured by their mean; in
     `partial_fit` they count as they are. Cost: two multiply-adds per entry, pass and class,
@@ -90,8 +91,8 @@ class SGDClassifier(ClassifierMixin, _SGD):
     """
 
     _test_params = [
-        {"random_state": 0},
-        {"loss": "log_loss", "random_state": 0, "average": True},
+        {"shuffle": False},
+        {"loss": "log_loss", "learning_rate": "constant", "eta0": 0.2, "shuffle": False},
     ]
     _test_skips = ORDER_MATTERS
 

@@ -34,10 +34,11 @@ class SGDRegressor(RegressorMixin, _SGD):
 
     Notes
     -----
-    The order of rows matters. Rows in memory are shuffled before each pass: runs of neighbours (32 kB) are put in
-    random order and mixed within pools of half a megabyte, so that memory is read in line. `Batches` and Dask
-    collections are taken block after block, in order, each shuffled by itself. ``batch_size="full"`` is gradient
-    descent on all rows, where order, blocks and threads make no difference. Columns should have similar scales.
+    The order of rows matters. Rows in memory are shuffled before each pass; more than 16,384 of them in runs of
+    neighbours (32 kB), which are put in random order and mixed within pools of half a megabyte, so that memory is
+    read in line. `Batches` and Dask collections are taken block after block, in order, each shuffled by itself.
+    ``batch_size="full"`` is gradient descent on all rows, where order, blocks and threads make no difference. Columns
+    should have similar scales.
 
     Sample weights multiply the losses and are measured by their mean; in `partial_fit` they count as they are. The
     squared and Huber losses are half the squared error near 0. Cost: two multiply-adds per entry and pass, for sparse
@@ -60,7 +61,10 @@ class SGDRegressor(RegressorMixin, _SGD):
     array([2.5])
     """
 
-    _test_params = [{"random_state": 0}, {"learning_rate": "adaptive", "eta0": 0.1, "batch_size": 4, "random_state": 0}]
+    _test_params = [
+        {"learning_rate": "constant", "eta0": 0.02, "shuffle": False},
+        {"loss": "huber", "epsilon": 1.0, "penalty": "l1", "learning_rate": "constant", "eta0": 0.02, "shuffle": False},
+    ]
     _test_skips = ORDER_MATTERS
 
     loss: str = param(

@@ -20,6 +20,10 @@ class GradientCheck(NamedTuple):
 
     `relative_error` has one entry per coordinate (for several functions, a row per function), `method` says how each
     coordinate was differenced: "complex" or "central".
+
+    >>> from didact.optimize import check_gradient
+    >>> check_gradient(lambda x: x @ x, lambda x: 2 * x, [1.0, 2.0]).worst < 1e-8
+    True
     """
 
     gradient: Array

@@ -143,13 +143,13 @@ class BatchRows(Rows):
     def __init__(self, source: Batches, check: Callable[..., tuple[Any, ...]]):
         self.source = source
         self.check = check
-        first = next(iter(self._blocks()), None)
+        first = next(iter(self.stream()), None)
         if first is None:
             raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
         self.n_features, self.dtype = first[0].shape[1], first[0].dtype
         self.y_ndim, self.n_targets = target_shape(first[1])
 
-    def _blocks(self) -> Iterator[tuple[Any, ...]]:
+    def stream(self) -> Iterator[tuple[Any, ...]]:
         for batch in _ahead(self.source.opened):
             columns = _columns(batch)
             if columns[0].shape[0]:
@@ -161,7 +161,7 @@ class BatchRows(Rows):
 
         def statistics() -> Iterator[S]:
             nonlocal weighed
-            for block in self._blocks():
+            for block in self.stream():
                 weighed = weighed or has_weight(block)
                 yield MemoryRows(*block, names=self.names).reduce(fn, *args)
 

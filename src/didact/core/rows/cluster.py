@@ -4,7 +4,7 @@ Tasks are pure functions of a block and of the small arguments of a pass, so a w
 scheduler runs its tasks again elsewhere.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -56,6 +56,14 @@ class ClusterRows(Rows):
         new.__dict__.update(self.__dict__)
         new.check = _Composed(self.check, fn, args)
         return new
+
+    def stream(self) -> Iterator[tuple[Any, ...]]:
+        """The blocks, brought here one by one."""
+        compute = need("dask", "dask").compute
+        for parts in self.blocks:
+            columns = compute(*parts)
+            if columns[0].shape[0]:
+                yield self.check(*columns)
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """A Dask array of fn(X, *args)."""

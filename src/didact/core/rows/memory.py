@@ -5,7 +5,7 @@ thread or many give the same bits.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
@@ -59,6 +59,10 @@ class Rows(ABC):
         return new
 
     @abstractmethod
+    def stream(self) -> Iterator[tuple[Any, ...]]:
+        """The checked columns of one block after the other, in order: for models that learn from a stream."""
+
+    @abstractmethod
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args) for every block, as the kind of collection that came in."""
 
@@ -90,6 +94,10 @@ class MemoryRows(Rows):
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
         return MemoryRows(*fn(*self.columns, *args), names=self.names)
+
+    def stream(self) -> Iterator[tuple[Any, ...]]:
+        """All columns at once."""
+        yield self.columns
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""

@@ -1,0 +1,198 @@
+r"""The perceptron: error-driven learning of a hyperplane, with its number of mistakes and the bound on it.
+
+A row on the wrong side of the hyperplane (:math:`y_i(x_i^Tw + b) \le 0`, :math:`y_i = \pm1`) moves it:
+:math:`w \leftarrow w + \eta y_i x_i,\ b \leftarrow b + \eta y_i`. If some unit vector (w, b) has
+:math:`y_i(x_i^Tw + b) \ge \gamma` for all rows and :math:`\|(x_i, 1)\| \le R`, no order of the rows makes more than
+:math:`(R/\gamma)^2` mistakes. Classes that no hyperplane separates are never learnt: the weights go round for ever.
+
+Rosenblatt (1958), doi:10.1037/h0042519; Novikoff (1962), On convergence proofs for perceptrons; averaged and voted:
+Freund, Schapire (1999), doi:10.1023/A:1007662407062.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.rows import Rows
+from didact.engines.result import Result
+from didact.engines.sgd import Rate, Training, Weights
+from didact.engines.sgd_loops import TIME, UPDATES
+from didact.engines.sgd_passes import stochastic
+from didact.engines.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
+from didact.linear_model.logistic import decision
+from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
+from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
+from didact.parts.margin_losses import Perceptron as PerceptronLoss
+
+Array = np.ndarray[Any, Any]
+
+VOTED = ("voters_", "voter_intercepts_", "votes_", "voter_outputs_")
+
+
+class Geometry(NamedTuple):
+    """How far the rows are from hyperplanes and from the origin."""
+
+    margin: Array  # (K,) the smallest y·(xᵀw + b)
+    radius: float  # the largest length of a row, the constant 1 included where there is an intercept
+
+    def merge(self, other: "Geometry") -> "Geometry":
+        """Both sets of rows together."""
+        return Geometry(np.minimum(self.margin, other.margin), max(self.radius, other.radius))
+
+
+def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
+    """The geometry of one block; rows without weight do not count."""
+    scores = decision(X, coef, intercept)
+    scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
+    sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
+    squares = X.multiply(X).sum(axis=1) if is_sparse(X) else namespace(X).sum(X * X, axis=1)
+    lengths = np.sqrt(np.asarray(to_host(squares)[0]).ravel() + constant)
+    counts = slice(None) if w is None else to_numpy(w) > 0
+    margins, lengths = (sides * scores)[counts], lengths[counts]
+    return Geometry(np.min(margins, axis=0, initial=np.finfo(float).max), float(np.max(lengths, initial=0.0)))
+
+
+def labels(scores: Any, classes: Array) -> Any:
+    """The label with the highest score of each row."""
+    xp = namespace(scores)
+    codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
+    return classes[to_numpy(codes) if is_tensor(codes) else codes]
+
+
+def predict_linear(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
+    """The side of the hyperplane, or the highest score."""
+    return labels(decision(X, coef, intercept), classes)
+
+
+def predict_voted(X: Any, vectors: Array, intercepts: Array, votes: Array, owners: Array, classes: Array) -> Any:
+    """What most of the weight vectors say."""
+    return labels(voted_scores(X, vectors, intercepts, votes, owners, classes), classes)
+
+
+def distances(X: Any, coef: Array, intercept: Array) -> Any:
+    """Signed distances to the hyperplanes."""
+    lengths = np.linalg.norm(coef, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1.0
+    return decision(X, coef / lengths, intercept / lengths[:, 0])
+
+
+class Perceptron(ClassifierMixin, Estimator):
+    r"""The perceptron, plain, averaged or voted, with its number of mistakes and the bound on it.
+
+    .. math:: y_i(x_i^Tw + b) \le 0 \quad\Rightarrow\quad w \leftarrow w + \eta y_i x_i,\; b \leftarrow b + \eta y_i
+
+    The averaged perceptron takes the mean of the weights after every row; the voted one keeps all weight vectors, and
+    each votes as often as it survived a row. More than two classes are learnt one against the rest.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights: the last ones, or their average with variant="averaged"; for two classes those of the second.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constant terms.
+    n_iter_ : int
+        Passes over the rows.
+    t_ : float
+        1 + the number of rows seen.
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Mistakes, each of which moved the weights.
+    margin_ : ndarray of shape (1,) or (n_classes,)
+        Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|` of the last weights: above 0 just where they separate the classes.
+    radius_ : float
+        Length of the longest row, with the constant 1 as one more coordinate where there is an intercept.
+    voters_, voter_intercepts_, votes_, voter_outputs_ : ndarray of shape (n_voters, …)
+        With variant="voted": all weight vectors, their survival counts, and the row of coef_ each belongs to.
+
+    Notes
+    -----
+    `mistake_bound_` is :math:`(R/\gamma)^2` with the margin γ of the hyperplane that was found, infinite if it does not
+    separate the classes. Any separating hyperplane gives a bound, so the mistakes of a fit from zero, without penalty
+    and weights, stay below it. A fit ends at a pass without mistakes, or when the mean loss max(0, −y·z) no longer
+    falls by `tol`; with ``tol=None`` it goes on, and warns at `max_iter` that the classes were not separated. The
+    order of rows matters; `Batches` and Dask collections are taken block after block, in order.
+
+    Cost: two multiply-adds per entry and pass, and one pass for the margin; voted: memory for a vector per mistake, and
+    as many products to predict a row. Shape of computation: stream.
+
+    References
+    ----------
+    Rosenblatt (1958), doi:10.1037/h0042519; Freund, Schapire (1999), doi:10.1023/A:1007662407062.
+
+    Examples
+    --------
+    >>> from didact.linear_model import Perceptron
+    >>> X, both = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> model = Perceptron().fit(X, both)
+    >>> model.predict(X).tolist(), bool(model.n_mistakes_[0] <= model.mistake_bound_[0])
+    ([0, 0, 0, 1], True)
+    """
+
+    _test_params = [
+        {"shuffle": False},
+        {"variant": "averaged", "shuffle": False},
+        {"variant": "voted", "shuffle": False, "max_iter": 100},
+    ]
+    _test_skips = ORDER_MATTERS
+
+    penalty: str | None = param(None, [one_of("l2", "l1", "elasticnet"), none], "Penalty on the weights.")
+    alpha: float = param(1e-4, at_least(0), "Strength of the penalty.")
+    l1_ratio: float = param(0.15, between(0, 1), "Share of the L1 part in the elastic net.")
+    fit_intercept: bool = param(True, is_bool, "Whether to learn a constant term.")
+    max_iter: int = param(1000, whole(1), "Most passes over the rows.")
+    tol: float | None = param(1e-3, [at_least(0), none], "Fall of the loss that counts; None: go on to the end.")
+    shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
+    eta0: float = param(1.0, above(0), "Length η of a step; without a penalty it changes no prediction.")
+    random_state: Any = param(0, random_state, "Seed of the shuffling.")
+    early_stopping: bool = param(False, is_bool, "Whether to stop by the loss on held-out rows.")
+    validation_fraction: float = param(0.1, between(0, 1, "neither"), "Share of the rows that are held out.")
+    n_iter_no_change: int = param(5, whole(1), "Passes in a row without an improvement that end the fit.")
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
+    warm_start: bool = param(False, is_bool, "Whether to begin with the weights of the last fit.")
+    variant: str = param("plain", one_of("plain", "averaged", "voted"), "Which weights predict: last, mean or all.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Perceptron":
+        """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls."""
+        training = self._training()
+        rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
+        weights = start(self, outputs(self.classes_), rows.n_features, training, None, None)
+        kept = stores(weights) if self.variant == "voted" else None
+        self._kept = kept
+        try:
+            result = train(self, rows, total, weights, training, X, y, stochastic if kept is None else voted(kept))
+            self._store(weights, rows)
+        finally:
+            del self._kept
+        self._report(result)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "Perceptron":
+        """Make one pass over more rows; the first call names all classes. Margin and radius are of these rows."""
+        training, first = self._training(), not hasattr(self, "coef_")
+        rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
+        weights = resume(self, outputs(self.classes_), rows.n_features, training)
+        last = Voters(*(getattr(self, name) for name in VOTED)) if hasattr(self, "votes_") else None
+        self._kept = stores(weights, last) if self.variant == "voted" else None
+        try:
+            learn_once(self, rows, weights, training, stochastic if self._kept is None else voted(self._kept))
+            self._store(weights, rows)
+        finally:
+            del self._kept
+        self.n_iter_ = 1
+        return self
+
+    def _training(self) -> Training:
+        if self.variant == "voted" and self.penalty is not None:
+            raise ParameterError("The voted perceptron has no penalty: all its weight vectors are kept as they were.")
+        averaged_from = 1.0 if self.variant == "averaged" else math.inf
+        return Training(PerceptronLoss(), penalty_noun(self.penalty, self.alpha, self.l1_ratio), Rate(self.eta0),
+                        self.fit_intercept, 1, averaged_from, self.shuffle)  # fmt: skip
