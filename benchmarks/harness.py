@@ -212,7 +212,7 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
 
 
 def narrowed(workload: Workload, record: Record, times: int) -> Workload:
-    """The workload with more rows, and of each library the two fastest variants that agreed, the fastest first."""
+    """The workload with more rows, and of each library the fastest variants that agreed: two, or one if it is slow."""
     fits = {}
     for library, variants in workload.fits.items():
         ours = record["libraries"][library]
@@ -224,7 +224,7 @@ def narrowed(workload: Workload, record: Record, times: int) -> Workload:
             if v.get("gap", np.inf) <= workload.check.agree and v["seconds"] <= 2 * ours["minimum"]
         } | {ours["variant"]: 0.0}
         good = [fit for fit in variants if fit.label in seconds]
-        fits[library] = sorted(good, key=lambda fit: seconds[fit.label])[:2]
+        fits[library] = sorted(good, key=lambda fit: seconds[fit.label])[: 2 if ours["minimum"] < 5 else 1]
     return replace(workload, fits=fits, data=replace(workload.data, rows=times * workload.data.rows))
 
 

@@ -54,6 +54,7 @@ for axes in panels[1]:
 plt.show()
 
 # %%
-# The squared error pulls the harder the further a row is off, without a limit: one wild row can turn a fit. The absolute
-# error, Huber's and the ε-insensitive one pull with a bounded force. Among the losses for classes the exponential is the
-# one that gives in to wild rows; the hinge and the perceptron say nothing at all about rows that are right by enough.
+# The squared error pulls the harder the further a row is off, without a limit: one wild row can turn a fit. The
+# absolute error, Huber's and the ε-insensitive one pull with a bounded force. Among the losses for classes the
+# exponential is the one that gives in to wild rows most; the hinge and the perceptron say nothing at all about rows
+# that are right by enough.

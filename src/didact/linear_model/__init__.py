@@ -14,6 +14,7 @@ from didact.linear_model.locally_weighted import LocallyWeightedRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
 from didact.linear_model.nonlinear import NonlinearRegressor
+from didact.linear_model.perceptron import Perceptron
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
 from didact.linear_model.sgd_classifier import SGDClassifier
@@ -37,6 +38,7 @@ __all__ = [
     "LogisticRegression",
     "LogisticRegressionCV",
     "NonlinearRegressor",
+    "Perceptron",
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
@@ -22,7 +23,7 @@ from didact.core.parameters import above, at_least, between, is_bool, none, one_
 from didact.core.rows import Rows
 from didact.engines.result import Result
 from didact.engines.sgd import Rate, Training, Weights
-from didact.engines.sgd_loops import TIME, UPDATES
+from didact.engines.sgd_loops import BIAS, TIME, UPDATES
 from didact.engines.sgd_passes import stochastic
 from didact.engines.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
 from didact.linear_model.logistic import decision
@@ -166,12 +167,9 @@ class Perceptron(ClassifierMixin, Estimator):
         rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
         weights = start(self, outputs(self.classes_), rows.n_features, training, None, None)
         kept = stores(weights) if self.variant == "voted" else None
-        self._kept = kept
-        try:
-            result = train(self, rows, total, weights, training, X, y, stochastic if kept is None else voted(kept))
-            self._store(weights, rows)
-        finally:
-            del self._kept
+        passes = stochastic if kept is None else voted(kept)
+        result = train(self, rows, total, weights, training, X, y, lambda x: self._fitted(x, rows, kept), passes)
+        self._store(weights, rows, kept)
         self._report(result)
         return self
 
@@ -181,12 +179,9 @@ class Perceptron(ClassifierMixin, Estimator):
         rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
         last = Voters(*(getattr(self, name) for name in VOTED)) if hasattr(self, "votes_") else None
-        self._kept = stores(weights, last) if self.variant == "voted" else None
-        try:
-            learn_once(self, rows, weights, training, stochastic if self._kept is None else voted(self._kept))
-            self._store(weights, rows)
-        finally:
-            del self._kept
+        kept = stores(weights, last) if self.variant == "voted" else None
+        learn_once(self, rows, weights, training, stochastic if kept is None else voted(kept))
+        self._store(weights, rows, kept)
         self.n_iter_ = 1
         return self
 
@@ -196,3 +191,54 @@ class Perceptron(ClassifierMixin, Estimator):
         averaged_from = 1.0 if self.variant == "averaged" else math.inf
         return Training(PerceptronLoss(), penalty_noun(self.penalty, self.alpha, self.l1_ratio), Rate(self.eta0),
                         self.fit_intercept, 1, averaged_from, self.shuffle)  # fmt: skip
+
+    def _fitted(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> dict[str, Any]:
+        coef, intercept = weights.tables()
+        dtype = float_type(rows)
+        fitted = {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
+        return fitted if kept is None else fitted | dict(zip(VOTED, gathered(kept), strict=True))
+
+    def _store(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> None:
+        for name in VOTED:
+            self.__dict__.pop(name, None)
+        vars(self).update(self._fitted(weights, rows, kept), _state=kept_state(weights))
+        self.t_, self.n_mistakes_ = float(weights.S[:, TIME].max()), weights.S[:, UPDATES].astype(np.int64)
+        V, b = weights.V, weights.S[:, BIAS]
+        found = rows.reduce(geometry, V, b, weights.positives, float(self.fit_intercept))
+        self.margin_ = found.margin / np.maximum(np.hypot(np.linalg.norm(V, axis=1), b), np.finfo(float).tiny)
+        self.radius_ = found.radius
+
+    def _report(self, result: Result) -> None:
+        self.n_iter_ = result.n_iter
+        if result.status == "iteration limit":
+            self.warn_convergence(
+                f"Still mistakes after max_iter={self.max_iter} passes: no hyperplane separates the classes, or more "
+                "passes are needed. Classes that cannot be separated are never learnt; variant='averaged', or "
+                "SGDClassifier with the hinge or logistic loss, make the best of them."
+            )
+
+    @property
+    def mistake_bound_(self) -> Array:
+        """The bound (R/γ)² on the number of mistakes, infinite where the last weights do not separate the classes."""
+        check_is_fitted(self)
+        margin = np.where(self.margin_ > 0, self.margin_, np.nan)
+        return np.where(self.margin_ > 0, (self.radius_ / margin) ** 2, np.inf)
+
+    def decision_function(self, X: Any) -> Any:
+        """Scores xᵀw + b of the second class (n,), or of each class against the rest (n, K).
+
+        With variant="voted", the share of votes for a class less the share against it.
+        """
+        if self.variant == "voted":
+            return self.map_rows(X, voted_scores, *VOTED, "classes_")
+        return self.map_rows(X, decision, "coef_", "intercept_")
+
+    def predict(self, X: Any) -> Any:
+        """The label with the highest score of each row."""
+        if self.variant == "voted":
+            return self.map_rows(X, predict_voted, *VOTED, "classes_")
+        return self.map_rows(X, predict_linear, "coef_", "intercept_", "classes_")
+
+    def signed_distances(self, X: Any) -> Any:
+        """Distances (xᵀw + b)/‖w‖ to the hyperplane of coef_ (n,), or to those of all classes (n, K)."""
+        return self.map_rows(X, distances, "coef_", "intercept_")

@@ -11,6 +11,7 @@ doi:10.1214/aoms/1177729586; Bottou (2012), Stochastic gradient descent tricks, 
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,7 +194,7 @@ def kept_state(weights: Weights) -> dict[str, Array]:
 
 
 def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any,
-          passes: Any = stochastic) -> Result:  # fmt: skip
+          fitted: Callable[[Weights], dict[str, Any]], passes: Any = stochastic) -> Result:  # fmt: skip
     """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
     left_out, judge = hold_out(model, rows, weights, training) if model.early_stopping else (None, None)
     if left_out is not None:
@@ -205,7 +206,7 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
         blocks = row_blocks(rows, total.weight / max(total.rows, 1), left_out)
         advance = passes(blocks, training, seed_sequence(model.random_state), rows.names)
     stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge)
-    with FitProgress(model, model.max_iter, X=X, y=y, attributes=lambda x: model._fitted(x, rows)) as progress:
+    with FitProgress(model, model.max_iter, X=X, y=y, attributes=fitted) as progress:
         result = fit(advance, weights, training, stopping, progress.report)
     refuse_divergence(model, result.status == "not finite", result.n_iter)
     return result

@@ -108,7 +108,7 @@ class SGDClassifier(ClassifierMixin, _SGD):
         training = self._training()
         rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
         weights = start(self, outputs(self.classes_), rows.n_features, training, coef_init, intercept_init)
-        result = train(self, rows, total, weights, training, X, y)
+        result = train(self, rows, total, weights, training, X, y, lambda x: self._fitted(x, rows))
         self._store(weights, rows)
         self._report(result)
         return self

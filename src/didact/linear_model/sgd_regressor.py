@@ -86,7 +86,7 @@ class SGDRegressor(RegressorMixin, _SGD):
         """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
         rows, training = self.rows(X, y, sample_weight), self._training()
         weights = start(self, ONE, rows.n_features, training, coef_init, intercept_init)
-        result = train(self, rows, rows.reduce(seen, False), weights, training, X, y)
+        result = train(self, rows, rows.reduce(seen, False), weights, training, X, y, lambda x: self._fitted(x, rows))
         self._store(weights, rows)
         self._report(result)
         return self
