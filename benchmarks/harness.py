@@ -26,6 +26,8 @@ from benchmarks.data import Data, write
 ROOT = Path(__file__).parent.parent
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 FIT_LIMIT = 60.0  # seconds; a slower fit is cut off and reported as such
+BUDGET = 20  # seconds of alternating rounds, unless three rounds take longer
+TENFOLD = 0.6  # seconds up to which a peer is measured at ten times the rows, too
 KEEP = 1 << 30  # larger data are loaded anew for each fit, so that one process at a time holds them
 PAUSE = 0.1  # seconds between fits, for the threads of the last library to fall asleep
 Record = dict[str, Any]
@@ -197,7 +199,7 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
         tried = try_all(workload, workers, folder, keep)
         chosen = {library: pick(records, workload.check.agree) for library, records in tried.items()}
         turn = sum(record.get("seconds", 0.0) for record in chosen.values())
-        alternate(chosen, workers, folder, keep, 2 if quick else max(3, min(15, int(60 / max(turn, 1e-3)))))
+        alternate(chosen, workers, folder, keep, 2 if quick else max(3, min(15, int(BUDGET / max(turn, 1e-3)))))
     finally:
         for worker in workers.values():
             worker.close()
@@ -212,11 +214,11 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
 
 
 def narrowed(workload: Workload, record: Record, times: int) -> Workload:
-    """The workload with more rows, and of each library the fastest variants that agreed: two, or one if it is slow."""
+    """The workload with more rows, and the fastest variants that agreed of each library that is quick enough for it."""
     fits = {}
     for library, variants in workload.fits.items():
         ours = record["libraries"][library]
-        if "median" not in ours:
+        if "median" not in ours or (library != US and ours["minimum"] > TENFOLD):
             continue
         seconds = {
             v["label"]: v["seconds"]

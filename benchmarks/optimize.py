@@ -25,7 +25,7 @@ def minimum(name: str, problem: str, ours: str, theirs: str, data: Data, check: 
     tight = {"ftol": 0.0} if theirs == "L-BFGS-B" else {}
     tolerances = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
     ways = {
-        US: fits("didact", problem, {}, *({"tol": tol} for tol in tolerances), method=ours),
+        US: fits("didact_optimize", problem, {}, *({"tol": tol} for tol in tolerances), method=ours),
         SCIPY: fits("scipy", problem, {}, *({"gtol": tol} | tight for tol in tolerances), method=theirs),
     }
     return Workload(name, data, check, ways, {SCIPY: 1}, apart=("cold",))
@@ -40,7 +40,7 @@ WORKLOADS = [
         Data("inequalities", 1_000, 500, block=1_000),
         SameProgram(),
         {
-            US: fits("didact", "QuadraticProgram", {}, {"tol": 1e-8}),
+            US: fits("didact_optimize", "QuadraticProgram", {}, {"tol": 1e-8}),
             QUADPROG: fits("quadprog", "QuadraticProgram"),
             CVXOPT: fits("cvxopt", "QuadraticProgram", {}, *({"tol": tol} for tol in (1e-8, 1e-9, 1e-10))),
         },

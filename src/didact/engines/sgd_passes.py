@@ -49,15 +49,15 @@ def block(X: Any, y: Any, w: Any, unit: float = 1.0, left_out: Array | None = No
     kept = NO_ROWS if counts is None else np.flatnonzero(counts)
     if is_sparse(X):
         indices = X.indices
-        design: Any = Sparse(*map(_fixed, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
+        design: Any = Sparse(*map(fixed, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
     else:
-        design = Dense(_fixed(X))
+        design = Dense(fixed(X))
     weights = NONE if w is None else np.asarray(w, np.float64) / unit
     size = X.shape[0] if counts is None else len(kept)
-    return Block(X, design, _fixed(np.asarray(y, np.float64)), _fixed(weights), _fixed(kept), size)
+    return Block(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
 
 
-def _fixed(a: Array) -> Array:
+def fixed(a: Array) -> Array:
     """A read-only view in row order, native bytes: one compiled variant for each type."""
     a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
     a = np.array(a) if not a.flags.aligned else a.view()

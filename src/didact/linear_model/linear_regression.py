@@ -83,12 +83,21 @@ def first_moments(X: Any, y: Any, w: Any) -> Sums:
     """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
     Y = y if y.ndim == 2 else y[:, None]
     ones = np.ones(X.shape[0]) if w is None else w
-    square = X.multiply(X) if is_sparse(X) else X * X
-    return Sums((ones.sum(), ones @ X, ones @ Y, ones @ square, X.T @ (ones[:, None] * Y)))
+    if is_sparse(X):
+        squares = np.bincount(X.indices, X.data * X.data * np.repeat(ones, np.diff(X.indptr)), X.shape[1])
+    else:
+        squares = ones @ (X * X)
+    both = np.column_stack([ones, ones[:, None] * Y])
+    xy = X.T @ both  # one pass for the sums of x and of xy
+    return Sums((ones.sum(), xy[:, 0], ones @ Y, squares, xy[:, 1:]))
 
 
 def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:
     """Xᵀ W (X V − 1 shiftᵀ) of a block, and the sums of its rows."""
+    if V.shape[1] == 1:  # products with vectors are quicker than with one-column matrices
+        u = X @ V[:, 0] - shift[0]
+        u = u if w is None else w * u
+        return Sums(((X.T @ u)[:, None], np.atleast_1d(u.sum())))
     U = X @ V - shift
     U = U if w is None else w[:, None] * U
     return Sums((X.T @ U, U.sum(axis=0)))
