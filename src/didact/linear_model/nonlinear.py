@@ -176,7 +176,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     Notes
     -----
-    The function is called as function(X, *parameters) with an array of rows and returns one number for each, row by
+    The function is called as ``function(X, *parameters)`` with an array of rows and returns one number for each, row by
     row: large data reach it in blocks, perhaps from several threads, and sparse data as dense blocks. Cost: an
     iteration takes a Jacobian (two calls of the function per parameter without jac) and 2 n k² operations, a trial
     step one call. Sample weights are frequencies. Shape of computation: iterate, so arrays, frames, `Batches` and Dask
@@ -204,7 +204,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
     }
 
     function: Any = param(
-        None, [is_callable, none], "function(X, *parameters): predictions for rows X. None: linear with a constant."
+        None, [is_callable, none], "``function(X, *parameters)``: predictions for rows X. None: linear with a constant."
     )
     p0: Any = param(
         None,
@@ -214,7 +214,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
     jac: Any = param(
         None,
         [is_callable, one_of(*KINDS), none],
-        "jac(X, *parameters): derivatives, a column for each parameter; or the kind of differences. None: central.",
+        "``jac(X, *parameters)``: derivatives, a column for each parameter; or the kind of differences. None: central.",
     )
     bounds: Any = param(
         None, [array_like, none], "Lower and upper limits of the parameters: a pair of numbers or of arrays."

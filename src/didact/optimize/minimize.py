@@ -48,7 +48,7 @@ def minimize(
     "momentum"         heavy ball or Nesterov                                           1 gradient
     "adagrad"          :math:`-\eta g/\sqrt{\sum g^2}` per variable                     1 gradient
     "adam"             mean gradient over its root mean square                          1 gradient
-    "newton"           :math:`-H^{-1}g`, |H| where H is indefinite                      1 Hessian, n³/3
+    "newton"           :math:`-H^{-1}g`, abs(H) where H is indefinite                   1 Hessian, n³/3
     "cg"               :math:`-g + \beta p`, Fletcher–Reeves, Polak–Ribière, hybrid     about 2 gradients
     "lbfgs"            quasi-Newton from the last pairs of steps and gradient changes   about 1 gradient, 4mn
     "coordinate"       one variable at a time, by Brent's method                        about 10n values
