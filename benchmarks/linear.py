@@ -8,10 +8,11 @@ Penalties are equal in the objective: Ridge ‖y − Xw − b‖² + α‖w‖²
 without penalty, log link. Data are in NumPy's order (rows together) or CSR: who prefers columns turns them in the fit.
 
 The lasso's α is a twentieth of the smallest one at which all coefficients are zero; its answers must have a duality gap
-of 1e-6 of ½‖y − ȳ‖²/n, by the harness's own sums. Tolerances mean different things (scikit-learn, celer and didact: gap
-÷ ‖y‖²/n; skglm: largest violation of the optimality conditions), so each library gets a few. Cross-validated fits have
-the same 100 penalties and five folds of neighbouring rows, and must choose the same penalty. Stochastic gradients make
-five passes at equal α with the ``optimal`` schedule; ✗ would be an objective over 1.01 times the peer's.
+of 1e-6 of ½‖y − ȳ‖²/n, by the harness's own sums and against the best dual point of all answers. Tolerances mean
+different things (scikit-learn, celer and didact: gap ÷ ‖y‖²/n; skglm: largest violation of the optimality conditions),
+so each library gets a few. Cross-validated fits have the same 100 penalties and five folds of neighbouring rows; they
+must choose the same penalty and reach the same objective to 1e-4. Stochastic gradients make five passes at equal α with
+the ``optimal`` schedule, to an objective of at most 1.01 times the peer's.
 """
 
 from pathlib import Path
@@ -89,10 +90,10 @@ def strongest(folder: Path) -> float:
 
 def lasso(name: str, data: Data) -> Workload:
     ways = {
-        US: fits(US, "Lasso", *tolerances(1e-5, 5e-7)),
-        SKLEARN: fits(SKLEARN, "Lasso", {"tol": 1e-6}, {"tol": 5e-7}, max_iter=100_000),
-        CELER: fits(CELER, "Lasso", *tolerances(1e-6, 5e-7, 2e-7)),
-        SKGLM: fits(SKGLM, "Lasso", *tolerances(1e-5, 1e-6, 1e-7), max_iter=200),
+        US: fits(US, "Lasso", *tolerances(1e-4, 1e-5, 5e-7)),
+        SKLEARN: fits(SKLEARN, "Lasso", *tolerances(1e-5, 1e-6, 5e-7), max_iter=100_000),
+        CELER: fits(CELER, "Lasso", *tolerances(1e-5, 1e-6, 5e-7)),
+        SKGLM: fits(SKGLM, "Lasso", *tolerances(1e-5, 1e-6, 1e-7, 1e-8), max_iter=200),
     }
     targets = {SKLEARN: 1.5, CELER: 1.5, SKGLM: 1}
     return Workload(name, data, SmallDualityGap(), ways, targets, lambda folder: {"alpha": strongest(folder) / 20})

@@ -102,18 +102,22 @@ class Weights:
 
 
 class Stopping(NamedTuple):
-    """When to stop: after `patience` passes without an improvement by tol (None: never), or after max_iter."""
+    """When to stop: after `patience` passes without an improvement by tol (None: never), or after max_iter.
+
+    The first passes, `trial` of them, do not count for that.
+    """
 
     tol: float | None
     patience: int
     max_iter: int
     judge: Callable[[Weights], Array] | None = None  # losses of held-out rows, watched in place of the objective
+    trial: int = 0
 
 
 Advance = Callable[[Weights, Array, int], Array]
 
 
-def fit(advance: Advance, weights: Weights, training: Training, stopping: Stopping, report: Report) -> Result:
+def run_passes(advance: Advance, weights: Weights, training: Training, stopping: Stopping, report: Report) -> Result:
     """Pass after pass until every output has stopped.
 
     Of the result, `x` is the weights, `history` the objective (mean of the outputs, each loss before its step) and
@@ -135,7 +139,8 @@ def fit(advance: Advance, weights: Weights, training: Training, stopping: Stoppi
             return Result(weights, value, epoch, "not finite", math.inf, history)
         watched = objective if stopping.judge is None else stopping.judge(weights)
         gain = best - watched
-        since = np.where(gain < stopping.tol, since + 1, 0) if stopping.tol is not None else since
+        if stopping.tol is not None and epoch > stopping.trial:
+            since = np.where(gain < stopping.tol, since + 1, 0)
         best = np.minimum(best, watched)
         done = since >= stopping.patience
         if training.rate.adaptive:

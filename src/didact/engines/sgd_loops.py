@@ -12,8 +12,9 @@ all features, so
   :math:`|w|^{2-p}` falling linearly in time;
 * the sum of all iterates is :math:`m\,v - a` for the sum m of all s, where a move of v by d adds m·d to a.
 
-Rows come in an order that is random without being costly: runs of neighbouring rows in random order fill a pool that
-fits a core's cache, and the pool is shuffled. One read of memory per pass, about two multiply-adds per entry.
+Rows come in an order that is random without being costly: runs of neighbouring rows, drawn from all parts of the
+table, fill a pool that fits a core's cache, and the pool is shuffled. One read of memory per pass, about two
+multiply-adds per entry.
 """
 
 import math
@@ -131,14 +132,14 @@ def learn(
     v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
     """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step."""
-    total, guard = 0.0, 0.0
-    for start in range(0, count, plan.batch):
-        stop = min(start + plan.batch, count)
-        scale, mass, bias = s[SCALE], s[MASS], s[BIAS]
+    total, guard, updates, batch = 0.0, 0.0, 0, plan.batch
+    t, scale, clock, mass, bias = s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS]
+    for start in range(0, count, batch):
+        stop = min(start + batch, count)
         for m in range(start, stop):
             i = order[m]
             if debt.shape[0] > 0:
-                settle(rows, i, v, debt, shift, s[CLOCK], mass, plan)
+                settle(rows, i, v, debt, shift, clock, mass, plan)
             target = y[i]
             if positive >= 0:
                 target = plan.high if target == positive else plan.low
@@ -147,29 +148,31 @@ def learn(
             guard += z
             total += w * value1(loss, target, z)
             slopes[m - start] = w * min(max(grad1(loss, target, z), -STEEPEST), STEEPEST)
-        eta = rate(s[RATE], plan, s[TIME])
-        s[SCALE] = scale * max(0.0, 1.0 - eta * plan.l2)
-        if s[SCALE] < SMALLEST_SCALE:
+        eta = rate(s[RATE], plan, t)
+        scale *= max(0.0, 1.0 - eta * plan.l2)
+        if scale < SMALLEST_SCALE:
+            s[SCALE], s[CLOCK], s[MASS] = scale, clock, mass
             rescale(v, debt, shift, s)
-            mass = 0.0
-        scale = s[SCALE]
+            scale, clock, mass = s[SCALE], s[CLOCK], s[MASS]
         gain, inverse = -eta / (stop - start), 1.0 / scale
         for m in range(start, stop):
-            if slopes[m - start] != 0.0:
-                step = gain * slopes[m - start]
+            slope = slopes[m - start]
+            if slope != 0.0:
+                step = gain * slope
                 add(rows, order[m], step * inverse, v)
                 if mass != 0.0:
                     add(rows, order[m], mass * step * inverse, shift)
                 if plan.fit_intercept:
                     bias += step
-                s[UPDATES] += 1.0
-        s[BIAS] = bias
-        s[CLOCK] += eta * (plan.l1 / scale + plan.pull)
-        if s[TIME] >= plan.averaged_from:
-            s[MASS] += scale
+                updates += 1
+        clock += eta * (plan.l1 * inverse + plan.pull)
+        if t >= plan.averaged_from:
+            mass += scale
             s[BIAS_SUM] += bias
             s[AVERAGED] += 1.0
-        s[TIME] += 1.0
+        t += 1.0
+    s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS] = t, scale, clock, mass, bias
+    s[UPDATES] += updates
     return total + 0.0 * guard
 
 

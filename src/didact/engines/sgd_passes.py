@@ -72,7 +72,7 @@ def sweep_block(data: Block, weights: Weights, training: Training, outputs: Arra
         return losses
     run, pool = _cut(data, plan.batch)
     count = -(-n // run)
-    runs = generator.permutation(count) if training.shuffle else np.arange(count)
+    runs = _arranged(count, pool // run if run > 1 else 1, generator) if training.shuffle else np.arange(count)
     words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
     groups = np.array_split(outputs, min(thread_count(), len(outputs)))
     step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
@@ -93,6 +93,27 @@ def sweep_block(data: Block, weights: Weights, training: Training, outputs: Arra
     return losses
 
 
+def _arranged(count: int, per_pool: int, generator: Any) -> Array:
+    """Runs in random order, but one from each part of the table in turn: a sorted table fills no pool with one class.
+
+    The parts take turns in van der Corput's order, in which every few of them lie all over the table.
+    """
+    size = min(per_pool, count)
+    turn = np.argsort(np.argsort([_mirrored(k) for k in range(size)]))
+    edges = np.linspace(0, count, size + 1).astype(np.int64)
+    table = np.full((-(-count // size) + 1, size), -1)
+    for column, part in enumerate(turn):
+        runs = generator.permutation(np.arange(edges[part], edges[part + 1]))
+        table[: len(runs), column] = runs
+    order = table[generator.permutation(len(table))].ravel()
+    return order[order >= 0]
+
+
+def _mirrored(k: int) -> float:
+    """The binary digits of k mirrored at the point: ½, ¼, ¾, ⅛, … for 1, 2, 3, 4, …"""
+    return int(f"{k:b}"[::-1], 2) / (1 << k.bit_length())
+
+
 def _width(data: Block) -> int:
     """The average number of entries of a row, at least 1."""
     entries = data.X.data.size if is_sparse(data.X) else data.X.size
@@ -100,10 +121,11 @@ def _width(data: Block) -> int:
 
 
 def _cut(data: Block, batch: int) -> tuple[int, int]:
-    """Rows in a run, and in a pool, which holds whole batches."""
+    """Rows in a run, and in a pool, which holds whole batches; all pools are about equal."""
     row_bytes = data.X.dtype.itemsize * _width(data)
     run = max(1, RUN_BYTES // row_bytes) if data.size > FEW_ROWS else 1
-    return run, -(-max(run, POOL_BYTES // row_bytes) // batch) * batch
+    pools = max(1, round(data.size * row_bytes / POOL_BYTES))
+    return run, -(-max(run, -(-data.size // pools)) // batch) * batch
 
 
 def stochastic(blocks: Callable[[], Iterable[Block]], training: Training, seed: Any, names: Any = None) -> Advance:

@@ -13,7 +13,7 @@ from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.locally_weighted import LocallyWeightedRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
-from didact.linear_model.neurons import HebbianLayer, McCullochPittsNeuron
+from didact.linear_model.neurons import McCullochPittsNeuron
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.perceptron import Perceptron
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
@@ -30,7 +30,6 @@ __all__ = [
     "GeneralizedLeastSquares",
     "GeneralizedLinearRegressor",
     "GeneralizedLinearRegressorCV",
-    "HebbianLayer",
     "HuberRegressor",
     "Lasso",
     "LassoCV",

@@ -1,30 +1,20 @@
-r"""Two small models from the history of neural networks: a neuron that computes, and a layer that learns.
+r"""A small model from the history of neural networks: a neuron that computes.
 
-* McCulloch and Pitts: a neuron fires if no inhibitory input is active and :math:`\sum_j w_jx_j \ge \theta`. It has no
-  rule of learning; its weights and threshold are set by hand.
-* Hebb: what fires together wires together, :math:`\Delta w = \eta\,y\,x` with the answer :math:`y = w^Tx`. Alone it
-  grows without end. Oja's :math:`\Delta w = \eta\,y\,(x - y\,w)` keeps the length at 1 and ends at the first principal
-  direction of the rows; Sanger's form of it finds as many directions as there are neurons.
+McCulloch and Pitts: a neuron fires if no inhibitory input is active and :math:`\sum_j w_jx_j \ge \theta`. It has no
+rule of learning; its weights and threshold are set by hand.
 
-McCulloch, Pitts (1943), doi:10.1007/BF02478259; Hebb (1949), doi:10.4324/9781410612403; Oja (1982),
-doi:10.1007/BF00275687; Sanger (1989), doi:10.1016/0893-6080(89)90044-0.
+McCulloch, Pitts (1943), doi:10.1007/BF02478259.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.backend import float_type, like, namespace, to_numpy
+from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, is_bool, none, one_of, param, random_state, whole
-from didact.core.progress import FitProgress
-from didact.core.random import seed_sequence
-from didact.core.rows import Rows
-from didact.core.rows.memory import refuse_non_finite
-from didact.engines.hebbian_loops import hebb, oja
-from didact.engines.sgd_passes import fixed
+from didact.core.parameters import array_like, none, param
 from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
@@ -72,11 +62,11 @@ class McCullochPittsNeuron(Estimator):
     [0, 0, 0, 1]
     """
 
-    _test_skips = NO_TARGET
+    _test_skips = {**NO_TARGET, "constant_columns": "Weights and threshold are given: every input counts."}
     _sparse = False
 
     weights: Any = param(None, [array_like, none], "Weights of the inputs; None: 1 for each.")
-    threshold: float = param(1.0, [at_least(0), above(-np.inf)], "Sum θ from which on the neuron fires.")
+    threshold: float = param(1.0, Real, "Sum θ from which on the neuron fires.")
     inhibitory: Any = param(None, [array_like, none], "Numbers of the columns that silence the neuron; None: no one.")
 
     @classmethod
@@ -116,124 +106,3 @@ class McCullochPittsNeuron(Estimator):
     def predict(self, X: Any) -> Any:
         """1 where the neuron fires, else 0."""
         return self.map_rows(X, fires, "weights_", "threshold", "_silent")
-
-
-def answers(X: Any, components: Array) -> Any:
-    """The answers Wx of a layer of linear neurons."""
-    return X @ like(components.T.astype(float_type(X)), X)
-
-
-class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    r"""A layer of linear neurons y = Wx that learns by Hebb's rule, with decay or in Oja's form.
-
-    .. math:: \Delta w = \eta\,(y\,x - \delta w) \quad\text{(Hebb)}, \qquad
-              \Delta w_k = \eta\,y_k\Big(x - \sum_{l\le k} y_lw_l\Big) \quad\text{(Oja, Sanger)}
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Weights of the neurons; with rule="oja", close to the first principal directions of the rows.
-    n_iter_ : int
-        Passes over the rows.
-
-    Notes
-    -----
-    Without a target: weights grow where input and answer go together. Rows are taken as they are: centre them first for
-    principal components. In pass e the rate is eta0/e^power_t; pairs η, x with η‖x‖² above 1 run away. Hebb's rule
-    alone grows without end (δ above the variance of the answer makes the weights vanish): one pass is what it is for.
-    The order of rows matters; `Batches` and Dask collections are taken block after block. Cost of a pass: n p k.
-    Shape of computation: stream.
-
-    References
-    ----------
-    Hebb (1949), doi:10.4324/9781410612403; Oja (1982), doi:10.1007/BF00275687; Sanger (1989),
-    doi:10.1016/0893-6080(89)90044-0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from didact.linear_model import HebbianLayer
-    >>> X = np.outer(np.sin(np.arange(200.0)), [3.0, 4.0])
-    >>> layer = HebbianLayer(random_state=0).fit(X)
-    >>> np.abs(layer.components_).round(3)
-    array([[0.6, 0.8]])
-    """
-
-    _test_params = [{"shuffle": False, "power_t": 0.0, "random_state": 0}]
-    _test_skips = {
-        **NO_TARGET,
-        "row_order": "Weights change row by row, so that the order of the rows matters.",
-        "constant_columns": "Rows are taken as they are, not centred, so that constant columns count.",
-    }
-    _sparse = False
-
-    n_components: int = param(1, whole(1), "Number of neurons.")
-    rule: str = param("oja", one_of("oja", "hebb"), "Rule of learning.")
-    eta0: float = param(0.01, above(0), "Rate of the first pass.")
-    power_t: float = param(0.5, at_least(0), "Exponent with which the rate falls from pass to pass.")
-    decay: float = param(0.0, at_least(0), "Decay δ of the weights in Hebb's rule.")
-    max_iter: int = param(1000, whole(1), "Most passes over the rows.")
-    tol: float | None = param(1e-3, [at_least(0), none], "Largest change of a weight in a pass at which the fit ends.")
-    shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
-    random_state: Any = param(None, random_state, "Seed of the first weights and of the shuffling.")
-
-    def fit(self, X: Any, y: Any = None) -> "HebbianLayer":
-        """Learn from rows X, pass after pass, until the weights settle."""
-        rows = self.rows(X, target="none")
-        W, done = self._start(rows.n_features), False
-        with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda w: {"components_": w.copy()}) as progress:
-            for epoch in range(1, self.max_iter + 1):
-                before, self.n_iter_ = W.copy(), epoch
-                value = self._pass(rows, W, epoch)
-                stop = progress.report(epoch, value, W)
-                done = self.tol is not None and bool(np.max(np.abs(W - before)) <= self.tol)
-                if done or stop:
-                    break
-        self.components_ = W.astype(float_type(rows))
-        if not (done or progress.stopped or self.tol is None):
-            self.warn_convergence("The weights still change after max_iter passes: raise max_iter or power_t.")
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None) -> "HebbianLayer":
-        """Make one pass over more rows."""
-        first = not hasattr(self, "components_")
-        rows = self.rows(X, target="none", reset=first)
-        W = self._start(rows.n_features) if first else self.components_.astype(np.float64)
-        self.n_iter_ = 1 if first else self.n_iter_ + 1
-        self._pass(rows, W, self.n_iter_)
-        self.components_ = W.astype(float_type(rows))
-        return self
-
-    def _start(self, p: int) -> Array:
-        if self.n_components > p:
-            raise ParameterError(f"n_components is {self.n_components}, but there are {p} features.")
-        W = np.random.default_rng(seed_sequence(self.random_state)).normal(size=(self.n_components, p))
-        return W / np.linalg.norm(W, axis=1, keepdims=True)
-
-    def _pass(self, rows: Rows, W: Array, epoch: int) -> float:
-        """One pass; the mean of what it lowers."""
-        eta, total, size = self.eta0 / epoch**self.power_t, 0.0, 0
-        seed = seed_sequence(self.random_state)
-        for number, (X, *_) in enumerate(rows.stream()):
-            key = (*seed.spawn_key, epoch, number)
-            generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
-            X = fixed(to_numpy(X) if is_tensor(X) else X)
-            order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))
-            y = np.empty(len(W))
-            if self.rule == "oja":
-                total += oja(X, order, eta, W, np.empty(W.shape[1]), y)
-            else:
-                total += hebb(X, order, eta, self.decay, W, y)
-            size += len(X)
-            if not np.isfinite(W).all():
-                refuse_non_finite(X, rows.names)
-                raise InputError("The weights grew beyond all bounds: scale the columns, lower eta0 or use rule='oja'.")
-        return total / size
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
-    def transform(self, X: Any) -> Any:
-        """The answers of the neurons to rows X, (n, n_components)."""
-        return self.map_rows(X, answers, "components_")

@@ -24,7 +24,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.result import Result
-from didact.engines.sgd import Rate, Stopping, Training, Weights, fit
+from didact.engines.sgd import Rate, Stopping, Training, Weights, run_passes
 from didact.engines.sgd_loops import BIAS, TIME
 from didact.engines.sgd_passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.parts import losses
@@ -194,7 +194,7 @@ def kept_state(weights: Weights) -> dict[str, Array]:
 
 
 def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any,
-          fitted: Callable[[Weights], dict[str, Any]], passes: Any = stochastic) -> Result:  # fmt: skip
+          fitted: Callable[[Weights], dict[str, Any]], passes: Any = stochastic, trial: int = 0) -> Result:  # fmt: skip
     """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
     left_out, judge = hold_out(model, rows, weights, training) if model.early_stopping else (None, None)
     if left_out is not None:
@@ -205,9 +205,9 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
     else:
         blocks = row_blocks(rows, total.weight / max(total.rows, 1), left_out)
         advance = passes(blocks, training, seed_sequence(model.random_state), rows.names)
-    stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge)
+    stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge, trial)
     with FitProgress(model, model.max_iter, X=X, y=y, attributes=fitted) as progress:
-        result = fit(advance, weights, training, stopping, progress.report)
+        result = run_passes(advance, weights, training, stopping, progress.report)
     refuse_divergence(model, result.status == "not finite", result.n_iter)
     return result
 

@@ -35,7 +35,7 @@ class SGDRegressor(RegressorMixin, _SGD):
     Notes
     -----
     The order of rows matters. Rows in memory are shuffled before each pass; more than 16,384 of them in runs of
-    neighbours (32 kB), which are put in random order and mixed within pools of half a megabyte, so that memory is
+    neighbours (32 kB), drawn from all parts of the table and mixed within pools of half a megabyte, so that memory is
     read in line. `Batches` and Dask collections are taken block after block, in order, each shuffled by itself.
     ``batch_size="full"`` is gradient descent on all rows, where order, blocks and threads make no difference. Columns
     should have similar scales.
