@@ -76,8 +76,8 @@ def few(p: int, k: int) -> np.ndarray:
 
 
 def wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
-    """Independent columns with mean 1; 100 of them matter, the noise has a tenth of the variance they explain."""
-    X = rng.standard_normal((n, p)) + 1.0
+    """100 columns matter; the noise has a tenth of the variance of what they explain (without the common factor)."""
+    X = features(rng, n, p)
     return X, X @ few(p, 100) + np.sqrt(10) * rng.standard_normal(n)
 
 
