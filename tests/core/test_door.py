@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from didact.core.door import BlockCheck, check_memory, column_names, describe_collection, refuse_text
+from didact.core.door import BlockCheck, check_memory, describe_collection, refuse_text
 from didact.core.errors import InputError
+from didact.core.frames import column_names
 from didact.linear_model import LinearRegression, LogisticRegression
 
 X3 = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
@@ -16,7 +17,7 @@ X3 = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
 def memory(X, y=None, w=None, *more, target="numeric", reset=True, model=None):
     model = LinearRegression() if model is None else model
-    return check_memory(model, X, y, w, *more, target=target, sparse=True, reset=reset)
+    return check_memory(model, X, y, w, *more, target=target, reset=reset)
 
 
 # ------------------------------------------------------------------------------------------------ in memory

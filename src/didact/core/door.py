@@ -13,39 +13,53 @@ from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
     check_array,
+    check_X_y,
     column_or_1d,
     validate_data,
 )
 
 from didact.core.backend import is_tensor, namespace
+from didact.core.categories import Categories
 from didact.core.errors import InputError
+from didact.core.frames import column_names, plain, table
 
 FLOATS = [np.float64, np.float32]
 
 
 def check_memory(
-    estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, sparse: bool, reset: bool
+    estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> tuple[Any, ...]:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
     if is_tensor(X):
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
-    refuse_text(X)
     how: dict[str, Any] = {
-        "accept_sparse": "csr" if sparse else False,
+        "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
-        "ensure_all_finite": False,
+        "order": "C" if estimator._missing else None,
+        "ensure_all_finite": "allow-nan" if estimator._missing else False,
         "accept_large_sparse": True,
     }
+
+    def checked(**target_how: Any) -> Any:
+        if categories is None:
+            refuse_text(X)
+            return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        coded = categories.encode(X)
+        if not target_how:
+            return check_array(coded, estimator=estimator, input_name="X", **how)
+        return check_X_y(coded, y, estimator=estimator, **how, **target_how)
+
     if target == "none":
-        X = validate_data(estimator, X, reset=reset, **how)
-    elif target == "labels":
-        X, y = validate_data(estimator, X, y, reset=reset, multi_output=True, **how)
+        X = checked()
+    elif target in ("labels", "label columns"):
+        X, y = checked(multi_output=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        y = column_or_1d(y)
+        y = column_or_1d(y) if target == "labels" else y
     else:
-        X, y = validate_data(estimator, X, y, reset=reset, multi_output=target == "outputs", y_numeric=True, **how)
+        X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
     w = None if w is None else _weights(w, X)
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
@@ -88,14 +102,16 @@ class BlockCheck(NamedTuple):
     target: str
     width: int
     sparse: bool
+    missing: bool = False
+    categories: Categories | None = None
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
         """The check that an estimator's blocks have to pass."""
         names = getattr(estimator, "feature_names_in_", None)
-        return cls(
-            estimator.n_features_in_, None if names is None else tuple(names), target, width, bool(estimator._sparse)
-        )
+        names = None if names is None else tuple(names)
+        kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
+        return cls(estimator.n_features_in_, names, target, width, *kinds)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
@@ -104,10 +120,12 @@ class BlockCheck(NamedTuple):
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
-        refuse_text(X)
+        if self.categories is None:
+            refuse_text(X)
         X = check_array(
-            _plain(X), accept_sparse="csr" if self.sparse else False, dtype=FLOATS, ensure_all_finite=False,
-            accept_large_sparse=True, ensure_min_samples=0,
+            plain(X) if self.categories is None else self.categories.encode(X),
+            accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
+            ensure_all_finite="allow-nan" if self.missing else False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
@@ -116,7 +134,11 @@ class BlockCheck(NamedTuple):
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
-        y = y if self.target == "labels" else _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+        y = (
+            y
+            if self.target in ("labels", "label columns")
+            else _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+        )
         if y.shape[0] != X.shape[0]:
             raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0]} of y.")
         w = None if w is None else _weights(np.asarray(w), X, whole=False)
@@ -146,21 +168,13 @@ def _float_type(X: Any) -> Any:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def column_names(X: Any) -> list[str] | None:
-    """The column names of a data frame or table of any library; None for arrays."""
-    names = X.column_names if _is_arrow(X) else getattr(X, "columns", None)
-    if names is None or callable(names) or not all(isinstance(n, str) for n in names):
-        return None
-    return list(names)
-
-
 def refuse_text(X: Any) -> None:
     """Refuse columns of text, categories and times of a data frame by name."""
     if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
         return
     import narwhals as nw
 
-    frame = nw.from_native(_table(X), pass_through=True)
+    frame = nw.from_native(table(X), pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
     schema = frame.schema.items()
@@ -177,35 +191,6 @@ def refuse_text(X: Any) -> None:
             f"({len(text)} such column(s)): could not convert string to float. Encode it first, for example with "
             "didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
         )
-
-
-def _is_arrow(X: Any) -> bool:
-    return type(X).__module__.startswith("pyarrow")
-
-
-def _table(X: Any) -> Any:
-    """An Arrow record batch as a table (which narwhals knows); anything else as it is."""
-    if _is_arrow(X) and type(X).__name__ == "RecordBatch":
-        import pyarrow
-
-        return pyarrow.Table.from_batches([X])
-    return X
-
-
-def _plain(X: Any) -> Any:
-    """Arrow data as one C-ordered float array; anything else as it is."""
-    if not _is_arrow(X):
-        return X
-    columns = [np.asarray(c.to_numpy(zero_copy_only=False)) for c in _record_columns(X)]
-    dtype = np.result_type(*columns) if columns else np.float64
-    out = np.empty((X.num_rows, len(columns)), dtype if dtype in (np.float32, np.float64) else np.float64)
-    for j, values in enumerate(columns):
-        out[:, j] = values
-    return out
-
-
-def _record_columns(X: Any) -> list[Any]:
-    return [c.combine_chunks() if hasattr(c, "combine_chunks") else c for c in X.columns]
 
 
 def _numeric_target(y: Any) -> Any:

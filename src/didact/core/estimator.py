@@ -18,9 +18,11 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.categories import learn
 from didact.core.door import BlockCheck, check_memory, describe_collection
+from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
-from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, is_dask
+from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, blocks_of, is_dask
 
 _REGISTRY: dict[str, type] = {}
 
@@ -36,6 +38,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _test_params: ClassVar[list[dict[str, Any]]] = [{}]
     _test_skips: ClassVar[dict[str, str]] = {}
     _sparse: ClassVar[bool] = True
+    _missing: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -53,15 +56,28 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._sparse
+        tags.input_tags.allow_nan = self._missing
         return tags
 
     def rows(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, target: str = "numeric", reset: bool = True
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *more: Any,
+        target: str = "numeric",
+        reset: bool = True,
+        categories: Any = None,
     ) -> Rows:
         """The training data, checked once, as rows (X, y, w, *more).
 
-        `target` is "numeric" (one column), "outputs" (one or several columns), "labels" or "none".
+        `target` is "numeric" (one column), "outputs" (one or several columns), "labels", "label columns" (one or
+        several) or "none". `categories` says which columns are categorical: they are learnt into `categories_` and
+        come as codes. Missing values pass as NaN if the class has `_missing`.
         """
+        if reset and "categorical_features" in self._parameter_constraints:
+            self.categories_ = learn(categories, blocks_of(X), column_names(X))
+        known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *more)):
                 raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
@@ -74,9 +90,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             check = BlockCheck.of(self, target, 3 + len(more))
             rows = ClusterRows((X, y, sample_weight, *more), check, self.n_features_in_, dtype)
         else:
-            columns = check_memory(self, X, y, sample_weight, *more, target=target, sparse=self._sparse, reset=reset)
+            columns = check_memory(self, X, y, sample_weight, *more, target=target, reset=reset, categories=known)
             rows = MemoryRows(*columns)
         rows.names = getattr(self, "feature_names_in_", None)
+        rows.missing = self._missing
         return rows
 
     def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:

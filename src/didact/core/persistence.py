@@ -157,7 +157,14 @@ def _decoded(value: Any, where: str, path: Any) -> Any:
     cls = noun(value[NOUN])
     if cls is None:
         raise InputError(f"{path} was not opened: {where} is a {value[NOUN]}, which didact does not trust.")
-    return cls(*(_decoded(field, where, path) for field in value["fields"]))
+    return _check_noun(cls(*(_decoded(field, where, path) for field in value["fields"])))
+
+
+def _check_noun(value: Any) -> Any:
+    """Compiled code trusts the indices in a noun, too: one that holds some has a `check` that raises if they lie."""
+    if hasattr(value, "check"):
+        value.check()
+    return value
 
 
 def _check_sparse(value: Any) -> None:

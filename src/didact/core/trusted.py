@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-NOUNS = ("parts", "kernels", "distributions")
+NOUNS = ("core", "parts", "kernels", "distributions", "engines")
 PRODUCT = ("cli", "study", "serve", "lab")
 REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
 

@@ -163,7 +163,7 @@ class BatchRows(Rows):
             nonlocal weighed
             for block in self.stream():
                 weighed = weighed or has_weight(block)
-                yield MemoryRows(*block, names=self.names).reduce(fn, *args)
+                yield MemoryRows(*block, **self.how()).reduce(fn, *args)
 
         total = reduce(_merge, statistics())
         if not weighed:
@@ -180,8 +180,8 @@ class BatchRows(Rows):
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Batches:
         """Batches of fn(X, *args)."""
-        check, names = self.check, self.names
-        return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], names=names).map(fn, *args))
+        check, how = self.check, self.how()
+        return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], **how).map(fn, *args))
 
 
 def _columns(batch: Any) -> tuple[Any, ...]:

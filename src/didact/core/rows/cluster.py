@@ -39,7 +39,7 @@ class ClusterRows(Rows):
         merge = dask.delayed(_merge_all, pure=True)
         check = dask.delayed(self.check)
         shared = dask.delayed(args)
-        stats = [task(fn, self.names, check, shared, *block) for block in self.blocks]
+        stats = [task(fn, self.how(), check, shared, *block) for block in self.blocks]
         while len(stats) > 1:
             stats = [merge(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
         total = stats[0].compute()
@@ -75,7 +75,7 @@ class ClusterRows(Rows):
         lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(self.blocks)
         parts = [
             da.from_delayed(
-                task(fn, self.names, self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype
+                task(fn, self.how(), self.check, args, block[0]), shape=(n, *sample.shape[1:]), dtype=sample.dtype
             )
             for n, block in zip(lengths, self.blocks, strict=True)
         ]
@@ -92,13 +92,13 @@ class _Composed:
         return self.then(*self.first(*columns), *self.args)
 
 
-def _summarize(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, *columns: Any) -> Any:
+def _summarize(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: Any, *columns: Any) -> Any:
     """The statistic of a block and whether it has any weight; None for a block without rows."""
     if columns[0].shape[0] == 0:
         return None
     with serial():
         block = check(*columns)
-        return MemoryRows(*block, names=names).reduce(fn, *args), has_weight(block)
+        return MemoryRows(*block, **how).reduce(fn, *args), has_weight(block)
 
 
 def _merge_all(pairs: Sequence[Any]) -> Any:
@@ -108,15 +108,15 @@ def _merge_all(pairs: Sequence[Any]) -> Any:
     return reduce(_merge, (statistic for statistic, _ in present)), any(weighed for _, weighed in present)
 
 
-def _predict(fn: Callable[..., Any], names: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:
+def _predict(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:
     with serial():
-        return MemoryRows(check(X, None, None)[0], names=names).map(fn, *args)
+        return MemoryRows(check(X, None, None)[0], **how).map(fn, *args)
 
 
 def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Blocks of all columns with the same rows: chunks of X lead, the others are cut to match."""
     X = columns[0]
-    parts = [_parts(X)]
+    parts = [block_parts(X)]
     for column in columns[1:]:
         if column is None:
             parts.append([None] * len(parts[0]))
@@ -125,14 +125,14 @@ def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
             column = need("dask.array", "dask").from_array(np.asarray(column), chunks=X.chunks[0])
         if hasattr(X, "chunks") and hasattr(column, "chunks") and column.chunks[0] != X.chunks[0]:
             column = column.rechunk({0: X.chunks[0]})
-        pieces = _parts(column)
+        pieces = block_parts(column)
         if len(pieces) != len(parts[0]):
             raise InputError(f"X has {len(parts[0])} blocks and y or sample_weight has {len(pieces)}: cut them alike.")
         parts.append(pieces)
     return list(zip(*parts, strict=True))
 
 
-def _parts(collection: Any) -> list[Any]:
+def block_parts(collection: Any) -> list[Any]:
     """The delayed blocks of a Dask collection, whole rows each."""
     if not is_dask(collection):
         raise InputError("With X on Dask, y and sample_weight must be Dask collections or arrays of known length.")

@@ -43,6 +43,7 @@ class Rows(ABC):
     y_ndim: int = 1
     n_targets: int = 1
     names: Sequence[str] | None = None
+    missing: bool = False  # whether NaN in X is a missing value that the model knows how to read
 
     @abstractmethod
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -51,6 +52,10 @@ class Rows(ABC):
     @abstractmethod
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "Rows":
         """Rows whose blocks are fn(X, y, w, *args), which returns the new columns (same rows, same X)."""
+
+    def how(self) -> dict[str, Any]:
+        """What is to be known of a block, beside its columns, to treat it as rows in memory."""
+        return {"names": self.names, "missing": self.missing}
 
     def on_columns(self, columns: Any) -> "Rows":
         """The same rows with some of the features."""
@@ -70,13 +75,13 @@ class Rows(ABC):
 class MemoryRows(Rows):
     """Columns (X, y, w, …) that are in memory, each None or with one entry a row."""
 
-    def __init__(self, *columns: Any, names: Sequence[str] | None = None):
+    def __init__(self, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
         self.columns = columns
         self.X = X = columns[0]
         self.n_rows, self.n_features = X.shape
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
-        self.names = names
+        self.names, self.missing = names, missing
         self._pieces = _cut(columns)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -87,13 +92,15 @@ class MemoryRows(Rows):
 
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, self._pieces))
-        if not _all_finite(total):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
+        if not self.missing and not _all_finite(
+            total
+        ):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
             refuse_non_finite(self.X, self.names)
         return total
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
-        return MemoryRows(*fn(*self.columns, *args), names=self.names)
+        return MemoryRows(*fn(*self.columns, *args), **self.how())
 
     def stream(self) -> Iterator[tuple[Any, ...]]:
         """All columns at once."""
@@ -102,14 +109,16 @@ class MemoryRows(Rows):
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""
         with np.errstate(all="ignore"):
-            out, total = fn(self.X, *args), self.X.sum()
+            out, total = fn(self.X, *args), 0.0 if self.missing else self.X.sum()
         if not _all_finite(total):  # labels and probabilities can hide it, so the input is looked at
             refuse_non_finite(self.X, self.names)
         return out
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
-        return MemoryRows(*(None if c is None else c[::step] for c in self.columns), names=self.names)
+        return MemoryRows(
+            *(None if c is None else c[::step] for c in self.columns), names=self.names, missing=self.missing
+        )
 
 
 def target_shape(y: Any) -> tuple[int, int]:

@@ -1,0 +1,191 @@
+"""Categorical columns: which they are, which values they take, and their codes.
+
+A category becomes its number 0 … K−1 in `Categories.values`; a missing value, or one that was not there at fit, becomes
+NaN. Models that can split or count by category (trees, naive Bayes) ask the door for this; all others refuse text.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.frames import column_names, table
+
+Array = np.ndarray[Any, Any]
+
+ARRAYS = (np.ndarray, list, tuple, sp.spmatrix, sp.sparray)
+
+
+class Categories(NamedTuple):
+    """The categorical columns of a table and their values, in the order of their codes; None for other columns."""
+
+    values: tuple[Any, ...]
+
+    @property
+    def mask(self) -> Array:
+        """Which columns are categorical."""
+        return np.array([v is not None for v in self.values])
+
+    @property
+    def counts(self) -> Array:
+        """The number of categories of each column; 0 for others."""
+        return np.array([0 if v is None else len(v) for v in self.values])
+
+    def encode(self, X: Any) -> Array:
+        """A table as float64, C-ordered, with codes in the categorical columns."""
+        columns = columns_of(X)
+        if len(columns) != len(self.values):
+            raise InputError(f"X has {len(columns)} features, but {len(self.values)} features are expected.")
+        out = np.empty((len(columns[0]) if columns else 0, len(columns)))
+        for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
+            out[:, j] = _number(column, _name(X, j)) if values is None else _codes(column, values)
+        return out
+
+
+def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None) -> Categories | None:
+    """The categories of the columns that `spec` names, over all blocks of a table; None if there is none.
+
+    `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry a
+    column, or a list of positions or names.
+    """
+    if spec is None:
+        return None
+    if isinstance(spec, str) and spec != "from_dtype":
+        raise ParameterError(f"categorical_features must be 'from_dtype', None, a mask or a list; got {spec!r}.")
+    mask: Array | None = None
+    found: list[dict[Any, None]] = []  # a dictionary keeps the order in which a column's own type lists its values
+    ordered: list[bool] = []
+    for block in blocks:
+        if isinstance(spec, str) and isinstance(block, ARRAYS):
+            return None  # no types to go by
+        columns = columns_of(block)
+        if mask is None:
+            mask = _mask(spec, columns, column_names(block) or names)
+            found, ordered = [{} for _ in columns], [declared(c) is not None for c in columns]
+        if not mask.any():
+            return None
+        for j in np.flatnonzero(mask):
+            levels = declared(columns[j])
+            found[j].update(dict.fromkeys(_present(columns[j]) if levels is None else levels))
+    if mask is None:
+        return None
+    return Categories(
+        tuple(
+            None if not on else _array(list(levels) if keep else _sorted(levels))
+            for on, levels, keep in zip(mask, found, ordered, strict=True)
+        )
+    )
+
+
+def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None) -> Array:
+    p = len(columns)
+    if isinstance(spec, str):
+        return np.array([declared(c) is not None for c in columns], dtype=bool)
+    wanted = np.asarray(spec)
+    if wanted.dtype == bool:
+        if wanted.shape != (p,):
+            raise ParameterError(f"categorical_features is a mask of {wanted.size} entries, but X has {p} columns.")
+        return wanted.copy()
+    mask = np.zeros(p, dtype=bool)
+    for item in wanted.tolist():
+        if isinstance(item, str):
+            if names is None or item not in names:
+                raise ParameterError(f"categorical_features names {item!r}, which is no column of X.")
+            mask[list(names).index(item)] = True
+        elif isinstance(item, int) and -p <= item < p:
+            mask[item] = True
+        else:
+            raise ParameterError(f"categorical_features has the entry {item!r}, but X has {p} columns.")
+    return mask
+
+
+def columns_of(X: Any) -> list[Any]:
+    """The columns of a table: narwhals series of a data frame, or slices of an array."""
+    if isinstance(X, ARRAYS):
+        array = np.asarray(X.toarray() if isinstance(X, (sp.spmatrix, sp.sparray)) else X)
+        return list(array.T) if array.ndim == 2 else []
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(table(X), eager_only=True, pass_through=True)
+    return [frame[name] for name in frame.columns] if isinstance(frame, nw.DataFrame) else columns_of(np.asarray(X))
+
+
+def declared(column: Any) -> list[Any] | None:
+    """The values that a column of category or enum type can take; None for a column of any other type."""
+    if isinstance(column, np.ndarray):
+        return None
+    import narwhals.stable.v2 as nw
+
+    if column.dtype not in (nw.Categorical, nw.Enum):
+        return None
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: values of any type
+        return list(native.cat.categories)
+    return list(column.cat.get_categories().drop_nulls().to_list())
+
+
+def _present(column: Any) -> list[Any]:
+    """The distinct values of a column that are not missing."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        values = np.unique(column)
+        return list((values[~np.isnan(values)] if values.dtype.kind == "f" else values).tolist())
+    return list(dict.fromkeys(v for v in _list(column) if not _absent(v)))
+
+
+def _sorted(levels: Iterable[Any]) -> list[Any]:
+    levels = list(levels)
+    try:
+        return sorted(levels)
+    except TypeError:  # mixed types have no order of their own
+        return sorted(levels, key=lambda v: (type(v).__name__, str(v)))
+
+
+def _array(levels: list[Any]) -> Array:
+    """Numbers as a float array, anything else as objects."""
+    if levels and all(isinstance(v, (int, float, np.number)) for v in levels):
+        return np.array(levels, dtype=np.float64)
+    out = np.empty(len(levels), dtype=object)
+    out[:] = levels
+    return out
+
+
+def _codes(column: Any, values: Array) -> Array:
+    """The place of each entry among the values; NaN if it is missing or not among them."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub" and values.dtype.kind == "f" and len(values):
+        order = np.argsort(values)
+        place = order[np.minimum(np.searchsorted(values, column, sorter=order), len(values) - 1)]
+        return np.where(values[place] == column, place, np.nan)
+    place_of = {value: float(k) for k, value in enumerate(values.tolist())}
+    return np.array([np.nan if _absent(v) else place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+
+
+def _number(column: Any, name: str) -> Array:
+    """A column of numbers as floats, missing ones NaN."""
+    if not isinstance(column, np.ndarray):
+        import narwhals.stable.v2 as nw
+
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise InputError(
+                f"Column {name} holds {column.dtype} values: could not convert string to float. Name it in "
+                "categorical_features, give it a category type, or turn it into numbers."
+            )
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Column {name} is no column of numbers ({error}): name it in categorical_features.") from None
+
+
+def _list(column: Any) -> list[Any]:
+    return list(column.tolist() if isinstance(column, np.ndarray) else column.to_list())
+
+
+def _absent(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def _name(X: Any, j: int) -> str:
+    names = column_names(X)
+    return str(j) if names is None else repr(names[j])

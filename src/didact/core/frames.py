@@ -1,0 +1,43 @@
+"""Data frames and tables of any library: their column names, and Arrow data in forms that the others know."""
+
+from typing import Any
+
+import numpy as np
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The column names of a data frame or table of any library; None for arrays."""
+    names = X.column_names if is_arrow(X) else getattr(X, "columns", None)
+    if names is None or callable(names) or not all(isinstance(n, str) for n in names):
+        return None
+    return list(names)
+
+
+def is_arrow(X: Any) -> bool:
+    """Whether X comes from Arrow."""
+    return type(X).__module__.startswith("pyarrow")
+
+
+def table(X: Any) -> Any:
+    """An Arrow record batch as a table (which narwhals knows); anything else as it is."""
+    if is_arrow(X) and type(X).__name__ == "RecordBatch":
+        import pyarrow
+
+        return pyarrow.Table.from_batches([X])
+    return X
+
+
+def plain(X: Any) -> Any:
+    """Arrow data as one C-ordered float array; anything else as it is."""
+    if not is_arrow(X):
+        return X
+    columns = [np.asarray(c.to_numpy(zero_copy_only=False)) for c in _record_columns(X)]
+    dtype = np.result_type(*columns) if columns else np.float64
+    out = np.empty((X.num_rows, len(columns)), dtype if dtype in (np.float32, np.float64) else np.float64)
+    for j, values in enumerate(columns):
+        out[:, j] = values
+    return out
+
+
+def _record_columns(X: Any) -> list[Any]:
+    return [c.combine_chunks() if hasattr(c, "combine_chunks") else c for c in X.columns]
