@@ -22,6 +22,7 @@ from didact.core.backend import is_tensor, namespace
 from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
+from didact.core.rows.memory import refuse_infinite
 
 FLOATS = [np.float64, np.float32]
 
@@ -36,7 +37,7 @@ def check_memory(
         "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
         "order": "C" if estimator._missing else None,
-        "ensure_all_finite": "allow-nan" if estimator._missing else False,
+        "ensure_all_finite": False,
         "accept_large_sparse": True,
     }
 
@@ -61,6 +62,8 @@ def check_memory(
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
+    if estimator._missing:
+        refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
@@ -125,8 +128,10 @@ class BlockCheck(NamedTuple):
         X = check_array(
             plain(X) if self.categories is None else self.categories.encode(X),
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
-            ensure_all_finite="allow-nan" if self.missing else False, accept_large_sparse=True, ensure_min_samples=0,
+            ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
+        if self.missing:
+            refuse_infinite(X, self.names)
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
         if self.target == "none":

@@ -181,6 +181,23 @@ def _all_finite(statistic: Any) -> bool:
     return bool(xp.all(xp.isfinite(statistic)))
 
 
+def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
+    """Raise an error that names the columns of X with infinite values, if there are any; NaN passes."""
+    data = X.data if is_sparse(X) else X
+    with np.errstate(all="ignore"):
+        total = data.sum()
+    if not np.isfinite(total) and np.isinf(data).any():
+        where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
+        raise InputError(f"Input X contains infinity or a value too large for its type, in {_listed(where, names)}.")
+
+
+def _listed(where: Any, names: Sequence[str] | None) -> str:
+    """The names, or else the numbers, of some columns."""
+    where = np.unique(where)
+    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
+    return ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")
+
+
 def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:
     """Raise an error that names the columns of X with NaN or infinite values, if there are any."""
     if is_sparse(X):
@@ -194,8 +211,7 @@ def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:
     where = np.flatnonzero(bad)
     if not len(where):
         return
-    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
-    columns = ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")
+    columns = _listed(where, names)
     if missing:
         raise InputError(
             f"Input X contains NaN: {int(bad.sum())} missing or infinite value(s) in {columns}. "
