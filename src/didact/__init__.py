@@ -13,6 +13,7 @@ _SUBMODULES = frozenset(
         "core",
         "parts",
         "engines",
+        "distributions",
         "optimize",
         "linear_model",
         "impute",

@@ -14,14 +14,25 @@ in the order of the rows; that is one pass over the data. `rows.map(fn, *args)` 
 results as the kind of collection that came in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 from didact.core.rows.batches import Batches, BatchRows
-from didact.core.rows.cluster import ClusterRows, block_parts, is_dask
-from didact.core.rows.memory import MemoryRows, Rows, Statistic
+from didact.core.rows.cluster import ClusterRows, block_parts, is_dask, reduce_parts
+from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
 
-__all__ = ["BatchRows", "Batches", "ClusterRows", "MemoryRows", "Rows", "Statistic", "blocks_of", "is_dask"]
+__all__ = [
+    "BatchRows",
+    "Batches",
+    "ClusterRows",
+    "MemoryRows",
+    "Rows",
+    "Statistic",
+    "blocks_of",
+    "is_dask",
+    "reduce_blocks",
+]
 
 
 def blocks_of(X: Any) -> Iterator[Any]:
@@ -32,3 +43,13 @@ def blocks_of(X: Any) -> Iterator[Any]:
         yield from (part.compute() for part in block_parts(X))
     else:
         yield X
+
+
+def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:
+    """fn(block, weights) of every block of X as the user brought them, merged: one pass, or one round on Dask."""
+    if isinstance(X, Batches):
+        pairs = ((b[0], b[2] if len(b) > 2 else None) if isinstance(b, tuple) else (b, None) for b in X)
+        return reduce(_merge, (fn(*pair) for pair in pairs))
+    if is_dask(X):
+        return reduce_parts(fn, X, w)
+    return fn(X, w)

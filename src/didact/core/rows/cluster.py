@@ -82,6 +82,17 @@ class ClusterRows(Rows):
         return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
 
 
+def reduce_parts(fn: Callable[..., S], X: Any, w: Any = None) -> S:
+    """fn(block, weights) of every block of Dask collections, merged in a tree."""
+    dask = need("dask", "dask")
+    stats = [dask.delayed(fn, pure=True)(*block) for block in _aligned((X, w))]
+    merge = dask.delayed(lambda parts: reduce(_merge, parts), pure=True)
+    while len(stats) > 1:
+        stats = [merge(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
+    total: S = stats[0].compute()
+    return total
+
+
 class _Composed:
     """Two block functions in a row (an object, not a closure: it travels to the workers)."""
 

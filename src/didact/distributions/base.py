@@ -1,0 +1,234 @@
+r"""What every distribution is: an immutable value with a density, draws, moments and estimators from mergeable sums.
+
+Parameters may be arrays: one value then is a row of independent distributions, as naive Bayes and mixtures want.
+
+* maximum likelihood: ``fit(x, w)`` is ``from_stats(stats(x, w))``; statistics of two samples ``merge``;
+* Bayes: ``posterior(stats, prior)`` updates the conjugate prior; ``map`` and ``bayes`` take the mode and the mean of
+  that posterior, and ``predictive(posterior)`` is the distribution of the next observation;
+* exponential family: :math:`p(x) = b(x)\exp(\eta^TT(x) - a(\eta))`, with :math:`\nabla a = \mathrm E[T]` and
+  :math:`\nabla^2a = \mathrm{Cov}[T]`.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.random import streams
+from didact.core.rows import reduce_blocks
+from didact.parts.noun import Noun
+
+Array = Any
+
+
+class Distribution(Noun):
+    """Base of the distributions, mixed into a NamedTuple of parameters. Abstract.
+
+    All have `mean`, `variance` (for vectors the covariance matrix) and, where it is unique, `mode`.
+    """
+
+    __slots__ = ()
+    event_ndim: ClassVar[int] = 0  # dimensions of one observation: 0 a number, 1 a vector
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(map(np.array_equal, self, other))  # type: ignore[call-overload]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]  # parameters can be arrays
+
+    def log_prob(self, x: Array) -> Array:
+        """The logarithm of the density, or of the probability of a discrete value, at x."""
+        raise NotImplementedError
+
+    def prob(self, x: Array) -> Array:
+        """The density, or the probability of a discrete value, at x."""
+        return np.exp(self.log_prob(x))
+
+    def sample(self, size: int | tuple[int, ...] = (), random_state: Any = None) -> Array:
+        """Independent draws; `size` stands before the shape of the parameters."""
+        size = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+        return self._draw(generator(random_state), size)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        raise NotImplementedError
+
+    def entropy(self) -> Array:
+        """The expected information −E[log p(x)], in nats."""
+        raise NotImplementedError
+
+    @classmethod
+    def stats(cls, x: Array, w: Array = None) -> Any:
+        """The sums over a sample that `from_stats` and `posterior` need; they merge."""
+        raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
+
+    @classmethod
+    def from_stats(cls, stats: Any) -> Any:
+        """The distribution of greatest likelihood for the sample that the statistics came from."""
+        raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
+
+    @classmethod
+    def fit(cls, x: Array, sample_weight: Array = None, **known: Any) -> Any:
+        """The distribution of greatest likelihood; `known` parameters are held fixed where the class says so.
+
+        x is a sample in memory, `Batches` or a Dask array: their statistics merge.
+        """
+        return cls.from_stats(reduce_blocks(cls.stats, x, sample_weight), **known)
+
+    @classmethod
+    def posterior(cls, stats: Any, prior: Any, **known: Any) -> Any:
+        """The conjugate prior, updated by the statistics of a sample."""
+        raise ParameterError(f"{cls.__name__} has no conjugate prior among the distributions here.")
+
+    @classmethod
+    def predictive(cls, posterior: Any, **known: Any) -> "Distribution":
+        """The distribution of the next observation, averaged over the posterior of the parameters."""
+        raise ParameterError(f"{cls.__name__} has no posterior predictive among the distributions here.")
+
+    @classmethod
+    def _of_parameters(cls, values: Any, **known: Any) -> Any:
+        """The distribution with these values of the parameters that the prior is over."""
+        return cls(values)  # type: ignore[call-arg]
+
+    @classmethod
+    def bayes(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
+        """The Bayes estimate under squared loss: the mean of the posterior."""
+        after = cls.posterior(reduce_blocks(cls.stats, x, sample_weight), prior, **known)
+        return cls._of_parameters(after.mean, **known)
+
+    @classmethod
+    def map(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
+        """The parameters of greatest posterior density: the mode of the posterior."""
+        after = cls.posterior(reduce_blocks(cls.stats, x, sample_weight), prior, **known)
+        return cls._of_parameters(after.mode, **known)
+
+    # The view as an exponential family; classes without one say so.
+    def natural(self) -> Array:
+        """The natural parameters η, along the last axis."""
+        raise ParameterError(f"{type(self).__name__} is no exponential family in all of its parameters.")
+
+    @classmethod
+    def from_natural(cls, eta: Array) -> Any:
+        """The distribution with natural parameters η."""
+        raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
+
+    @classmethod
+    def sufficient(cls, x: Array) -> Array:
+        """The sufficient statistic T(x), along the last axis."""
+        raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
+
+    @classmethod
+    def log_partition(cls, eta: Array) -> Array:
+        """a(η), whose gradient is E[T] and whose second derivative is Cov[T]."""
+        raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
+
+    def expected_sufficient(self) -> Array:
+        """E[T(x)], the gradient of the log partition function."""
+        raise ParameterError(f"{type(self).__name__} is no exponential family in all of its parameters.")
+
+    @classmethod
+    def log_base(cls, x: Array) -> Array:
+        """log b(x)."""
+        return np.zeros(np.shape(x)[: np.ndim(x) - cls.event_ndim])
+
+
+class Weighted(NamedTuple):
+    """Total weight of a sample and the weighted sums of some functions of its entries; mergeable."""
+
+    weight: Array
+    sums: tuple[Array, ...]
+
+    def merge(self, other: "Weighted") -> "Weighted":
+        """Sums add."""
+        return Weighted(self.weight + other.weight, tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
+
+    @property
+    def means(self) -> tuple[Array, ...]:
+        """The weighted averages."""
+        require_weight(self.weight)
+        return tuple(s / self.weight for s in self.sums)
+
+
+class Centred(NamedTuple):
+    """Weight, mean and centred sum of squares of a sample, column by column; merged by Chan's rule."""
+
+    weight: float
+    mean: Array
+    scatter: Array
+
+    def merge(self, other: "Centred") -> "Centred":
+        """The statistic of both samples together."""
+        if self.weight == 0 or other.weight == 0:
+            return other if self.weight == 0 else self
+        weight = self.weight + other.weight
+        part, d = other.weight / weight, other.mean - self.mean
+        return Centred(weight, self.mean + part * d, self.scatter + other.scatter + self.weight * part * d * d)
+
+
+class Extremes(NamedTuple):
+    """Weight, smallest and largest value of a sample."""
+
+    weight: float
+    low: Array
+    high: Array
+
+    def merge(self, other: "Extremes") -> "Extremes":
+        """The extremes of both samples together."""
+        return Extremes(self.weight + other.weight, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+class Sample(NamedTuple):
+    """The sample itself, with weights: for estimators that no fixed number of sums is enough for."""
+
+    x: Array
+    w: Array
+
+    @property
+    def weight(self) -> float:
+        """The total weight."""
+        return float(self.w.sum())
+
+    def merge(self, other: "Sample") -> "Sample":
+        """Both samples."""
+        return Sample(np.concatenate([self.x, other.x]), np.concatenate([self.w, other.w]))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator of its own for one call."""
+    return random_state if isinstance(random_state, np.random.Generator) else streams(random_state, 1)[0]
+
+
+def checked(x: Array, w: Array, name: str, inside: Any = None, support: str = "") -> tuple[Array, Array]:
+    """A sample as float64 with its weights; refuses what is not finite or outside the support."""
+    x = np.asarray(x, dtype=np.float64)
+    if x.ndim == 0:
+        raise InputError(f"{name}.stats takes a sample: an array with one observation a row.")
+    w = np.ones(len(x)) if w is None else np.asarray(w, dtype=np.float64)
+    if w.shape != (len(x),) or not np.isfinite(w).all() or (w < 0).any():
+        raise InputError(f"Weights must be {len(x)} finite numbers of at least 0, one for each observation.")
+    if not np.isfinite(x).all() or (inside is not None and not inside(x).all()):
+        raise InputError(f"An observation is not possible under {name}: its values are {support or 'finite numbers'}.")
+    return x, w
+
+
+def require_weight(weight: Any) -> None:
+    """Refuse a sample that is empty."""
+    if not np.all(np.asarray(weight) > 0):
+        raise InputError("The sample is empty, or all of its weights are zero.")
+
+
+def require_positive(**values: Any) -> None:
+    """Refuse parameters that are not positive and finite."""
+    for name, value in values.items():
+        value = np.asarray(value, dtype=np.float64)
+        if not (np.isfinite(value) & (value > 0)).all():
+            raise ParameterError(f"{name} must be positive and finite, not {value if value.ndim == 0 else 'as given'}.")
+
+
+def centred(x: Array, w: Array) -> Centred:
+    """Mean and scatter of the columns of a sample."""
+    total = float(w.sum())
+    mean = (w @ x) / total if total > 0 else np.zeros(x.shape[1:])
+    d = x - mean
+    return Centred(total, mean, w @ (d * d))

@@ -1,0 +1,264 @@
+r"""Coins: Bernoulli, binomial and the beta-binomial.
+
+The conjugate prior of the probability is :class:`Beta`. With a flat prior the Bayes estimate is Laplace's rule
+:math:`(k+1)/(n+2)`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from didact.core.errors import InputError, ParameterError
+from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.bounded import Beta
+
+
+def require_probability(p: Array) -> None:
+    """Refuse what is no probability."""
+    p = np.asarray(p, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ParameterError("A probability must lie between 0 and 1.")
+
+
+def _binary(x: Array) -> Array:
+    return (x == 0) | (x == 1)
+
+
+def whole(x: Array) -> Array:
+    """Which entries are counts."""
+    return (x >= 0) & (x == np.floor(x))
+
+
+class _Bernoulli(NamedTuple):
+    p: Array
+
+
+class Bernoulli(Distribution, _Bernoulli):
+    r"""A coin that shows 1 with probability p: :math:`P(x) = p^x(1-p)^{1-x}`.
+
+    Natural parameter :math:`\eta = \log\frac{p}{1-p}`, :math:`T = x`, :math:`a = \log(1+e^\eta)`, b = 1. Conjugate
+    prior: :class:`Beta`. Cost O(n).
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
+
+    Examples
+    --------
+    >>> from didact.distributions import Bernoulli, Beta
+    >>> x = [1, 1, 1, 0, 0, 0, 0, 0]
+    >>> float(Bernoulli.fit(x).p), float(Bernoulli.bayes(x, Beta(1, 1)).p)
+    (0.375, 0.4)
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, p: Array) -> "Bernoulli":
+        require_probability(p)
+        return super().__new__(cls, p)
+
+    def log_prob(self, x: Array) -> Array:
+        x = np.asarray(x, np.float64)
+        value = special.xlogy(x, self.p) + special.xlog1py(1 - x, -np.asarray(self.p, np.float64))
+        return np.where(_binary(x), value, -np.inf)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        return (rng.uniform(size=size + np.shape(self.p)) < self.p).astype(np.float64)
+
+    @property
+    def mean(self) -> Array:
+        return self.p
+
+    @property
+    def variance(self) -> Array:
+        return self.p * (1 - np.asarray(self.p))
+
+    @property
+    def mode(self) -> Array:
+        return (np.asarray(self.p) > 0.5).astype(np.float64)
+
+    def entropy(self) -> Array:
+        p = np.asarray(self.p, np.float64)
+        return special.entr(p) + special.entr(1 - p)
+
+    @classmethod
+    def stats(cls, x: Array, w: Array = None) -> Weighted:
+        x, w = checked(x, w, "Bernoulli", _binary, "0 and 1")
+        return Weighted(w.sum(), (w @ x,))
+
+    @classmethod
+    def from_stats(cls, stats: Weighted) -> "Bernoulli":
+        return cls(stats.means[0])
+
+    @classmethod
+    def posterior(cls, stats: Weighted, prior: Beta, **known: Any) -> Beta:
+        return Beta(prior.a + stats.sums[0], prior.b + stats.weight - stats.sums[0])
+
+    @classmethod
+    def predictive(cls, posterior: Beta, **known: Any) -> "Bernoulli":
+        return cls(posterior.mean)
+
+    def natural(self) -> Array:
+        return np.asarray(special.logit(self.p))[..., None]
+
+    @classmethod
+    def from_natural(cls, eta: Array) -> "Bernoulli":
+        return cls(special.expit(np.asarray(eta)[..., 0]))
+
+    @classmethod
+    def sufficient(cls, x: Array) -> Array:
+        return np.asarray(x, np.float64)[..., None]
+
+    def expected_sufficient(self) -> Array:
+        return np.asarray(self.p, np.float64)[..., None]
+
+    @classmethod
+    def log_partition(cls, eta: Array) -> Array:
+        return np.logaddexp(0.0, np.asarray(eta)[..., 0])
+
+
+class _Binomial(NamedTuple):
+    n: Array
+    p: Array
+
+
+class Binomial(Distribution, _Binomial):
+    r"""The number of ones in n tosses: :math:`P(x) = \binom nx p^x(1-p)^{n-x}`; n is known.
+
+    For known n an exponential family with the natural parameter of :class:`Bernoulli`, :math:`a = n\log(1+e^\eta)` and
+    :math:`b = \binom nx`. Conjugate prior: :class:`Beta`; the predictive is a :class:`BetaBinomial`. Cost O(n).
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
+
+    Examples
+    --------
+    >>> from didact.distributions import Binomial
+    >>> round(float(Binomial.fit([2, 4, 3], n=10).p), 3)
+    0.3
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, n: Array, p: Array) -> "Binomial":
+        require_positive(n=n)
+        require_probability(p)
+        return super().__new__(cls, n, p)
+
+    def log_prob(self, x: Array) -> Array:
+        x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            choose = -np.log1p(n) - special.betaln(n - x + 1, x + 1)
+            value = choose + special.xlogy(x, self.p) + special.xlog1py(n - x, -np.asarray(self.p, np.float64))
+        return np.where(whole(x) & (x <= n), value, -np.inf)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        shape = np.broadcast_shapes(np.shape(self.n), np.shape(self.p))
+        return rng.binomial(np.asarray(self.n, np.int64), self.p, size + shape).astype(np.float64)
+
+    @property
+    def mean(self) -> Array:
+        return self.n * np.asarray(self.p)
+
+    @property
+    def variance(self) -> Array:
+        return self.n * np.asarray(self.p) * (1 - np.asarray(self.p))
+
+    @property
+    def mode(self) -> Array:
+        return np.floor((np.asarray(self.n) + 1.0) * self.p).clip(0, self.n)
+
+    def entropy(self) -> Array:
+        return entropy_of_counts(self, np.max(self.n))
+
+    @classmethod
+    def stats(cls, x: Array, w: Array = None) -> Weighted:
+        x, w = checked(x, w, "Binomial", whole, "whole numbers from 0 to n")
+        return Weighted(w.sum(), (w @ x,))
+
+    @classmethod
+    def from_stats(cls, stats: Weighted, n: Array = 1) -> "Binomial":
+        return cls(n, _within(stats, n) / np.asarray(n))
+
+    @classmethod
+    def posterior(cls, stats: Weighted, prior: Beta, n: Array = 1, **known: Any) -> Beta:
+        _within(stats, n)
+        return Beta(prior.a + stats.sums[0], prior.b + stats.weight * np.asarray(n) - stats.sums[0])
+
+    @classmethod
+    def _of_parameters(cls, values: Any, n: Array = 1, **known: Any) -> "Binomial":
+        return cls(n, values)
+
+    @classmethod
+    def predictive(cls, posterior: Beta, n: Array = 1, **known: Any) -> "BetaBinomial":
+        return BetaBinomial(n, posterior.a, posterior.b)
+
+
+def _within(stats: Weighted, n: Array) -> Array:
+    mean = stats.means[0]
+    if (np.asarray(mean) > n).any():
+        raise InputError("An observation is not possible under Binomial: it is larger than the number of tosses n.")
+    return mean
+
+
+def entropy_of_counts(d: Any, most: float) -> Array:
+    """−Σ p log p over 0 … most."""
+    shape = np.broadcast_shapes(*(np.shape(v) for v in d))
+    values = np.arange(int(most) + 1.0).reshape((-1,) + (1,) * len(shape))
+    return special.entr(d.prob(values)).sum(axis=0)
+
+
+class _BetaBinomial(NamedTuple):
+    n: Array
+    a: Array
+    b: Array
+
+
+class BetaBinomial(Distribution, _BetaBinomial):
+    r"""A binomial whose probability is drawn from Beta(a, b): the predictive of :class:`Binomial`.
+
+    .. math:: P(x) = \binom nx \frac{B(x+a,\, n-x+b)}{B(a, b)}
+
+    Cost O(n).
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
+
+    Examples
+    --------
+    >>> from didact.distributions import BetaBinomial
+    >>> round(float(BetaBinomial(4, 1.0, 1.0).prob(2)), 3)
+    0.2
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, n: Array, a: Array, b: Array) -> "BetaBinomial":
+        require_positive(n=n, a=a, b=b)
+        return super().__new__(cls, n, a, b)
+
+    def log_prob(self, x: Array) -> Array:
+        x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            choose = -np.log1p(n) - special.betaln(n - x + 1, x + 1)
+            value = choose + special.betaln(x + self.a, n - x + self.b) - special.betaln(self.a, self.b)
+        return np.where(whole(x) & (x <= n), value, -np.inf)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        shape = np.broadcast_shapes(*(np.shape(v) for v in self))
+        return rng.binomial(np.asarray(self.n, np.int64), rng.beta(self.a, self.b, size + shape)).astype(np.float64)
+
+    @property
+    def mean(self) -> Array:
+        return self.n * Beta(self.a, self.b).mean
+
+    @property
+    def variance(self) -> Array:
+        n, a, b = (np.asarray(v, np.float64) for v in self)
+        return n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1))
+
+    def entropy(self) -> Array:
+        return entropy_of_counts(self, np.max(self.n))

@@ -1,0 +1,207 @@
+r"""The Gaussian and the prior of its two parameters.
+
+With known variance the conjugate prior of the mean is a :class:`Gaussian`:
+:math:`\hat\mu = \frac{n\bar x/\sigma^2 + m_0/\sigma_0^2}{n/\sigma^2 + 1/\sigma_0^2}`. With both unknown it is a
+:class:`NormalInverseGamma`, and the predictive is a :class:`StudentT`.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from didact.core.errors import InputError, ParameterError
+from didact.distributions.base import (
+    Array,
+    Centred,
+    Distribution,
+    centred,
+    checked,
+    require_positive,
+    require_weight,
+)
+from didact.distributions.heavy import StudentT
+from didact.distributions.positive import InverseGamma
+
+LOG_2PI = math.log(2 * math.pi)
+
+
+class _Gaussian(NamedTuple):
+    mean: Array
+    variance: Array
+
+
+class Gaussian(Distribution, _Gaussian):
+    r"""The normal distribution: :math:`p(x) = (2\pi\sigma^2)^{-1/2}\exp(-(x-\mu)^2/2\sigma^2)`.
+
+    :math:`\eta = (\mu/\sigma^2, -1/2\sigma^2)`, :math:`T = (x, x^2)`,
+    :math:`a = -\eta_1^2/4\eta_2 - \tfrac12\log(-2\eta_2)`, :math:`b = (2\pi)^{-1/2}`. Maximum likelihood divides the
+    sum of squares by n. Cost O(n).
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
+
+    Examples
+    --------
+    >>> from didact.distributions import Gaussian
+    >>> d = Gaussian.fit([1.0, 3.0, 5.0, 3.0])
+    >>> float(d.mean), float(d.variance)
+    (3.0, 2.0)
+    >>> float(Gaussian.bayes([1.0, 3.0, 5.0, 3.0], Gaussian(0.0, 1.0), variance=4.0).mean)
+    1.5
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mean: Array, variance: Array) -> "Gaussian":
+        require_positive(variance=variance)
+        return super().__new__(cls, mean, variance)
+
+    def log_prob(self, x: Array) -> Array:
+        d = np.asarray(x, np.float64) - self.mean
+        return -0.5 * (LOG_2PI + np.log(self.variance) + d * d / self.variance)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        shape = np.broadcast_shapes(np.shape(self.mean), np.shape(self.variance))
+        return self.mean + np.sqrt(self.variance) * rng.standard_normal(size + shape)
+
+    @property
+    def mode(self) -> Array:
+        return self.mean
+
+    def entropy(self) -> Array:
+        return 0.5 * (LOG_2PI + 1 + np.log(self.variance))
+
+    @classmethod
+    def stats(cls, x: Array, w: Array = None) -> Centred:
+        return centred(*checked(x, w, "Gaussian"))
+
+    @classmethod
+    def from_stats(cls, stats: Centred, mean: Array = None) -> "Gaussian":
+        require_weight(stats.weight)
+        d = 0.0 if mean is None else stats.mean - mean
+        variance = np.asarray(stats.scatter / stats.weight + d * d)
+        if not (variance > 0).all():
+            raise InputError("All observations are the same: the likelihood grows without end as the variance shrinks.")
+        return cls(stats.mean if mean is None else mean, variance)
+
+    @classmethod
+    def posterior(cls, stats: Centred, prior: Any, variance: Array = None, **known: Any) -> Any:
+        if isinstance(prior, NormalInverseGamma):
+            return prior.updated(stats)
+        if variance is None:
+            raise ParameterError(
+                "A Gaussian prior is over the mean alone: give the known variance, as in variance=4.0."
+            )
+        precision = stats.weight / np.asarray(variance) + 1 / np.asarray(prior.variance)
+        return cls((stats.weight * stats.mean / variance + prior.mean / prior.variance) / precision, 1 / precision)
+
+    @classmethod
+    def _of_parameters(cls, values: Any, variance: Array = None, **known: Any) -> "Gaussian":
+        return cls(values, variance) if variance is not None else cls(*values)
+
+    @classmethod
+    def predictive(cls, posterior: Any, variance: Array = None, **known: Any) -> Distribution:
+        if isinstance(posterior, NormalInverseGamma):
+            m, kappa, k, s = posterior
+            return StudentT(2 * np.asarray(k), m, np.sqrt(s * (np.asarray(kappa) + 1) / (k * np.asarray(kappa))))
+        if variance is None:
+            raise ParameterError("A Gaussian posterior is over the mean alone: give the known variance.")
+        return cls(posterior.mean, posterior.variance + np.asarray(variance))
+
+    def natural(self) -> Array:
+        v = np.asarray(self.variance, np.float64)
+        return np.stack(np.broadcast_arrays(self.mean / v, -0.5 / v), axis=-1)
+
+    @classmethod
+    def from_natural(cls, eta: Array) -> "Gaussian":
+        eta = np.asarray(eta, np.float64)
+        return cls(-0.5 * eta[..., 0] / eta[..., 1], -0.5 / eta[..., 1])
+
+    @classmethod
+    def sufficient(cls, x: Array) -> Array:
+        x = np.asarray(x, np.float64)
+        return np.stack([x, x * x], axis=-1)
+
+    def expected_sufficient(self) -> Array:
+        m = np.asarray(self.mean, np.float64)
+        return np.stack(np.broadcast_arrays(m, m * m + self.variance), axis=-1)
+
+    @classmethod
+    def log_partition(cls, eta: Array) -> Array:
+        eta = np.asarray(eta, np.float64)
+        return -0.25 * eta[..., 0] ** 2 / eta[..., 1] - 0.5 * np.log(-2 * eta[..., 1])
+
+    @classmethod
+    def log_base(cls, x: Array) -> Array:
+        return np.full(np.shape(x), -0.5 * LOG_2PI)
+
+
+class _NormalInverseGamma(NamedTuple):
+    location: Array
+    strength: Array
+    shape: Array
+    scale: Array
+
+
+class NormalInverseGamma(Distribution, _NormalInverseGamma):
+    r"""A mean and a variance: σ² from InverseGamma(k, s), and :math:`\mu\mid\sigma^2 \sim N(m, \sigma^2/\kappa)`.
+
+    The conjugate prior of a Gaussian: κ is the number of observations that the prior mean is worth, 2k the number that
+    the prior variance s/k is worth. Values are pairs (μ, σ²) along the last axis. Cost O(1).
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
+
+    Examples
+    --------
+    >>> from didact.distributions import Gaussian, NormalInverseGamma
+    >>> after = Gaussian.posterior(Gaussian.stats([1.0, 3.0]), NormalInverseGamma(0.0, 1.0, 2.0, 2.0))
+    >>> float(after.location), float(after.scale)
+    (1.3333333333333333, 4.333333333333333)
+    """
+
+    __slots__ = ()
+    event_ndim = 1
+
+    def __new__(cls, location: Array, strength: Array, shape: Array, scale: Array) -> "NormalInverseGamma":
+        require_positive(strength=strength, shape=shape, scale=scale)
+        return super().__new__(cls, location, strength, shape, scale)
+
+    def updated(self, stats: Centred) -> "NormalInverseGamma":
+        """The posterior after a sample with these statistics."""
+        m, kappa, k, s = self
+        n, d = stats.weight, stats.mean - np.asarray(m)
+        total = np.asarray(kappa) + n
+        scale = s + 0.5 * stats.scatter + 0.5 * kappa * n * d * d / total
+        return NormalInverseGamma(m + n * d / total, total, k + 0.5 * n, scale)
+
+    def log_prob(self, x: Array) -> Array:
+        x = np.asarray(x, np.float64)
+        mu, v = x[..., 0], x[..., 1]
+        inside = v > 0
+        v = np.where(inside, v, 1.0)
+        value = InverseGamma(self.shape, self.scale).log_prob(v)
+        return np.where(inside, value + Gaussian(self.location, v / self.strength).log_prob(mu), -np.inf)
+
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+        size = size + np.broadcast_shapes(*(np.shape(p) for p in self))
+        v = 1.0 / (rng.gamma(self.shape, size=size) / self.scale)
+        return np.stack([self.location + np.sqrt(v / self.strength) * rng.standard_normal(size), v], axis=-1)
+
+    @property
+    def mean(self) -> tuple[Array, Array]:
+        """E[μ] and E[σ²]."""
+        return self.location, InverseGamma(self.shape, self.scale).mean
+
+    @property
+    def mode(self) -> tuple[Array, Array]:
+        """The pair of greatest density: m and s/(k + 3/2)."""
+        return self.location, self.scale / (np.asarray(self.shape) + 1.5)
+
+    def entropy(self) -> Array:
+        inner = 0.5 * (LOG_2PI + 1 - np.log(self.strength) + np.log(self.scale) - special.digamma(self.shape))
+        return InverseGamma(self.shape, self.scale).entropy() + inner

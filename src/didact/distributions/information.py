@@ -1,0 +1,161 @@
+r"""Information, in bits or nats: of an event, of a distribution, between two.
+
+.. math:: I(x) = -\log p(x), \quad H(p) = -\sum p\log p, \quad H(p, q) = -\sum p\log q, \quad
+    D(p\|q) = \sum p\log\frac pq, \quad I(X;Y) = D\big(p(x,y)\,\|\,p(x)p(y)\big)
+
+Discrete distributions are given by counts or probabilities, others by values of `didact.distributions`.
+
+Cover, Thomas (2005), Elements of Information Theory, doi:10.1002/047174882X.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from didact.core.errors import InputError, ParameterError
+from didact.distributions.base import Distribution
+from didact.distributions.choices import Categorical
+from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
+from didact.distributions.uniform import Uniform
+
+Array = np.ndarray[Any, Any]
+UNITS = {"bits": math.log(2), "nats": 1.0}
+
+
+def information_content(p: Any, unit: str = "bits") -> Any:
+    """The information −log p of an event of probability p: 3 bits for 1/8. Cost O(1).
+
+    References
+    ----------
+    Cover, Thomas (2005), doi:10.1002/047174882X.
+
+    Examples
+    --------
+    >>> from didact.distributions.information import information_content
+    >>> float(information_content(1 / 8))
+    3.0
+    """
+    p = np.asarray(p, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError("A probability must lie between 0 and 1.")
+    with np.errstate(divide="ignore"):
+        return -np.log(p) / _unit(unit)
+
+
+def entropy(p: Any, unit: str = "bits") -> float:
+    """The expected information of a distribution, given by counts, probabilities or a distribution. Cost O(K).
+
+    References
+    ----------
+    Cover, Thomas (2005), doi:10.1002/047174882X.
+
+    Examples
+    --------
+    >>> from didact.distributions.information import entropy
+    >>> round(entropy([5, 4]), 6)
+    0.991076
+    """
+    if isinstance(p, Distribution):
+        return float(np.sum(p.entropy())) / _unit(unit)
+    return float(special.entr(_probabilities(p)).sum()) / _unit(unit)
+
+
+def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
+    """The expected length −Σ p log q of a message from p in a code made for q. Cost O(K).
+
+    References
+    ----------
+    Cover, Thomas (2005), doi:10.1002/047174882X.
+
+    Examples
+    --------
+    >>> from didact.distributions.information import cross_entropy
+    >>> cross_entropy([0.5, 0.5], [0.25, 0.75]) > cross_entropy([0.5, 0.5], [0.5, 0.5]) == 1.0
+    True
+    """
+    return entropy(p, unit) + kl_divergence(p, q, unit)
+
+
+def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
+    r"""What is lost by taking q for p: Σ p log p/q ≥ 0, and 0 only if they are equal.
+
+    Two distributions of the same exponential family have
+    :math:`D = (\eta_p-\eta_q)^T\mathrm E_p[T] - a(\eta_p) + a(\eta_q)`. Cost O(K).
+
+    References
+    ----------
+    Kullback, Leibler (1951), doi:10.1214/aoms/1177729694.
+
+    Examples
+    --------
+    >>> from didact.distributions import Gaussian
+    >>> from didact.distributions.information import kl_divergence
+    >>> kl_divergence(Gaussian(0.0, 1.0), Gaussian(1.0, 1.0), unit="nats")
+    0.5
+    """
+    if isinstance(p, Distribution) or isinstance(q, Distribution):
+        if type(p) is not type(q):
+            raise ParameterError("The divergence needs two distributions of the same kind, or two tables.")
+        if isinstance(p, Categorical):
+            return kl_divergence(p.p, q.p, unit)
+        return float(np.sum(_family_divergence(p, q))) / _unit(unit)
+    a, b = _probabilities(p), _probabilities(q)
+    if a.shape != b.shape:
+        raise InputError(f"The two distributions have {a.size} and {b.size} values.")
+    return float(special.rel_entr(a, b).sum()) / _unit(unit)
+
+
+def _family_divergence(p: Any, q: Any) -> Any:
+    if isinstance(p, Uniform):
+        inside = (np.asarray(q.low) <= p.low) & (np.asarray(p.high) <= q.high)
+        return np.where(inside, q.entropy() - p.entropy(), np.inf)
+    here, there = p.natural(), q.natural()
+    return ((here - there) * p.expected_sufficient()).sum(axis=-1) - p.log_partition(here) + p.log_partition(there)
+
+
+def mutual_information(joint: Any, columns: Any = None, unit: str = "bits") -> float:
+    r"""How much X tells of Y: the divergence of their joint distribution from the product of its margins.
+
+    From a table of counts or probabilities, or from a :class:`~didact.distributions.MultivariateGaussian` with the
+    `columns` that X stands for: :math:`\tfrac12\log\frac{|\Sigma_{xx}||\Sigma_{yy}|}{|\Sigma|}`. Cost O(cells).
+
+    References
+    ----------
+    Cover, Thomas (2005), doi:10.1002/047174882X.
+
+    Examples
+    --------
+    >>> from didact.distributions.information import mutual_information
+    >>> mutual_information([[2, 0], [0, 2]])
+    1.0
+    """
+    if isinstance(joint, MultivariateGaussian):
+        if columns is None:
+            raise ParameterError("Say which columns X stands for, as in columns=[0].")
+        chosen = np.atleast_1d(np.asarray(columns, np.intp)) % len(joint.mean)
+        rest = np.setdiff1d(np.arange(len(joint.mean)), chosen)
+        parts = [log_det(factor(joint.marginal(c).covariance)) for c in (chosen, rest)]
+        return 0.5 * (sum(parts) - log_det(factor(joint.covariance))) / _unit(unit)
+    table = _probabilities(joint)
+    if table.ndim != 2:
+        raise InputError(
+            "Mutual information needs a table with one row for each value of X and a column for each of Y."
+        )
+    product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return float(special.rel_entr(table, product).sum()) / _unit(unit)
+
+
+def _probabilities(values: Any) -> Array:
+    """Counts or probabilities, divided by their sum."""
+    values = np.asarray(values, np.float64)
+    if values.ndim == 0 or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+        raise InputError("Counts or probabilities must be finite and at least 0, and not all of them 0.")
+    return values / values.sum()
+
+
+def _unit(unit: str) -> float:
+    if unit not in UNITS:
+        raise ParameterError(f"unit must be 'bits' or 'nats', not {unit!r}.")
+    return UNITS[unit]
