@@ -13,6 +13,7 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.engines.column_loops import sparse_column_sums
 from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
@@ -96,7 +97,7 @@ def _column_sums(X: Any, w: Any, squares: bool) -> Sums:
     if not squares:
         return Sums((w @ X, np.zeros(0)))
     if is_sparse(X):
-        return Sums((w @ X, np.bincount(X.indices, X.data * X.data * np.repeat(w, np.diff(X.indptr)), X.shape[1])))
+        return Sums(sparse_column_sums(X, w))
     return Sums((w @ X, np.einsum("ij,ij,i->j", X, X, w)))
 
 

@@ -17,6 +17,7 @@ from scipy import linalg
 from didact.core.backend import is_sparse
 from didact.core.rows import MemoryRows
 from didact.engines.lbfgs import lbfgs
+from didact.engines.line_search import inner
 from didact.engines.linear_objective import LinearObjective
 from didact.engines.loop import Report
 from didact.engines.newton import newton
@@ -79,10 +80,7 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
     outputs, rows = max(objective.outputs, 1), objective.rows
     sparse = isinstance(rows, MemoryRows) and is_sparse(rows.X)
     if sparse or rows.n_features > DENSE_CURVATURE:
-        classes = max(outputs + objective.reference, 2)
-        curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
-        inverse = 1.0 / np.maximum(objective.diagonal(curvature), 1e-12)
-        return lambda g: inverse * g
+        return _uncorrelated(objective)
     H = objective.block_curvature(x)
     factors = []
     for block in H:
@@ -95,6 +93,38 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
         return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
 
     return apply
+
+
+def _uncorrelated(objective: LinearObjective) -> Callable[[Array], Array]:
+    """The inverse curvature at 0, were the features uncorrelated: of c(V + mmᵀ) + α, bordered by cm and c.
+
+    c is the loss's curvature, m and V are the features' means and (diagonal) variances. Means couple the features among
+    each other and with the intercept: d = (g − m g₀)/(cV + α), d₀ = g₀/c − mᵀd takes that out. Without an intercept
+    the term of rank one remains, by the formula of Sherman and Morrison.
+    """
+    outputs = max(objective.outputs, 1)
+    classes = max(outputs + objective.reference, 2)
+    curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
+    mean, square = objective.column_moments()
+    variance = np.maximum(square - mean * mean, 1e-6 * square)  # a constant feature has none but for rounding
+    inverse = 1.0 / np.maximum(curvature * variance + objective.alpha, 1e-12)
+    pull = inverse * mean / (1.0 / curvature + inner(mean, inverse * mean))
+
+    def apply(g: Array) -> Array:
+        table = g.reshape(outputs, -1)
+        if not objective.fit_intercept:
+            d = inverse * table
+            return np.asarray(d - np.outer(_along(mean, d), pull)).ravel()
+        last = table[:, -1:]
+        d = inverse * (table[:, :-1] - last * mean)
+        return np.concatenate([d, last / curvature - _along(mean, d)[:, None]], axis=1).ravel()
+
+    return apply
+
+
+def _along(m: Array, table: Array) -> Array:
+    """The product of every row with m, on this thread."""
+    return np.asarray([inner(m, row) for row in table])
 
 
 def _per_parameter(objective: LinearObjective, l1: Any) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_loops import sparse_column_sums
 from didact.engines.line_search import ROUNDING
 from didact.parts.statistics import Sums, gram
 
@@ -84,11 +85,10 @@ class LinearObjective(NamedTuple):
         H[np.diag_indices(self.size)] += self.penalties()
         return *self._penalised(coef, value, self.join(grad, grad0)), H
 
-    def diagonal(self, curvature: float = 1.0) -> Array:
-        """An estimate of the curvature's diagonal, for preconditioning: curvature · mean of squares + α."""
-        square = self.rows.reduce(_squares).parts[0] / self.weight
-        each = np.append(square, 1.0) if self.fit_intercept else square
-        return curvature * np.tile(each, max(self.outputs, 1)) + self.penalties()
+    def column_moments(self) -> tuple[Array, Array]:
+        """Means and mean squares of the features."""
+        sums, squares = self.rows.reduce(_column_sums).parts
+        return sums / self.weight, squares / self.weight
 
     def block_curvature(self, theta: Array) -> Array:
         """The curvature within each output's parameters, (outputs, width, width)."""
@@ -211,14 +211,12 @@ def _bordered(X: Any, h: Array) -> Array:
     return H
 
 
-def _squares(X: Any, y: Any, w: Any, *rest: Any) -> Sums:
-    """Σ w x² per feature."""
-    xp = namespace(X)
+def _column_sums(X: Any, y: Any, w: Any, *rest: Any) -> Sums:
+    """Σ w x and Σ w x² per feature."""
     if is_sparse(X):
-        data = X.data * X.data if w is None else X.data * X.data * np.repeat(w, np.diff(X.indptr))
-        return Sums((np.bincount(X.indices, data, X.shape[1]),))
-    total = xp.sum(X * X if w is None else w[:, None] * X * X, axis=0)
-    return Sums((np.asarray(to_numpy(total), np.float64),))
+        return Sums(sparse_column_sums(X, w))
+    first = X if w is None else w[:, None] * X
+    return Sums(to_host(_sum(first, axis=0), _sum(first * X, axis=0)))
 
 
 def _block_curvature(

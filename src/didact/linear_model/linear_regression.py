@@ -19,6 +19,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_loops import sparse_column_sums
 from didact.engines.conjugate_gradients import conjugate_gradients
 from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
 from didact.engines.result import Result
@@ -83,13 +84,9 @@ def first_moments(X: Any, y: Any, w: Any) -> Sums:
     """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
     Y = y if y.ndim == 2 else y[:, None]
     ones = np.ones(X.shape[0]) if w is None else w
-    if is_sparse(X):
-        squares = np.bincount(X.indices, X.data * X.data * np.repeat(ones, np.diff(X.indptr)), X.shape[1])
-    else:
-        squares = ones @ (X * X)
-    both = np.column_stack([ones, ones[:, None] * Y])
-    xy = X.T @ both  # one pass for the sums of x and of xy
-    return Sums((ones.sum(), xy[:, 0], ones @ Y, squares, xy[:, 1:]))
+    sums, squares = sparse_column_sums(X, w) if is_sparse(X) else (ones @ X, ones @ (X * X))
+    xy = np.column_stack([X.T @ (ones * column) for column in Y.T])  # products with vectors are quickest
+    return Sums((ones.sum(), sums, ones @ Y, squares, xy))
 
 
 def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:

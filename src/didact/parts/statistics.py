@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.rows.memory import in_pieces
+from didact.parts.moment_loops import CHUNK, centred_products
 
 Array = np.ndarray[Any, Any]
 
 # Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4
+NARROW = 300  # columns up to which a compiled pass is quicker than BLAS
 
 
 class Moments(NamedTuple):
@@ -39,12 +42,15 @@ class Moments(NamedTuple):
         part = other.weight / weight
         dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
         shrink = self.weight * part
+        xx = np.outer(shrink * dx, dx)
+        xx += self.xx
+        xx += other.xx
         return Moments(
             self.rows + other.rows,
             weight,
             self.mean_x + part * dx,
             self.mean_y + part * dy,
-            self.xx + other.xx + np.outer(shrink * dx, dx),
+            xx,
             self.xy + other.xy + np.outer(shrink * dx, dy),
             self.yy + other.yy + shrink * dy * dy,
         )
@@ -61,11 +67,16 @@ class Moments(NamedTuple):
         )
 
 
+@in_pieces
 def moments(X: Any, y: Any, w: Any) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
     xp = namespace(X)
-    X, Y = _double(X), _double(y if y.ndim == 2 else y[:, None])
     n = X.shape[0]
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= CHUNK and X.shape[1] <= NARROW:
+        found = _narrow_moments(X, _double(y if y.ndim == 2 else y[:, None]), None if w is None else _double(w))
+        if found is not None:
+            return found
+    X, Y = _double(X), _double(y if y.ndim == 2 else y[:, None])
     ones = xp.ones(n, dtype=Y.dtype, device=Y.device) if w is None else _double(w)
     weight = float(n) if w is None else float(xp.sum(ones, dtype=xp.float64))
     if weight == 0:
@@ -83,6 +94,20 @@ def moments(X: Any, y: Any, w: Any) -> Moments:
     if len(far):
         _centre_first(X, ones, weight, WY, far, mean_x, xx, xy)
     return Moments(n, weight, mean_x, mean_y, xx, xy, yy)
+
+
+def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
+    """Moments about the first row, moved to the mean; None where that row is far from it, or no row has weight."""
+    p, weight = X.shape[1], float(len(X) if w is None else w.sum())
+    found = centred_products(X, Y, w, weight, SAFE_OFFSET) if weight > 0 else None
+    if found is None:
+        return None
+    mean, scatter = found
+    spread = np.diag(scatter).copy()
+    constant = spread[:p] <= weight * (np.finfo(np.float64).eps * mean[:p]) ** 2
+    if constant.any():
+        scatter[:p][constant], scatter[:, :p][:, constant] = 0.0, 0.0
+    return Moments(len(X), weight, mean[:p], mean[p:], scatter[:p, :p], scatter[:p, p:], spread[p:])
 
 
 def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x: Array, xx: Array, xy: Array) -> None:

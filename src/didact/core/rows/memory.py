@@ -25,6 +25,7 @@ TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on
 NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
 S = TypeVar("S", bound="Statistic")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Statistic(Protocol):
@@ -82,13 +83,14 @@ class MemoryRows(Rows):
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
         self.names, self.missing = names, missing
-        self._pieces = _cut(columns)
+        self._pieces = _cut(X)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass, on the library's threads."""
 
-        def summarize(piece: Sequence[tuple[Any, ...]]) -> S:
-            return reduce(_merge, (fn(*block, *args) for block in piece))
+        def summarize(piece: list[int]) -> S:
+            edges = [piece[0], piece[-1]] if getattr(fn, "takes_pieces", False) else piece
+            return reduce(_merge, (fn(*self._block(a, b), *args) for a, b in pairwise(edges)))
 
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, self._pieces))
@@ -97,6 +99,9 @@ class MemoryRows(Rows):
         ):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
             refuse_non_finite(self.X, self.names)
         return total
+
+    def _block(self, start: int, stop: int) -> tuple[Any, ...]:
+        return tuple(None if c is None else _slice(c, start, stop) for c in self.columns)
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
@@ -140,9 +145,14 @@ def _merge(a: S, b: S) -> S:
     return a.merge(b)
 
 
-def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
-    """Blocks of the columns, grouped into pieces of consecutive blocks."""
-    X = columns[0]
+def in_pieces(fn: F) -> F:
+    """Mark a block function that needs no small blocks, as it works on a few rows at a time by itself."""
+    fn.takes_pieces = True  # type: ignore[attr-defined]
+    return fn
+
+
+def _cut(X: Any) -> list[list[int]]:
+    """The pieces of the rows, each as the edges of its blocks."""
     n, p = X.shape
     if is_tensor(X):
         step = max(BLOCK_ROWS, TENSOR_BYTES // max(p * X.element_size(), 1))
@@ -150,13 +160,10 @@ def _cut(columns: Sequence[Any]) -> list[list[tuple[Any, ...]]]:
         step = max(BLOCK_ROWS, -(-n // SPARSE_PIECES))
     else:
         step = max(BLOCK_ROWS, 8 * p)
-    blocks = [
-        tuple(None if c is None else _slice(c, start, min(start + step, n)) for c in columns)
-        for start in range(0, max(n, 1), step)
-    ]
-    pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, len(blocks))
-    edges = np.linspace(0, len(blocks), pieces + 1).astype(int)
-    return [blocks[a:b] for a, b in pairwise(edges)]
+    edges = [*range(0, max(n, 1), step), n]
+    blocks = len(edges) - 1
+    pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, blocks)
+    return [edges[a : b + 1] for a, b in pairwise(np.linspace(0, blocks, pieces + 1).astype(int))]
 
 
 def _slice(column: Any, start: int, stop: int) -> Any:
