@@ -16,6 +16,7 @@ _SUBMODULES = frozenset(
         "distributions",
         "optimize",
         "linear_model",
+        "naive_bayes",
         "impute",
         "preprocessing",
         "datasets",

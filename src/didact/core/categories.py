@@ -109,7 +109,9 @@ def columns_of(X: Any) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(table(X), eager_only=True, pass_through=True)
-    return [frame[name] for name in frame.columns] if isinstance(frame, nw.DataFrame) else columns_of(np.asarray(X))
+    return (
+        [frame[:, j] for j in range(frame.shape[1])] if isinstance(frame, nw.DataFrame) else columns_of(np.asarray(X))
+    )
 
 
 def declared(column: Any) -> list[Any] | None:

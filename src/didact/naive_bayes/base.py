@@ -1,0 +1,151 @@
+r"""What the naive Bayes models share: Bayes' rule with columns that are independent given the class.
+
+.. math:: \log P(k, x) = \log P(k) + \sum_j \log p_j(x_j \mid k)
+
+A model gives the block function that sums up rows by class, turns the sums into attributes, and says the joint log
+probability of a block. Missing values count in no sum, and at prediction their columns are left out.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import special
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import is_sparse
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.random import streams
+from didact.core.threads import parallel_map
+from didact.engines.class_sums import spread
+
+Array = np.ndarray[Any, Any]
+BLOCK = 4096
+
+
+class _NaiveBayes(ClassifierMixin, Estimator):
+    """Fit, update and predict. Abstract."""
+
+    _missing = True
+    _summary: ClassVar[Any]  # a block of rows → statistic with labels
+    _joint: ClassVar[Any]  # joint log probabilities of a block, from the attributes named here
+    _joint_attributes: ClassVar[tuple[str, ...]] = ()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from rows X with labels y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="labels", categories=getattr(self, "categorical_features", None))
+        self._prepare(rows)
+        self._stats = rows.reduce(self._summary, *self._summary_arguments())
+        return self._learn(self._stats.classes)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from more rows; the first call names all `classes`."""
+        first = not hasattr(self, "classes_")
+        known = _known_classes(self, classes)
+        rows = self.rows(X, y, sample_weight, target="labels", reset=first,
+                         categories=getattr(self, "categorical_features", None))  # fmt: skip
+        if first:
+            self._prepare(rows)
+        stats = rows.reduce(self._summary, *self._summary_arguments())
+        strange = np.setdiff1d(stats.classes, known)
+        if len(strange):
+            raise InputError(f"The target label(s) {strange} in y do not exist in the initial classes {known}.")
+        self._stats = stats if first else self._stats.merge(stats)
+        return self._learn(known)
+
+    def _learn(self, classes: Array) -> Any:
+        """Attributes from the statistics."""
+        self.classes_ = classes
+        place = np.searchsorted(classes, self._stats.classes)
+        self.class_count_ = spread(self._stats.weight, place, len(classes))
+        self._finish(place)
+        return self
+
+    def _log_prior(self, given: Any, uniform: bool) -> Array:
+        K = len(self.classes_)
+        if given is not None:
+            prior = np.asarray(given, np.float64)
+            if prior.shape != (K,):
+                raise InputError(f"Number of priors must match number of classes: {K}, not {prior.size}.")
+            if not np.isclose(prior.sum(), 1.0):
+                raise InputError("The sum of the priors should be 1.")
+            if (prior < 0).any():
+                raise InputError("Priors must be non-negative.")
+        else:
+            prior = np.full(K, 1.0 / K) if uniform else self.class_count_ / self.class_count_.sum()
+        with np.errstate(divide="ignore"):
+            return np.log(prior)
+
+    def _prepare(self, rows: Any) -> None:
+        """What has to be known of the rows before they are summed up."""
+
+    def _summary_arguments(self) -> tuple[Any, ...]:
+        return ()
+
+    def _finish(self, place: Array) -> None:
+        raise NotImplementedError
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(class, x) of each row and class."""
+        return self.map_rows(X, in_blocks, "_joint", *self._joint_attributes)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable label of each row."""
+        return self.map_rows(X, most_probable, "classes_", "_joint", *self._joint_attributes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes (n, K), in the order of classes_."""
+        return self.map_rows(X, posterior, "_joint", *self._joint_attributes)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        return self.map_rows(X, log_posterior, "_joint", *self._joint_attributes)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows and labels drawn from the model."""
+        check_is_fitted(self)
+        rng = streams(random_state, 1)[0]
+        prior = np.exp(self._priors())
+        codes = rng.choice(len(self.classes_), size=n_samples, p=prior / prior.sum())
+        return self._draw_rows(codes, rng), self.classes_[codes]
+
+    def _priors(self) -> Array:
+        return self.class_log_prior_
+
+    def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        raise NotImplementedError
+
+
+def _known_classes(model: Any, classes: Any) -> Array:
+    if classes is None:
+        if not hasattr(model, "classes_"):
+            raise ParameterError("classes must be passed on the first call to partial_fit.")
+        return model.classes_
+    classes = np.unique(np.asarray(classes))
+    if hasattr(model, "classes_") and not np.array_equal(classes, model.classes_):
+        raise ParameterError(f"`classes={classes}` is not the same as on last call to partial_fit: {model.classes_}.")
+    return classes
+
+
+def in_blocks(X: Any, fn: Any, *args: Any) -> Array:
+    """fn(block, *args) for blocks of rows that fit the cache, on the library's threads."""
+    step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
+    starts = range(0, X.shape[0], step)
+    return np.concatenate(parallel_map(lambda s: fn(X[s : s + step], *args), starts))
+
+
+def log_posterior(X: Any, fn: Any, *args: Any) -> Array:
+    """log P(class | x)."""
+    joint = in_blocks(X, fn, *args)
+    return joint - special.logsumexp(joint, axis=1, keepdims=True)
+
+
+def posterior(X: Any, fn: Any, *args: Any) -> Array:
+    """P(class | x)."""
+    return np.exp(log_posterior(X, fn, *args))
+
+
+def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
+    """The label with the largest joint probability."""
+    return classes[np.argmax(in_blocks(X, fn, *args), axis=1)]

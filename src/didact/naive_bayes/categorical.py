@@ -1,0 +1,158 @@
+r"""Naive Bayes for categories: :math:`P(x_j = t\mid k) = (N_{kjt}+\alpha)/(N_{kj}+\alpha n_j)` and n_j values."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import is_sparse
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.engines.class_sums import ClassSums, by_class, spread
+from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.naive_bayes.discrete import TINY
+
+FRACTIONS = "The check's columns hold fractions, which are no categories."
+NORMAL_DATA = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_classifiers_one_label_sample_weights",
+)
+
+
+def category_rows(X: Any, y: Any, w: Any) -> ClassSums:
+    """Counts of every value of every column, by class: one (K, values) table a column."""
+    classes, codes, w, weight = by_class(y, w)
+    X = X.toarray() if is_sparse(X) else X
+    if (X < 0).any():
+        raise InputError("Negative values in data: categories are the numbers 0, 1, 2, …")
+    return ClassSums(classes, weight, tuple(count_column(column, codes, w, len(classes)) for column in X.T))
+
+
+def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
+    """How often each value 0, 1, 2, … of a column goes with each class; missing values are left out."""
+    there = ~np.isnan(column)
+    values = column[there]
+    if (values != np.floor(values)).any():
+        raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")
+    top = int(values.max(initial=0.0)) + 1
+    if top > 1_000_000:
+        raise InputError(f"A column of categories holds the number {top - 1}: encode its values as 0, 1, 2, …")
+    cells = codes[there] * top + values.astype(np.int64)
+    return np.bincount(cells, w[there], K * top).reshape(K, top)
+
+
+def categorical_joint(X: Any, log_prior: Array, tables: list[Array]) -> Array:
+    """log P(k) + Σ_j log P(x_j | k); a missing value, or one that was not there at fit, says nothing."""
+    X = X.toarray() if is_sparse(X) else X
+    out = np.tile(log_prior, (X.shape[0], 1))
+    for column, table in zip(X.T, tables, strict=True):
+        there = (column >= 0) & (column < table.shape[1])  # false for NaN
+        out[there] += table[:, column[there].astype(np.intp)].T
+    return out
+
+
+def log_table(counts: Array, alpha: float) -> Array:
+    """Logarithms of the smoothed probabilities of a column's values, by class."""
+    smoothed = counts + alpha
+    return np.log(np.maximum(smoothed / np.maximum(smoothed.sum(axis=1, keepdims=True), TINY), TINY))
+
+
+def padded(counts: Array, place: Array, K: int, values: int) -> Array:
+    """A table of counts for K classes and at least so many values."""
+    counts = spread(counts, place, K)
+    return np.pad(counts, ((0, 0), (0, max(0, values - counts.shape[1]))))
+
+
+class CategoricalNB(_NaiveBayes):
+    r"""Naive Bayes for columns of categories.
+
+    .. math:: P(x_j = t\mid k) = \frac{N_{kjt}+\alpha}{N_{kj}+\alpha n_j}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the probabilities of the classes.
+    category_count_ : list of ndarray of shape (n_classes, n_values)
+        Counts of the values of each column.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_values)
+        Logarithms of their probabilities.
+    n_categories_ : ndarray of shape (n_features,)
+        Number of values of each column.
+    categories_ : Categories or None
+        The values of category columns, in the order of their codes.
+
+    Notes
+    -----
+    Cost O(n p); prediction O(n p K). Columns hold the numbers 0, 1, 2, …, or are of category type, or are named in
+    `categorical_features`. A missing value, and at prediction a value that was not there at fit, is left out. Shape of
+    computation: reduce.
+
+    References
+    ----------
+    Domingos, Pazzani (1997), doi:10.1023/A:1007413511361.
+
+    Examples
+    --------
+    >>> from didact.naive_bayes import CategoricalNB
+    >>> CategoricalNB().fit([[0, 1], [0, 2], [1, 1]], ["a", "a", "b"]).predict([[0, 1]]).tolist()
+    ['a']
+    """
+
+    _summary = staticmethod(category_rows)
+    _joint = staticmethod(categorical_joint)
+    _joint_attributes = ("class_log_prior_", "feature_log_prob_")
+    _test_skips = dict.fromkeys(NORMAL_DATA, FRACTIONS) | {"text_refused/category": "It reads categories."}
+
+    alpha: float = param(1.0, at_least(0), "Added to every count.")
+    force_alpha: bool = param(True, is_bool, "Whether an alpha below 1e-10 is used as it is; else 1e-10 is.")
+    fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
+    class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
+    min_categories: Any = param(None, [none, whole(1), array_like], "Least number of values of a column, or of each.")
+    categorical_features: Any = param(
+        "from_dtype", [one_of("from_dtype"), array_like, none], "Columns whose values are to be numbered."
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _finish(self, place: Array) -> None:
+        K = len(self.classes_)
+        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
+        least = self._least_values()
+        self.category_count_ = [
+            padded(counts, place, K, values) for counts, values in zip(self._stats.sums, least, strict=True)
+        ]
+        self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
+        alpha = self.alpha if self.force_alpha else max(self.alpha, 1e-10)
+        self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]
+
+    def _least_values(self) -> Array:
+        p = self.n_features_in_
+        known = np.zeros(p, int) if self.categories_ is None else self.categories_.counts
+        if self.min_categories is None:
+            return known
+        least = np.asarray(self.min_categories)
+        if least.dtype.kind not in "iu" or least.shape not in ((), (p,)):
+            raise ParameterError(f"min_categories must be a whole number, or {p} of them, one for each column.")
+        return np.maximum(known, least)
+
+    def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        return draw_categories(self.feature_log_prob_, codes, rng)
+
+
+def draw_categories(tables: list[Array], codes: Array, rng: np.random.Generator) -> Array:
+    """One value of each column for each class code, drawn by the columns' log probabilities."""
+    columns = []
+    for table in tables:
+        edges = np.cumsum(np.exp(table), axis=1)[codes]
+        u = rng.uniform(size=(len(codes), 1)) * edges[:, -1:]
+        columns.append((u >= edges).sum(axis=1))
+    return np.stack(columns, axis=1).astype(np.float64)

@@ -1,0 +1,284 @@
+r"""Naive Bayes for counts and for zeros and ones: Bernoulli, multinomial and complement.
+
+With α added to every count (α = 1 is Laplace's rule, α < 1 Lidstone's) and N the counts of class k,
+
+.. math:: \text{Bernoulli } P(x_j=1\mid k) = \frac{N_{kj}+\alpha}{N_k+2\alpha}, \qquad
+    \text{multinomial } \theta_{kj} = \frac{N_{kj}+\alpha_j}{\sum_i (N_{ki}+\alpha_i)}.
+
+The complement model estimates θ from all other classes and takes minus its logarithm, which suits classes of unequal
+size.
+
+McCallum, Nigam (1998), A comparison of event models for naive Bayes text classification;
+Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import is_sparse
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import array_like, at_least, is_bool, none, param
+from didact.engines.class_sums import ClassSums, by_class, class_sums, spread
+from didact.naive_bayes.base import Array, _NaiveBayes
+
+TINY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
+
+
+def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
+    """Sums of counts by class; a missing count adds nothing."""
+    classes, codes, w, weight = by_class(y, w)
+    values = X.data if is_sparse(X) else X
+    if (values < 0).any():
+        raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
+    if not is_sparse(X) and np.isnan(X).any():
+        X = np.where(np.isnan(X), 0.0, X)
+    return ClassSums(classes, weight, (class_sums(X, codes, w, len(classes)),))
+
+
+def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
+    """How often each column is one, and how often it is there at all, by class."""
+    classes, codes, w, weight = by_class(y, w)
+    ones = binarized(X, threshold)
+    present = weight[:, None]
+    if not is_sparse(X) and (missing := np.isnan(X)).any():
+        present = weight[:, None] - class_sums(missing.astype(np.float64), codes, w, len(classes))
+        ones = np.where(missing, 0.0, ones)
+    return ClassSums(classes, weight, (class_sums(ones, codes, w, len(classes)), present))
+
+
+def binarized(X: Any, threshold: float | None) -> Any:
+    """Ones where X is above the threshold (None: X holds zeros and ones already); NaN stays."""
+    if is_sparse(X):
+        if threshold is not None and threshold < 0:
+            raise InputError("Cannot binarize sparse data with a threshold below 0: absent entries would become 1.")
+        out = X.copy()
+        out.data = (
+            (X.data > (threshold or 0.0)).astype(np.float64) if threshold is not None else X.data.astype(np.float64)
+        )
+        return out
+    if threshold is None:
+        return np.asarray(X, np.float64)
+    return np.where(np.isnan(X), np.nan, threshold < X)
+
+
+def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
+    """log P(k) + Σ_j x_j w_jk; a missing count says nothing."""
+    if not is_sparse(X) and np.isnan(X).any():
+        X = np.where(np.isnan(X), 0.0, X)
+    return np.asarray(X @ weights) + log_prior
+
+
+def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
+    """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
+    log_zero = np.log(np.maximum(-np.expm1(log_one), TINY))
+    ones = binarized(X, threshold)
+    if not is_sparse(ones) and (missing := np.isnan(ones)).any():
+        ones = np.where(missing, 0.0, ones)
+        return log_prior + ones @ (log_one - log_zero).T + ~missing @ log_zero.T
+    return np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
+
+
+class _CountNB(_NaiveBayes):
+    """Smoothing and priors of the models for counts. Abstract."""
+
+    alpha: Any = param(1.0, [at_least(0), array_like], "Added to every count; one number, or one for each column.")
+    force_alpha: bool = param(True, is_bool, "Whether an alpha below 1e-10 is used as it is; else 1e-10 is.")
+    fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
+    class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on data that are no counts
+        return tags
+
+    def _smoothing(self) -> Array:
+        alpha = np.asarray(self.alpha, np.float64)
+        if (alpha < 0).any() or (alpha.ndim and alpha.shape != (self.n_features_in_,)):
+            raise ParameterError(
+                f"alpha must be at least 0: one number, or {self.n_features_in_}, one for each column."
+            )
+        return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
+
+    @property
+    def _weights(self) -> Array:
+        """The log probabilities, a row for each column: the order in which sparse products read them."""
+        return np.ascontiguousarray(self.feature_log_prob_.T)
+
+    def _count(self, place: Array) -> Array:
+        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
+        self.feature_count_ = spread(self._stats.sums[0], place, len(self.classes_))
+        return self.feature_count_
+
+
+class MultinomialNB(_CountNB):
+    r"""Naive Bayes for counts, such as the words of a text.
+
+    .. math:: \log P(k, x) = \log P(k) + \sum_j x_j\log\theta_{kj}, \qquad
+        \theta_{kj} = \frac{N_{kj}+\alpha_j}{\sum_i(N_{ki}+\alpha_i)}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the probabilities of the classes.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Sums of the counts.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log θ.
+
+    Notes
+    -----
+    Cost: one addition for each stored count, whatever the number of classes; prediction O(entries × K). A missing count
+    is left out, at fit and at prediction; a row of zeros gets the prior. With alpha = 0 a word that a class never had
+    has the probability 1e-300 there. `sample` draws as many words as an average row of the fit has. Shape of
+    computation: reduce.
+
+    References
+    ----------
+    McCallum, Nigam (1998), A comparison of event models for naive Bayes text classification.
+
+    Examples
+    --------
+    >>> from didact.naive_bayes import MultinomialNB
+    >>> MultinomialNB().fit([[2, 0], [3, 1], [0, 4]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    _summary = staticmethod(count_rows)
+    _joint = staticmethod(linear_joint)
+    _joint_attributes = ("class_log_prior_", "_weights")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _finish(self, place: Array) -> None:
+        smoothed = self._count(place) + self._smoothing()
+        total = np.maximum(smoothed.sum(axis=1, keepdims=True), TINY)
+        self.feature_log_prob_ = np.log(np.maximum(smoothed / total, TINY))
+
+    def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        p = np.exp(self.feature_log_prob_)
+        length = max(1, round(self.feature_count_.sum() / self.class_count_.sum()))
+        return np.stack([rng.multinomial(length, p[k] / p[k].sum()) for k in codes]).astype(np.float64)
+
+
+class ComplementNB(_CountNB):
+    r"""Naive Bayes for counts from the complement of each class, for classes of unequal size.
+
+    .. math:: \theta_{kj} = \frac{\sum_{c\ne k}N_{cj}+\alpha_j}{\sum_i\big(\sum_{c\ne k}N_{ci}+\alpha_i\big)}, \qquad
+        \text{score}_k(x) = -\sum_j x_j\log\theta_{kj}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the probabilities of the classes; used only if there is one class.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Sums of the counts.
+    feature_all_ : ndarray of shape (n_features,)
+        Sums over all classes.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weights −log θ (normalised if `norm`).
+
+    Notes
+    -----
+    Cost as `MultinomialNB`. The scores are no log probabilities, so `sample` is not offered. Shape of computation:
+    reduce.
+
+    References
+    ----------
+    Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
+
+    Examples
+    --------
+    >>> from didact.naive_bayes import ComplementNB
+    >>> ComplementNB().fit([[2, 0], [3, 1], [0, 4]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
+    ['a']
+    """
+
+    _summary = staticmethod(count_rows)
+    _joint = staticmethod(linear_joint)
+    _joint_attributes = ("_scores_prior", "_weights")
+    sample = None  # type: ignore[assignment]  # no distribution of rows
+
+    norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _finish(self, place: Array) -> None:
+        counts = self._count(place)
+        self.feature_all_ = counts.sum(axis=0)
+        others = self.feature_all_ + self._smoothing() - counts
+        logs = np.log(np.maximum(others / np.maximum(others.sum(axis=1, keepdims=True), TINY), TINY))
+        self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
+
+    @property
+    def _scores_prior(self) -> Array:
+        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+
+
+class BernoulliNB(_CountNB):
+    r"""Naive Bayes for columns of zeros and ones; an absent word counts as well as a present one.
+
+    .. math:: \log P(k, x) = \log P(k) + \sum_j \big(x_j\log p_{kj} + (1-x_j)\log(1-p_{kj})\big), \qquad
+        p_{kj} = \frac{N_{kj}+\alpha}{N_k+2\alpha}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Weight of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Logarithms of the probabilities of the classes.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        How often each column is one.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        log p.
+
+    Notes
+    -----
+    Cost: one addition for each stored one; prediction O(entries × K). A missing value counts neither as zero nor as
+    one, at fit and at prediction. The discriminant is linear in x. Shape of computation: reduce.
+
+    References
+    ----------
+    McCallum, Nigam (1998), A comparison of event models for naive Bayes text classification.
+
+    Examples
+    --------
+    >>> from didact.naive_bayes import BernoulliNB
+    >>> BernoulliNB().fit([[1, 0], [1, 1], [0, 1]], ["a", "a", "b"]).predict([[0, 1]]).tolist()
+    ['b']
+    """
+
+    _summary = staticmethod(one_rows)
+    _joint = staticmethod(bernoulli_joint)
+    _joint_attributes = ("class_log_prior_", "feature_log_prob_", "binarize")
+
+    binarize: float | None = param(0.0, [at_least(-np.inf), none], "Above this a value counts as 1; None: X is binary.")
+
+    def _summary_arguments(self) -> tuple[Any, ...]:
+        return (self.binarize,)
+
+    def _finish(self, place: Array) -> None:
+        alpha = self._smoothing()
+        present = spread(np.asarray(self._stats.sums[1]), place, len(self.classes_))
+        p = (self._count(place) + alpha) / np.maximum(present + 2 * alpha, TINY)
+        self.feature_log_prob_ = np.log(np.clip(p, TINY, 1.0))
+
+    def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
+        p = np.exp(self.feature_log_prob_)[codes]
+        return (rng.uniform(size=p.shape) < p).astype(np.float64)
