@@ -28,7 +28,7 @@ PENALTIES = [None, L2(0.3), L1(0.2), ElasticNet(0.4, 0.5), PNorm(0.3, 1.5), PNor
 RATES = [Rate(0.1), Rate(2.0, 10.0, 1.0), Rate(0.2, 0.0, 0.5), Rate(0.2, 0.0, 0.25), Rate(0.2, 0.0, 0.4)]
 
 
-def twin(X, y, w, order, training):
+def twin(X, y, w, order, training, damping=1.0):
     """All steps, each on all weights, the penalty taken at once: weights, intercept, averages and losses."""
     l1, l2, pull, p = training.strengths()
     v, b, paid, owed, rate = np.zeros(X.shape[1]), 0.0, np.zeros(X.shape[1]), 0.0, training.rate
@@ -41,7 +41,8 @@ def twin(X, y, w, order, training):
         eta = rate.scale / (rate.offset + t) ** rate.power
         shrink = max(0.0, 1 - eta * l2)
         v, paid, owed = shrink * v - eta * g @ X[rows] / len(rows), shrink * paid, shrink * owed + eta * l1
-        b -= eta * g.sum() / len(rows) if training.fit_intercept else 0.0
+        eta0 = eta if damping == 1.0 else min(eta, damping * eta + 1 / (1 + t / 100))
+        b -= eta0 * g.sum() / len(rows) if training.fit_intercept else 0.0
         kept += [(v, b)] if t >= training.averaged_from else []
         if l1:
             new = np.where(v > 0, np.maximum(0, v - (owed + paid)), np.minimum(0, v + (owed - paid)))
@@ -116,6 +117,20 @@ def test_sparse_rows_equal_the_twin(seed, n, p, penalty, batch, average, wide, s
         S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
     weights, total = swept(S, y, None, training)
     assert_twin(weights, total, twin(S.toarray().astype(float), y, np.ones(n), np.arange(n), training), rtol=1e-7)
+
+
+@given(
+    seed=st.integers(0, 20), rate=st.sampled_from([Rate(0.01), Rate(30.0, 2.0, 1.0)]), batch=st.sampled_from([1, 3]),
+    intercept=st.booleans(),
+)  # fmt: skip
+def test_nearly_empty_rows_slow_the_intercept_down(seed, rate, batch, intercept):
+    X, y, _ = problem(seed, 300, 60, density=0.05)
+    training = Training(losses.Logistic(), L2(0.01), rate, intercept, batch, shuffle=False)
+    weights, total = swept(sp.csr_array(X), y, None, training)
+    expected = twin(X, y, np.ones(300), np.arange(300), training, damping=0.01)
+    assert_twin(weights, total, expected, rtol=1e-7)
+    plain = swept(X, y, None, training)[0]
+    assert (plain.S[0, BIAS] != weights.S[0, BIAS]) == (intercept and rate.scale > 1)
 
 
 def test_shrinking_to_nothing_and_long_runs():
@@ -311,6 +326,3 @@ def test_divergence_is_a_status():
             advance, Weights.zeros(np.array([-1]), 3, training), training, Stopping(1e-3, 5, 9), lambda *_: False
         )
     assert result.status == "not finite"
-
-
-# ------------------------------------------------------------------------------------------------ Hebb

@@ -248,12 +248,35 @@ def test_batches_are_taken_in_order():
     assert np.abs(once.coef_ - model.coef_).max() > 1e-6
 
 
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+@pytest.mark.parametrize("rare", [0.5, 0.05])
+def test_nearly_empty_rows_reach_the_objective_of_scikit_learn(loss, rare):
+    """After as many passes; where one class is rare, far below it: its intercept cannot find its place in time."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((4000, 3000), density=0.005, rng=rng, data_sampler=rng.standard_normal, format="csr")
+    logit = X @ rng.normal(size=3000)
+    y = (rng.random(4000) < 1 / (1 + np.exp(-logit + np.quantile(logit, 1 - rare)))).astype(int)
+    y[(rng.random(4000) < 1 - rare) & (y == 1) & (rare < 0.5)] = 0
+
+    def objective(model):
+        margin = (2 * y - 1) * model.decision_function(X)
+        losses = np.maximum(0, 1 - margin) if loss == "hinge" else np.logaddexp(0, -margin)
+        return losses.mean() + 0.5 * 1e-3 * np.sum(model.coef_**2)
+
+    how = {"loss": loss, "alpha": 1e-3, "max_iter": 5, "tol": None}
+    ours, theirs = (
+        np.mean([objective(cls(random_state=seed, **how).fit(X, y)) for seed in range(6)])
+        for cls in (SGDClassifier, TheirClassifier)
+    )
+    assert ours < 1.01 * theirs
+
+
 def test_sparse_rows_with_many_columns_equal_dense_ones():
     rng = np.random.default_rng(0)
     S = sp.random_array((400, 3000), density=0.01, rng=rng, format="csr")
     y = (S @ rng.normal(size=3000) > 0).astype(int)
     for penalty in ("l2", "l1", "elasticnet", "pnorm"):
-        how = {"penalty": penalty, "alpha": 1e-3, "random_state": 0, "max_iter": 4, "tol": None}
+        how = {"penalty": penalty, "alpha": 1e-3, "random_state": 0, "max_iter": 4, "tol": None, "fit_intercept": False}
         sparse, dense = SGDClassifier(**how).fit(S, y), SGDClassifier(**how).fit(S.toarray(), y)
         np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-7, atol=1e-10)
 

@@ -230,7 +230,6 @@ def test_draws_come_from_the_model(name):
         (lambda: nb.MixedNB(kinds={"age": "poisson"}).fit(COUNTS, LABELS), "'age'"),
         (lambda: nb.MixedNB(kinds="poisson").fit(-COUNTS, LABELS), "counts"),
         (lambda: nb.MixedNB(kinds="binned").fit(COUNTS, LABELS).sample(3), "no density"),
-        (lambda: nb.BernoulliNB(binarize=-1.0).fit(sp.csr_array(COUNTS), LABELS), "threshold below 0"),
         (lambda: nb.GaussianNB().fit(COUNTS, LABELS, np.zeros(200)), "zero"),
     ],
 )

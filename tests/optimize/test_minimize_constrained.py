@@ -287,3 +287,45 @@ def test_bad_input(change, error, words):
 def test_sizes_may_not_change():
     with pytest.raises(InputError, match="as at the start"):
         minimize_constrained(lambda x: x @ x, [1.0, 2.0], None, [lambda x: np.ones(1 + (x[0] != 1.0))])
+
+
+# ------------------------------------------------------------------------------------------------ restoration
+
+SIZES = [0.01, 0.05, 0.2, 1.0, 3.0, 10.0]
+
+
+@pytest.mark.parametrize("radius", SIZES)
+@pytest.mark.parametrize("height", SIZES)
+def test_the_tin_can_of_least_surface_from_any_start(radius, height):
+    """Volume 1 from the least tin: h = 2r. Beyond the bounds, r < 0, the surface has no lower bound."""
+    found = minimize_constrained(
+        lambda x: 2 * np.pi * x[0] * (x[0] + x[1]), [radius, height],
+        equalities=[lambda x: np.pi * x[0] ** 2 * x[1] - 1], bounds=(0.01, 10),
+    )  # fmt: skip
+    assert found.converged
+    best = (2 * np.pi) ** (-1 / 3)
+    np.testing.assert_allclose(found.x, [best, 2 * best], rtol=1e-5)
+    assert found.multipliers.equalities[0] == pytest.approx(-2 / best, rel=1e-4)
+
+
+@pytest.mark.parametrize("start", [[1.0, 1.0], [0.5, 0.2], [0.01, 0.01], [10.0, 10.0]])
+def test_a_tin_that_the_bounds_do_not_allow_is_infeasible(start):
+    """No radius and height up to ½ hold a volume of 1: the most is π/8, which is where x ends."""
+    found = minimize_constrained(
+        lambda x: 2 * np.pi * x[0] * (x[0] + x[1]), start,
+        equalities=[lambda x: np.pi * x[0] ** 2 * x[1] - 1], bounds=(0.01, 0.5),
+    )  # fmt: skip
+    assert found.status == "infeasible"
+    np.testing.assert_allclose(found.x, 0.5, rtol=1e-6)
+
+
+def test_rounds_that_begin_again_are_counted_on():
+    seen = []
+    found = minimize_constrained(
+        lambda x: 2 * np.pi * x[0] * (x[0] + x[1]), [1.0, 1.0],
+        equalities=[lambda x: np.pi * x[0] ** 2 * x[1] - 1], bounds=(0.01, 10),
+        callback=lambda i, value, x: seen.append(i),
+    )  # fmt: skip
+    assert found.converged
+    assert seen == sorted(set(seen))
+    assert found.n_iter >= seen[-1]

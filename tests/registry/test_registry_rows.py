@@ -30,7 +30,7 @@ MODELS = all_instances()
 WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
 
 
-@over_registry(WEIGHTED, "weights_equal_repetition")
+@over_registry(WEIGHTED, "weights_equal_repetition/repeated")
 def test_weights_equal_repetition(model):
     X, y = problem(model)
     w = np.random.default_rng(1).integers(0, 4, size=len(y))
@@ -39,7 +39,7 @@ def test_weights_equal_repetition(model):
     assert_same(state(weighted, X), state(repeated, X), rtol=1e-7)
 
 
-@over_registry(WEIGHTED, "weights_equal_repetition")
+@over_registry(WEIGHTED, "weights_equal_repetition/zero")
 def test_rows_of_weight_zero_do_not_count(model):
     X, y = problem(model)
     w = np.ones(len(y))

@@ -29,7 +29,7 @@ def excused(model):
     return {name: reason for name, reason in model._test_skips.items() if name.startswith("check_")}
 
 
-@parametrize_with_checks(MODELS, expected_failed_checks=excused)
+@parametrize_with_checks(MODELS, expected_failed_checks=excused, xfail_strict=True)
 def test_check(estimator, check):
     check(estimator)
 
@@ -39,10 +39,11 @@ def _others():
         for check in NOT_RUN + NOT_RUN_TRANSFORMERS * hasattr(model, "transform"):
             name = check.__name__
             reason = model._test_skips.get(name)
-            marks = [pytest.mark.xfail(reason=reason)] if reason else []
+            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
             yield pytest.param(model, check, id=f"{label(model)}-{name}", marks=marks)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # checks of set_output do that on purpose
 @pytest.mark.parametrize(("model", "check"), list(_others()))
 def test_check_that_scikit_learn_runs_on_itself_only(model, check):
     check(type(model).__name__, model)

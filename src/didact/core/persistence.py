@@ -145,7 +145,7 @@ def _encoded(value: Any, where: str) -> Any:
     if any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__):
         raise InputError(f"{where} is a {kind}, and models that hold torch objects cannot be saved yet.")
     if noun(kind) is not None:
-        return {NOUN: kind, "fields": [_encoded(field, where) for field in value]}
+        return {NOUN: kind, "fields": [_mapped(field, _encoded, where, {}) for field in value]}
     return value
 
 
@@ -157,7 +157,8 @@ def _decoded(value: Any, where: str, path: Any) -> Any:
     cls = noun(value[NOUN])
     if cls is None:
         raise InputError(f"{path} was not opened: {where} is a {value[NOUN]}, which didact does not trust.")
-    return _check_noun(cls(*(_decoded(field, where, path) for field in value["fields"])))
+    inner = partial(_decoded, path=path)
+    return _check_noun(cls(*(_mapped(field, inner, where, {}) for field in value["fields"])))
 
 
 def _check_noun(value: Any) -> Any:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-NOUNS = ("core", "parts", "kernels", "distributions", "engines")
 PRODUCT = ("cli", "study", "serve", "lab")
 REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
 
@@ -26,11 +25,9 @@ def strangers(names: Iterable[str]) -> list[str]:
 
 
 def noun(name: str) -> Any:
-    """The class of a noun of didact, a NamedTuple in one of the packages of nouns; or None."""
+    """The class of a noun of didact, a NamedTuple; or None."""
     cls = _class(name)
-    if cls is None or name.split(".")[1] not in NOUNS or not (issubclass(cls, tuple) and hasattr(cls, "_fields")):
-        return None
-    return cls
+    return cls if cls is not None and issubclass(cls, tuple) and hasattr(cls, "_fields") else None
 
 
 def _class(name: str) -> type | None:

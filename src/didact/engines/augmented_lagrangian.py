@@ -10,6 +10,11 @@ constraints do not improve enough. The terms in ρ bend the objective by :math:`
 starts from the inverse of that plus σI, so that a large ρ does not slow it down. The multipliers converge linearly, the
 faster the larger ρ is.
 
+A round may leave the bounds, and beyond them fall into a minimum of the violation that no feasible point is near to. So
+where the rounds end without a feasible point, the violation itself is minimised within the bounds (Levenberg–Marquardt,
+from the start and from the end of the rounds), and if that finds a feasible point they begin again from there, with a
+larger ρ. Only if it does not, the problem is called infeasible.
+
 Hestenes (1969), Multiplier and gradient methods, doi:10.1007/BF00927673; Andreani, Birgin, Martínez, Schuverdt (2008),
 On augmented Lagrangian methods with general lower-level constraints, doi:10.1137/060654797.
 """
@@ -22,6 +27,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.engines.lbfgs import lbfgs
+from didact.engines.levenberg_marquardt import levenberg_marquardt
 from didact.engines.line_search import largest
 from didact.engines.loop import Report, iterate
 from didact.engines.result import Result
@@ -38,6 +44,8 @@ LARGEST = 1e15  # multipliers are held within this, values above its negative
 STUCK = 3  # rounds in a row without any gain that end it
 SCALES = 1e-8, 1e3  # factors for f and for each constraint
 LEAST, MOST = 1e-3, 1e3  # the first ρ, and curvatures
+FAILED = "infeasible", "no progress"
+FIRMER = 1e2, 1e4, 1e6  # the first ρ when the rounds begin again at a feasible point
 
 
 class _State(NamedTuple):
@@ -60,6 +68,10 @@ class _State(NamedTuple):
     def optimality(self) -> float:
         return max(self.stationarity, self.violation)
 
+    def feasible(self, tol: float, equalities: int) -> bool:
+        """Whether the constraints hold, roughly."""
+        return max(largest(self.c[:equalities]), float(np.max(self.c[equalities:], initial=0.0))) <= math.sqrt(tol)
+
 
 class Lagrangian(NamedTuple):
     """f with its constraints; the first `equalities` of them are equalities, the others are ≤ 0."""
@@ -67,6 +79,7 @@ class Lagrangian(NamedTuple):
     objective: Objective
     constraints: Constraints
     equalities: int
+    box: tuple[Any, Any] = (-math.inf, math.inf)  # bounds, which are among the constraints, too
     unit: float = 1.0  # f and c are multiplied by these
     units: Any = 1.0
 
@@ -112,11 +125,72 @@ def augmented_lagrangian(
 ) -> Result:
     """Minimise under constraints from x0; `multipliers` of the result are those of all constraints in their order."""
     problem = problem.scaled(x0)
+    result = _rounds(problem, x0, 1.0, tol, max_iter, report)
+    end = problem.state(result.x, result.multipliers, 0.0)
+    if result.status not in FAILED or end.feasible(tol, problem.equalities):
+        return _unscaled(problem, result)
+    nearest = _least_violation(problem, (x0, result.x))
+    if nearest is None:
+        return _unscaled(problem, result)
+    if not problem.state(nearest, result.multipliers, 0.0).feasible(tol, problem.equalities):
+        result.status, result.x, result.value = "infeasible", nearest, problem.objective(nearest)[0]
+        return _unscaled(problem, result)
+    problem = problem.scaled(nearest)
+    for firmness in FIRMER:
+        done, history = result.n_iter, result.history
+        further = None if report is None else lambda i, value, x, done=done: report(done + i, value, x)
+        result = _rounds(problem, nearest, firmness, tol, max(max_iter - done, 0), further)
+        result.n_iter, result.history = result.n_iter + done, [*history, *result.history[1:]]
+        if result.status not in FAILED:
+            return _unscaled(problem, result)
+    result.status = "no progress"  # there are feasible points, one of which was found
+    return _unscaled(problem, result)
+
+
+def _unscaled(problem: Lagrangian, result: Result) -> Result:
+    result.multipliers = result.multipliers * problem.units / problem.unit
+    return result
+
+
+def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | None:
+    """A local minimum of the violation within the bounds, the least one that the starts lead to, if any does."""
+    lower, upper = problem.box
+    if np.any(np.asarray(lower) > upper):
+        return None
+
+    def violation(x: Array) -> tuple[Array, Array]:
+        _, _, c, J = problem.all(x)
+        out = problem.multipliers(c, np.zeros_like(c), 1.0)
+        return out, np.where((out != 0)[:, None], J, 0.0)
+
+    def half_sum(x: Array) -> float:
+        v = violation(x)[0]
+        return 0.5 * float(v @ v)
+
+    def factor(x: Array) -> Array:
+        v, J = violation(x)
+        table = np.column_stack([J, v])
+        extra = np.zeros((max(0, table.shape[1] - len(table)), table.shape[1]))
+        return np.asarray(linalg.qr(np.concatenate([table, extra]), mode="r", check_finite=False)[0])[: table.shape[1]]
+
+    inside = (np.clip(start, lower, upper) for start in starts)
+    ends = [
+        levenberg_marquardt(half_sum, factor, x, 0.0, INNER, bounds=problem.box).x
+        for x in inside
+        if np.isfinite(factor(x)).all()
+    ]
+    return min(ends, key=half_sum, default=None)
+
+
+def _rounds(
+    problem: Lagrangian, x0: Array, firmness: float, tol: float, max_iter: int, report: Report | None
+) -> Result:
+    """The rounds from x0, with the multipliers of the scaled problem; the first ρ is `firmness` times the usual one."""
     start = problem.state(x0, np.zeros(len(problem.constraints(x0)[0])), 0.0)
     excess = problem.multipliers(start.c, start.m, 1.0)
     rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
     precision = max(tol, 1e-2 * min(1.0, start.stationarity))
-    end = start = start._replace(rho=min(max(rho, LEAST), MOST), precision=precision)
+    end = start = start._replace(rho=firmness * min(max(rho, LEAST), MOST), precision=precision)
 
     def step(now: _State) -> _State | None:
         nonlocal end
@@ -126,7 +200,7 @@ def augmented_lagrangian(
     result = iterate(start, step, tol, max_iter, report)
     if result.status == "no progress":
         result = Result(end.x, end.value, result.n_iter, end.fate, end.optimality, result.history)
-    result.multipliers = end.m * problem.units / problem.unit
+    result.multipliers = end.m
     return result
 
 

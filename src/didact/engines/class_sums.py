@@ -85,7 +85,7 @@ def spread(x: Array, where: Array, K: int) -> Array:
 
 def wide_sum(a: Array, b: Array) -> Array:
     """The sum of two tables, of which one may know fewer columns (categories) than the other."""
-    if a.ndim < 2 or 1 in (a.shape[1], b.shape[1]) or a.shape[1] == b.shape[1]:
+    if a.shape[1] == b.shape[1]:
         return a + b
     width = max(a.shape[1], b.shape[1])
     return np.pad(a, ((0, 0), (0, width - a.shape[1]))) + np.pad(b, ((0, 0), (0, width - b.shape[1])))

@@ -65,11 +65,11 @@ class Training(NamedTuple):
                 return 0.0, 0.0, alpha, p
         return 0.0, 0.0, 0.0, 2.0
 
-    def plan(self) -> Plan:
-        """The same for compiled loops."""
+    def plan(self, damping: float = 1.0) -> Plan:
+        """The same for compiled loops; `damping` is of the intercept's steps."""
         l1, l2, pull, p = self.strengths()
         return Plan(self.rate.offset, self.rate.power, l1, l2, pull, p, self.averaged_from, self.fit_intercept,
-                    max(self.batch, 1), *self.targets)  # fmt: skip
+                    damping, max(self.batch, 1), *self.targets)  # fmt: skip
 
 
 @dataclass

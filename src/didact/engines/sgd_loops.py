@@ -10,6 +10,9 @@ all features, so
   the cumulative one of Tsuruoka, Tsujii, Ananiadou (2009), doi:10.3115/1687878.1687946: a weight pays what it owes
   in total, which keeps weights at 0 that single noisy steps would lift. The p-norm's is its gradient flow,
   :math:`|w|^{2-p}` falling linearly in time;
+* rows of little more than nothing reach a weight now and then, and the intercept always: steps that suit the first
+  shake the second, and all weights with it. Its steps are `damping` times those of the weights, but never less than
+  1/(1 + t/100): at first it has to find its place fast, or rows of a rare class are learnt one by one;
 * the sum of all iterates is :math:`m\,v - a` for the sum m of all s, where a move of v by d adds m·d to a.
 
 Rows come in an order that is random without being costly: runs of neighbouring rows, drawn from all parts of the
@@ -29,6 +32,7 @@ from didact.parts.losses import HalfSquared, Hinge, Logistic
 Array = np.ndarray[Any, Any]
 
 SMALLEST_SCALE = 1e-4
+SETTLING = 100.0  # steps within which a damped intercept finds its place
 STEEPEST = 1e12  # a first step that is far too long can still be mended by the shorter ones that follow
 
 # The numbers of one weight vector's state.
@@ -50,6 +54,7 @@ class Plan(NamedTuple):
     p: float
     averaged_from: float
     fit_intercept: bool
+    damping: float  # of the intercept's steps; 1: none
     batch: int
     low: float
     high: float
@@ -68,6 +73,16 @@ def rate(a: float, plan: Plan, t: float) -> float:
     if plan.power == 0.25:
         return a / math.sqrt(math.sqrt(x))
     return a / x**plan.power
+
+
+@jit
+def intercept_rate(eta: float, plan: Plan, t: float) -> float:
+    """The intercept's share in a step of the weights with the rate η."""
+    if not plan.fit_intercept:
+        return 0.0
+    if plan.damping == 1.0 or eta <= 0.0:
+        return 1.0
+    return min(1.0, plan.damping + 1.0 / (eta * (1.0 + t / SETTLING)))
 
 
 @jit
@@ -154,7 +169,7 @@ def learn(
             s[SCALE], s[CLOCK], s[MASS] = scale, clock, mass
             rescale(v, debt, shift, s)
             scale, clock, mass = s[SCALE], s[CLOCK], s[MASS]
-        gain, inverse = -eta / (stop - start), 1.0 / scale
+        gain, inverse, share = -eta / (stop - start), 1.0 / scale, intercept_rate(eta, plan, t)
         for m in range(start, stop):
             slope = slopes[m - start]
             if slope != 0.0:
@@ -162,8 +177,7 @@ def learn(
                 add(rows, order[m], step * inverse, v)
                 if mass != 0.0:
                     add(rows, order[m], mass * step * inverse, shift)
-                if plan.fit_intercept:
-                    bias += step
+                bias += share * step
                 updates += 1
         clock += eta * (plan.l1 * inverse + plan.pull)
         if t >= plan.averaged_from:
@@ -231,7 +245,7 @@ def sweep(
 
 def warm() -> None:
     """Compile for the types and the losses that are used most."""
-    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1, -1.0, 1.0)
+    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1.0, 1, -1.0, 1.0)
     X, y, none, rows = np.ones((2, 2)), np.ones(2), np.zeros(0), np.zeros(0, np.int64)
     indices, indptr = np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
     for array in (X, y, none, rows, indices, indptr):

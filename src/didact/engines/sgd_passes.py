@@ -25,6 +25,7 @@ RUN_BYTES = 1 << 15  # neighbouring rows that stay together: long enough for mem
 POOL_BYTES = 1 << 19  # rows that are shuffled among each other: what a second-level cache holds
 FEW_ROWS = 1 << 14  # up to which every row is a run of its own: a plain permutation
 SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
+FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
 
@@ -67,7 +68,7 @@ def fixed(a: Array) -> Array:
 
 def sweep_block(data: Block, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
     """One pass over a block for some outputs; the sums of their losses (K,), each before its step."""
-    n, plan, losses = data.size, training.plan(), np.zeros(len(weights.S))
+    n, plan, losses = data.size, training.plan(_damping(data)), np.zeros(len(weights.S))
     if n == 0:
         return losses
     run, pool = _cut(data, plan.batch)
@@ -118,6 +119,11 @@ def _width(data: Block) -> int:
     """The average number of entries of a row, at least 1."""
     entries = data.X.data.size if is_sparse(data.X) else data.X.size
     return max(1, entries // max(data.X.shape[0], 1))
+
+
+def _damping(data: Block) -> float:
+    """By how much the intercept's steps are shorter than those of the weights, which few rows reach."""
+    return DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
 
 
 def _cut(data: Block, batch: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from didact.linear_model.bayesian import BayesianLinearRegression
 from didact.linear_model.generalized_least_squares import GeneralizedLeastSquares
 from didact.linear_model.glm import GammaRegressor, GeneralizedLinearRegressor, PoissonRegressor, TweedieRegressor
 from didact.linear_model.glm_cv import GeneralizedLinearRegressorCV
+from didact.linear_model.hebbian import HebbianLayer
 from didact.linear_model.huber import HuberRegressor
 from didact.linear_model.lasso import ElasticNet, Lasso
 from didact.linear_model.lasso_cv import ElasticNetCV, LassoCV
@@ -30,6 +31,7 @@ __all__ = [
     "GeneralizedLeastSquares",
     "GeneralizedLinearRegressor",
     "GeneralizedLinearRegressorCV",
+    "HebbianLayer",
     "HuberRegressor",
     "Lasso",
     "LassoCV",

@@ -200,7 +200,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     _test_params = [{}, {"jac": "complex"}, {"method": "gauss-newton", "jac": "central"}]
     _test_skips = {
-        "constant_columns": "The constant term of the linear function is one of its parameters, not an intercept.",
+        "constant_columns/shift": "The constant of the linear function is one of its parameters, not an intercept.",
     }
 
     function: Any = param(

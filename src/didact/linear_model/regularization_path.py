@@ -24,8 +24,8 @@ Split = tuple[Array, Array]
 _CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
 _MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
 ON_FOLDS = {
-    "weights_equal_repetition": _CHOICE,
-    "row_order": _CHOICE,
+    "weights_equal_repetition?": _CHOICE,
+    "row_order?": _CHOICE,
     "collections": _MEMORY,
     "callbacks": "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver.",
 }

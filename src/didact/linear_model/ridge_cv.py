@@ -150,8 +150,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     _test_skips = {
-        "weights_equal_repetition": "The penalty is chosen by leaving rows out: of a repeated row a copy remains, of a "
-        "row with a larger weight nothing."
+        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
+        "remains, of a row with a larger weight nothing."
     }
 
     alphas: Any = param((0.1, 1.0, 10.0), [array_like, above(0)], "Penalties to choose from.")

@@ -49,12 +49,14 @@ LOSSES = {
 
 
 _REASON = "Steps are made row by row, so that the order of the rows and their repetition matter."
+_SCALE = "A column on another scale changes the course of the steps; a fit ends before the optimum."
 ORDER_MATTERS = {
-    "weights_equal_repetition": _REASON,
+    "weights_equal_repetition/repeated": _REASON,
     "row_order": _REASON,
     "check_sample_weight_equivalence_on_dense_data": _REASON,
     "check_sample_weight_equivalence_on_sparse_data": _REASON,
-    "constant_columns": "A column on another scale changes the course of the steps; a fit ends before the optimum.",
+    "constant_columns/constant": _SCALE,
+    "constant_columns/shift": _SCALE,
 }
 
 

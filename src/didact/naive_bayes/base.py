@@ -31,13 +31,14 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     _summary: ClassVar[Any]  # a block of rows → statistic with labels
     _joint: ClassVar[Any]  # joint log probabilities of a block, from the attributes named here
     _joint_attributes: ClassVar[tuple[str, ...]] = ()
+    _tables_of_numbers: ClassVar[tuple[str, ...]] = ("class_log_prior_", "feature_log_prob_")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels", categories=getattr(self, "categorical_features", None))
         self._prepare(rows)
         self._stats = rows.reduce(self._summary, *self._summary_arguments())
-        return self._learn(self._stats.classes)
+        return self._learn(self._stats.classes, rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn from more rows; the first call names all `classes`."""
@@ -52,14 +53,17 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         if len(strange):
             raise InputError(f"The target label(s) {strange} in y do not exist in the initial classes {known}.")
         self._stats = stats if first else self._stats.merge(stats)
-        return self._learn(known)
+        return self._learn(known, rows.dtype)
 
-    def _learn(self, classes: Array) -> Any:
-        """Attributes from the statistics."""
+    def _learn(self, classes: Array, dtype: Any) -> Any:
+        """Attributes from the statistics, in the float type of the rows."""
         self.classes_ = classes
         place = np.searchsorted(classes, self._stats.classes)
         self.class_count_ = spread(self._stats.weight, place, len(classes))
         self._finish(place)
+        for name in self._tables_of_numbers:
+            value = getattr(self, name)
+            setattr(self, name, [v.astype(dtype) for v in value] if isinstance(value, list) else value.astype(dtype))
         return self
 
     def _log_prior(self, given: Any, uniform: bool) -> Array:
@@ -132,7 +136,7 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Array:
     """fn(block, *args) for blocks of rows that fit the cache, on the library's threads."""
     step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
     starts = range(0, X.shape[0], step)
-    return np.concatenate(parallel_map(lambda s: fn(X[s : s + step], *args), starts))
+    return np.concatenate(parallel_map(lambda s: fn(X[s : s + step], *args), starts)).astype(X.dtype)
 
 
 def log_posterior(X: Any, fn: Any, *args: Any) -> Array:

@@ -18,7 +18,7 @@ LOG_2PI = math.log(2 * math.pi)
 
 def joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Array:
     """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
-    X = X.toarray() if is_sparse(X) else X
+    X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
     out = np.empty((X.shape[0], len(mean)))
     missing = np.isnan(X)
     some = bool(missing.any())
@@ -85,6 +85,7 @@ class GaussianNB(_NaiveBayes):
     _summary = staticmethod(moments_by_class)
     _joint = staticmethod(joint)
     _joint_attributes = ("_log_priors", "theta_", "var_")
+    _tables_of_numbers = ("theta_", "var_", "class_prior_")
 
     priors: Any = param(None, [array_like, none], "Probabilities of the classes; None: from the data.")
     var_smoothing: float = param(

@@ -66,7 +66,8 @@ def minimize_constrained(
     -----
     What is found satisfies the KKT conditions: nearly always a local minimum, and the global one of a convex problem.
     Each round is a run of L-BFGS, ten to a few hundred evaluations; some five to fifteen rounds are usual. "infeasible"
-    means that the violation has a local minimum above 0, which is where x is then. Variables of very different units
+    means that the violation has a local minimum above 0, which is where x is then, and that none below was found within
+    the bounds either, from x0 and from there. Variables of very different units
     (1e-4 and 1e4) should be scaled. For quadratic objectives and linear constraints use `quadratic_program`.
 
     References
@@ -96,7 +97,7 @@ def minimize_constrained(
     stack = Stack([*equal, *unequal], lower, upper)
     n_equal = sum(c.size for c in equal)
     report = None if callback is None else lambda i, value, point: bool(callback(i, value, point))
-    lagrangian = Lagrangian(problem.value_gradient, stack, n_equal)
+    lagrangian = Lagrangian(problem.value_gradient, stack, n_equal, (lower, upper))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial points may be far outside
         result = augmented_lagrangian(lagrangian, x, tol, max_iter, report)
     result.multipliers = stack.split(result.multipliers, n_equal)
