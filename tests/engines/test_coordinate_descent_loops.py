@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.engines.coordinate_descent_loops import descend, descend_sparse, shrunk, warm
+from didact.engines.coordinate_descent_loops import combine, descend, descend_sparse, gather, shrunk, warm
 
 
 def soft(target, bound, positive):
@@ -103,3 +103,12 @@ def test_descend_sparse_equals_its_slow_twin(p, seed, l1, l2, centred, positive)
 
 def test_warm_runs():
     warm()
+
+
+@given(st.integers(1, 6), st.integers(0, 100))
+def test_gather_and_combine_equal_numpy(p, seed):
+    rng = np.random.default_rng(seed)
+    G, rows, u = rng.normal(size=(8, 8)), rng.normal(size=(8, 5)), rng.normal(size=p)
+    at = rng.integers(0, 8, size=p)
+    np.testing.assert_array_equal(gather(G, at), G[np.ix_(at, at)])
+    np.testing.assert_allclose(combine(rows, at, u), u @ rows[at], atol=1e-12)

@@ -50,6 +50,28 @@ def descend(H: Array, u: Array, q: Array, l1: Array, positive: bool, tol: float,
 
 
 @jit
+def gather(G: Array, at: Array) -> Array:
+    """The rows and columns `at` of a matrix: several times faster than an index of pairs."""
+    out = np.empty((at.shape[0], at.shape[0]))
+    for i in range(at.shape[0]):
+        row = G[at[i]]
+        for j in range(at.shape[0]):
+            out[i, j] = row[at[j]]
+    return out
+
+
+@jit
+def combine(rows: Array, at: Array, u: Array) -> Array:
+    """Σ uₖ · rows[atₖ], without a copy of the rows."""
+    out = np.zeros(rows.shape[1])
+    for k in range(at.shape[0]):
+        row = rows[at[k]]
+        for i in range(row.shape[0]):
+            out[i] += u[k] * row[i]
+    return out
+
+
+@jit
 def descend_sparse(
     data: Array, indices: Array, indptr: Array, mean: Array, square: Array, w: Array, u: Array, r: Array, shift: float,
     l1: float, l2: float, positive: bool, sweeps: int,
@@ -82,6 +104,8 @@ def descend_sparse(
 def warm() -> None:
     """Compile for the types that callers use."""
     descend(np.eye(2), np.zeros(2), np.ones(2), np.zeros(2), False, 1e-3, 2)
+    combine(np.eye(2), np.zeros(1, np.intp), np.ones(1))
+    gather(np.eye(2), np.zeros(1, np.intp))
     for index in (np.int32, np.int64):
         descend_sparse(
             np.ones(1), np.zeros(1, index), np.array([0, 1], index), np.zeros(1), np.ones(1), np.ones(1), np.zeros(1),

@@ -3,11 +3,12 @@ r"""Least squares with an L1 (and L2) penalty, on working sets.
 .. math:: P(b) = \tfrac12\sum_i w_i(y_i - x_i^Tb)^2 + \lambda_1\|b\|_1 + \tfrac12\lambda_2\|b\|_2^2,\quad \sum_i w_i = 1
 
 1. One product of the residual with all columns gives the duality gap and the columns that violate optimality.
-2. The working set is the support and the worst of them, twice as many as the support.
-3. On the working set: dense columns by coordinate descent on their Gram matrix, k² a sweep, in turns with an exact
-   solve for the present signs (Cholesky of the support); sparse columns by coordinate descent on the residual, two
-   passes over their entries a sweep, with Anderson extrapolation.
-4. Repeat until the gap is within tolerance. Gram matrices are kept and extended along a path of penalties.
+2. The working set is the support and the worst of them.
+3. On the working set: dense columns by coordinate descent on their Gram matrix, k² a sweep, in turns with Newton steps
+   on the support; sparse columns by coordinate descent on the residual, two passes over their entries a sweep, with
+   Anderson extrapolation.
+4. Repeat until the gap is within tolerance. The working set grows for one penalty and begins with the support for the
+   next one; columns and their cross-products stay, so that each is computed once on a path.
 
 Massias, Vaiter, Gramfort, Salmon (2020), Dual extrapolation for sparse generalized linear models,
 doi:10.48550/arXiv.1907.05830;
@@ -21,7 +22,7 @@ from scipy import sparse
 
 from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
-from didact.engines.coordinate_descent_loops import descend_sparse
+from didact.engines.coordinate_descent_loops import combine, descend_sparse, gather
 from didact.engines.design import Design
 from didact.engines.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, solve_gram
 from didact.engines.loop import Report
@@ -29,7 +30,11 @@ from didact.engines.result import Result
 
 Array = np.ndarray[Any, Any]
 
-FIRST_SET = 100
+FIRST_SET = 100  # columns that may enter the working set at once, or its size times `growth` if that is more
+
+INNER = 0.3  # of the tolerance has to hold on a working set
+INNER_L2 = 0.03  # the same with an L2 penalty: sweeps converge fast then, and exactness is cheap
+AT_START = 0.01  # of the tolerance has to hold at the start, or penalties near one another would share a solution
 
 
 class LassoSolver:
@@ -41,11 +46,9 @@ class LassoSolver:
         self.w = np.full(len(y), 1.0 / total) if design.w is None else design.w / total
         self.total = total
         self.square_y = float(self.w @ (y * y))
-        self.chosen = np.zeros(0, np.intp)
-        self.block: Any = None
-        self.gram = np.zeros((0, 0))
-        self.product = np.zeros(0)
-        self.last: tuple[Array, Array, float] | None = None  # the last solution with its correlations and λ₁
+        kind = SparseColumns if is_sparse(design.X) else DenseColumns
+        self.columns: SparseColumns | DenseColumns = kind(design, self.w, y, positive)
+        self.last: tuple[Array, Array, Array] | None = None  # the last solution with its residual and correlations
 
     def correlations(self, residual: Array) -> Array:
         """Σ w x r of every column: minus the gradient of the squared error."""
@@ -62,89 +65,116 @@ class LassoSolver:
         """Coefficients with a duality gap of at most tol · Σ w y² (half of that relative to ½ Σ w y²)."""
         b, status, gap = start.copy(), "iteration limit", np.inf
         goal = tol * self.square_y
-        known, before = self._remembered(b)
+        working = np.zeros(len(b), bool)
         history: list[float] = []
         for _ in range(max_rounds):
-            residual = self._residual(b)
-            c = self.correlations(residual) if known is None else known
-            known = None
-            value, gap = self._gap(b, residual, c, l1, l2)
+            residual, c = self._look(b)
+            weighted = self.w * residual
+            squares, inner_y = float(weighted @ residual), float(weighted @ self.y)
+            value, gap = duality_gap(b, squares, inner_y, c, l1, l2, self.positive)
             history.append(value)
-            if (ended := how_it_ended(value, gap <= goal, len(history), b, report)) is not None:
+            within = gap <= (goal if len(history) > 1 else AT_START * goal)
+            if (ended := how_it_ended(value, within, len(history), b, report)) is not None:
                 status = ended
                 break
+            self._widen(working, b, c - l2 * b, l1)
+            at = np.flatnonzero(working)
             with one_blas_thread:
-                # From one penalty to the next, correlations rise by no more than the penalty falls (strong rule).
-                self._choose(b, c - l2 * b, min(l1, max(2 * l1 - before, 0.5 * l1)))
-                u = self._inner(b[self.chosen], l1, l2, 0.3 * goal)
+                u = self.columns.solve(at, b[at], l1, l2, (INNER if l2 == 0 else INNER_L2) * goal)
             b = np.zeros_like(b)
-            b[self.chosen] = u
-        self.last = (b, c, l1)
+            b[at] = u
         return Result(b, value, len(history), status, gap, history)
 
-    def _remembered(self, start: Array) -> tuple[Array | None, float]:
-        """The correlations at the start and the λ₁ they belong to, if it is the last solution."""
-        if self.last is not None and np.array_equal(self.last[0], start):
-            return self.last[1], self.last[2]
-        return None, 0.0
+    def _look(self, b: Array) -> tuple[Array, Array]:
+        """The residual at b and its correlations with all columns, which the next penalty of a path starts with."""
+        if self.last is None or not np.array_equal(self.last[0], b):
+            residual = self.y - self.columns.image(b)
+            self.last = (b, residual, self.correlations(residual))
+        return self.last[1:]
 
-    def _gap(self, b: Array, residual: Array, c: Array, l1: float, l2: float) -> tuple[float, float]:
-        weighted = self.w * residual
-        return duality_gap(b, float(weighted @ residual), float(weighted @ self.y), c, l1, l2, self.positive)
+    def _widen(self, working: Array, b: Array, inner: Array, l1: float) -> None:
+        """Put the support and the columns that violate optimality most into the working set."""
+        working |= b != 0
+        excess = (inner if self.positive else np.abs(inner)) - l1
+        excess[working] = 0.0
+        new = np.flatnonzero(excess > 0)
+        room = max(FIRST_SET, int(self.columns.growth * np.count_nonzero(working)))
+        if len(new) > room:
+            new = new[np.argpartition(-excess[new], room)[:room]]
+        working[new] = True
 
-    def _choose(self, b: Array, inner: Array, threshold: float) -> None:
-        """Add the columns with the largest correlations above the threshold to the working set."""
-        support = int(np.count_nonzero(b))
-        badness = inner if self.positive else np.abs(inner)
-        badness = np.where(b != 0, np.inf, badness)
-        badness[self.chosen] = -np.inf
-        room = max(FIRST_SET, support)
-        new = np.argpartition(-badness, min(room, len(b) - 1))[:room] if len(b) > room else np.arange(len(b))
-        new = new[badness[new] > threshold]
-        missing = np.flatnonzero((b != 0) & (badness == np.inf))
-        new = np.union1d(new, missing)
-        if len(new):
-            self._extend(new)
 
-    def _extend(self, new: Array) -> None:
-        columns = self.design.columns(new)
-        self.chosen = np.concatenate([self.chosen, new])
-        if is_sparse(columns):
-            self._extend_sparse(columns, new)
-            return
-        weighted = self.w[:, None] * columns
-        corner = columns.T @ weighted
-        if self.block is None:
-            self.block, self.gram = columns, corner
-        else:
-            side = self.block.T @ weighted
-            self.block = np.asfortranarray(np.hstack([self.block, columns]))
-            self.gram = np.block([[self.gram, side], [side.T, corner]])
-        self.product = np.concatenate([self.product, weighted.T @ self.y])
+class DenseColumns:
+    """The columns that ever were in a working set, with their Gram matrix, in arrays that double when they are full."""
 
-    def _extend_sparse(self, columns: Any, new: Array) -> None:
-        self.block = columns if self.block is None else sparse.hstack([self.block, columns], format="csc")
-        squares = np.asarray(columns.multiply(columns).T @ self.w) - self.design.mean[new] ** 2
-        self.product = np.concatenate([self.product, np.maximum(squares, 0.0)])  # sparse: the squared lengths
+    growth = 0.2  # a sweep costs the square of the working set
 
-    def _residual(self, b: Array) -> Array:
-        support = np.flatnonzero(b)
-        if not len(support):
-            return self.y
-        if np.isin(support, self.chosen).all():
-            u = b[self.chosen]
-            image = self.block @ u
-            return self.y - (image - self.design.mean[self.chosen] @ u if is_sparse(self.block) else image)
-        return self.y - self.design.matvec(b)
+    def __init__(self, design: Design, w: Array, y: Array, positive: bool):
+        self.design, self.w, self.y, self.positive = design, w, y, positive
+        self.square_y = float(w @ (y * y))
+        self.place = np.full(design.shape[1], -1)  # of each column in the arrays
+        self.count = 0
+        self.block, self.gram, self.product = np.empty((0, len(y))), np.empty((0, 0)), np.empty(0)
 
-    def _inner(self, u: Array, l1: float, l2: float, goal: float) -> Array:
-        if is_sparse(self.block):
-            return self._inner_sparse(u, l1, l2, goal)
-        return solve_gram(self.gram, self.product, l1, l2, u, self.positive, self.square_y, goal)
+    def image(self, b: Array) -> Array:
+        """The matrix times b."""
+        at = np.flatnonzero(b)
+        place = self.place[at]
+        return combine(self.block, place, b[at]) if (place >= 0).all() else self.design.matvec(b)
 
-    def _inner_sparse(self, u: Array, l1: float, l2: float, goal: float) -> Array:
-        """Coordinate descent on the residual of the sparse working set, extrapolated every few sweeps."""
-        A, mean = self.block, self.design.mean[self.chosen]
+    def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
+        """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
+        self._add(at[self.place[at] < 0])
+        place = self.place[at]
+        H = gather(self.gram, place)
+        H.flat[:: len(H) + 1] += l2
+        return solve_gram(H, self.product[place], l1, l2, u, self.positive, self.square_y, goal)
+
+    def _add(self, new: Array) -> None:
+        first, last = self.count, self.count + len(new)
+        if last > len(self.block):
+            self._grow(max(last, min(2 * first, len(self.place))))
+        self.block[first:last] = self.design.columns(new).T
+        weighted = self.w * self.block[first:last]
+        products = self.block[:last] @ weighted.T
+        self.gram[:last, first:last] = products
+        self.gram[first:last, :last] = products.T
+        self.product[first:last] = weighted @ self.y
+        self.place[new], self.count = np.arange(first, last), last
+
+    def _grow(self, size: int) -> None:
+        k = self.count
+        block, gram, product = np.empty((size, len(self.y))), np.empty((size, size)), np.empty(size)
+        block[:k], gram[:k, :k], product[:k] = self.block[:k], self.gram[:k, :k], self.product[:k]
+        self.block, self.gram, self.product = block, gram, product
+
+
+class SparseColumns:
+    """The sparse columns that ever were in a working set, with their squared lengths."""
+
+    growth = 1.0  # a sweep costs in proportion to the working set
+
+    def __init__(self, design: Design, w: Array, y: Array, positive: bool):
+        self.design, self.w, self.y, self.positive = design, w, y, positive
+        self.place = np.full(design.shape[1], -1)
+        self.block: Any = None
+        self.square = np.zeros(0)
+
+    def image(self, b: Array) -> Array:
+        """The matrix times b."""
+        at = np.flatnonzero(b)
+        place = self.place[at]
+        if not len(at) or not (place >= 0).all():
+            return self.design.matvec(b) if len(at) else np.zeros(len(self.y))
+        u = np.zeros(len(self.square))
+        u[place] = b[at]
+        return np.asarray(self.block @ u - self.design.mean[at] @ b[at])
+
+    def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
+        """Coordinate descent on the residual of the columns `at`, from u, extrapolated every few sweeps."""
+        self._add(at[self.place[at] < 0])
+        place = self.place[at]
+        A, square, mean = self.block[:, place], self.square[place], self.design.mean[at]
         u = u.copy()
 
         def residual(v: Array) -> tuple[Array, float]:
@@ -153,14 +183,15 @@ class LassoSolver:
         def value_gap(v: Array, r: Array, shift: float) -> tuple[float, float]:
             actual = r - shift
             weighted = self.w * actual
-            return self._gap(v, actual, A.T @ weighted - mean * weighted.sum(), l1, l2)
+            c = A.T @ weighted - mean * weighted.sum()
+            return duality_gap(v, float(weighted @ actual), float(weighted @ self.y), c, l1, l2, self.positive)
 
         r, shift = residual(u)
         for _ in range(1000):
             iterates = [u.copy()]
             for _ in range(MEMORY):
                 shift = descend_sparse(
-                    A.data, A.indices, A.indptr, mean, self.product, self.w, u, r, shift, l1, l2, self.positive, 2
+                    A.data, A.indices, A.indptr, mean, square, self.w, u, r, shift, l1, l2, self.positive, 2
                 )
                 iterates.append(u.copy())
             value, gap = value_gap(u, r, shift)
@@ -172,3 +203,12 @@ class LassoSolver:
                 if value_gap(guess, new_r, new_shift)[0] < value:
                     u, r, shift = guess, new_r, new_shift
         return u
+
+    def _add(self, new: Array) -> None:
+        if not len(new):
+            return
+        columns = self.design.columns(new)
+        self.place[new] = len(self.square) + np.arange(len(new))
+        self.block = columns if self.block is None else sparse.hstack([self.block, columns], format="csc")
+        square = np.asarray(columns.multiply(columns).T @ self.w) - self.design.mean[new] ** 2
+        self.square = np.concatenate([self.square, np.maximum(square, 0.0)])

@@ -1,7 +1,7 @@
 r"""The lasso from cross-products: :math:`\min_u \tfrac12 u^TGu - c^Tu + \lambda_1\|u\|_1 + \tfrac12\lambda_2\|u\|^2`.
 
-Coordinate descent on the Gram matrix costs k² a sweep. Sweeps alternate with leaps: the exact solution for the present
-signs, or Anderson's extrapolation of the last iterates; the duality gap ends them.
+Coordinate descent on the Gram matrix costs k² a sweep. Sweeps alternate with leaps: a Newton step on the support, or
+Anderson's extrapolation of the last iterates; the duality gap ends them.
 
 Bertrand, Massias (2021), Anderson acceleration of coordinate descent, doi:10.48550/arXiv.2011.10065.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.threads import one_blas_thread
-from didact.engines.coordinate_descent_loops import descend
+from didact.engines.coordinate_descent_loops import descend, gather
 from didact.engines.loop import Report
 from didact.engines.result import Result
 from didact.parts.statistics import Moments
@@ -20,7 +20,9 @@ from didact.parts.statistics import Moments
 Array = np.ndarray[Any, Any]
 
 MEMORY = 5  # iterates combined by Anderson's extrapolation
-SMALL_SUPPORT = 150  # up to which the support's equations are solved exactly at every turn
+NEWTON = 8  # a Newton step on k coefficients (a Cholesky factor) takes the time of about k / NEWTON sweeps
+DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class MomentLassoSolver:
@@ -40,10 +42,11 @@ class MomentLassoSolver:
         """Coefficients with a duality gap of at most tol · Σ w y²."""
         goal = tol * self.square_y
         b, bound, status = start, 0.3 * goal, "iteration limit"
+        H = self.gram if l2 == 0 else self.gram + l2 * np.eye(len(start))
         history: list[float] = []
         for _ in range(max_rounds):
             with one_blas_thread:
-                b = solve_gram(self.gram, self.product, l1, l2, b, self.positive, self.square_y, bound, 200)
+                b = solve_gram(H, self.product, l1, l2, b, self.positive, self.square_y, bound, 200)
             image = self.gram @ b
             squares = max(self.square_y - 2 * float(self.product @ b) + float(b @ image), 0.0)
             value, gap = duality_gap(
@@ -104,7 +107,7 @@ def extrapolate(iterates: list[Array]) -> Array | None:
 
 
 def solve_gram(
-    G: Array,
+    H: Array,
     c: Array,
     l1: float,
     l2: float,
@@ -114,15 +117,16 @@ def solve_gram(
     goal: float,
     max_rounds: int = 200,
 ) -> Array:
-    """Minimise ½uᵀGu − cᵀu + l1‖u‖₁ + ½l2‖u‖² to a duality gap of `goal`, the target's mean square being square_y.
+    """Minimise ½uᵀHu − cᵀu + l1‖u‖₁ to a duality gap of `goal`, the target's mean square being square_y.
 
-    Sweeps alternate with a leap: for a small support the exact solution for the present signs, else (and mostly, as
-    its Cholesky factor costs as much as hundreds of sweeps) Anderson's extrapolation of the last iterates.
+    H is the Gram matrix with l2 on its diagonal. Sweeps alternate with leaps: a Newton step as soon as the sweeps since
+    the last one have cost as much as it will, so that both together cost at most twice the better of the two; else
+    Anderson's extrapolation of the last iterates.
     """
-    H = G if l2 == 0 else G + l2 * np.eye(len(G))
     u = u.copy()
     q = H @ u - c
     bounds = np.full(len(u), l1)
+    sweeps = 0
 
     def value_gap() -> tuple[float, float]:
         image = q + c - l2 * u
@@ -130,46 +134,61 @@ def solve_gram(
         squares = max(inner_y - float(c @ u) + float(u @ image), 0.0)
         return duality_gap(u, squares, inner_y, c - image, l1, l2, positive)
 
-    for turn in range(max_rounds):
+    for _ in range(max_rounds):
         iterates = [u.copy()]
         for _ in range(MEMORY):
-            descend(H, u, q, bounds, positive, 0.0, 2)
+            sweeps += descend(H, u, q, bounds, positive, 0.0, 2)
             iterates.append(u.copy())
         value, gap = value_gap()
         if gap <= goal:
             break
-        exact = np.count_nonzero(u) <= SMALL_SUPPORT or turn % 10 == 9
-        guess = polish(H, c, l1, u) if exact else extrapolate(iterates)
-        if guess is None or (positive and (guess < 0).any()):
-            continue
-        kept = u, q
-        u, q = guess, H @ guess - c
-        new, gap = value_gap()
-        if gap <= goal:
-            break
-        if new > value:
-            u, q = kept
+        if NEWTON * sweeps >= np.count_nonzero(u):
+            u, sweeps = newton_step(H, q, l1, u, positive, DAMPING * gap / max(float(u @ u), TINY)), 0
+            q = H @ u - c
+        elif (guess := extrapolate(iterates)) is not None and not (positive and (guess < 0).any()):
+            kept = u, q
+            u, q = guess, H @ guess - c
+            if value_gap()[0] > value:
+                u, q = kept
     return u
 
 
-def polish(H: Array, c: Array, l1: float, u: Array) -> Array:
-    """The exact minimum for the present signs, or the point on the way to it where the first sign would change."""
+def newton_step(H: Array, q: Array, l1: float, u: Array, positive: bool, damping: float) -> Array:
+    """From u towards the minimum for the present signs, to the lowest point of the objective on that line.
+
+    On the line the objective is quadratic but for a kink of 2·l1·|d| in its slope where a coefficient changes its sign;
+    coefficients that must not be negative end the step there. q is the gradient Hu − c of the smooth part; damping is
+    added to the diagonal of H, so that directions in which the objective is all but flat do not fill the step.
+    """
     support = np.flatnonzero(u)
-    if not len(support):
-        return u
+    here = u[support]
+    slope = q[support] + l1 * np.sign(here)
+    damped = gather(H, support)
+    damped.flat[:: len(support) + 1] += damping
     try:
-        factor = linalg.cho_factor(H[np.ix_(support, support)], lower=True, check_finite=False)
+        factor = linalg.cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         return u
-    here = u[support]
-    target = linalg.cho_solve(factor, c[support] - l1 * np.sign(here), check_finite=False)
-    if not np.isfinite(target).all():
+    d = -linalg.cho_solve(factor, slope, check_finite=False)
+    start = float(slope @ d)
+    curvature = -start - damping * float(d @ d)  # dᵀHd, as (H + damping)d = −slope
+    if not (start < 0.0 < curvature < np.inf):
         return u
-    step = target - here
-    crossing = target * here < 0
-    length = float(np.min(here[crossing] / -step[crossing], initial=1.0))
+    crossing = np.flatnonzero(here * d < 0)
+    at = -here[crossing] / d[crossing]
+    order = np.argsort(at)
+    at, crossing = at[order], crossing[order]
+    jumps = np.full(len(at), np.inf) if positive else 2.0 * l1 * np.abs(d[crossing])
+    after = start + np.cumsum(jumps)
+    before = np.concatenate([[start], after])[:-1]
+    rising = np.flatnonzero(curvature * at + after >= 0)  # the slope behind each kink
     out = u.copy()
-    out[support] = here + length * step
-    if length < 1.0:
-        out[support[crossing & np.isclose(here + length * step, 0.0, atol=1e-12 * np.abs(here))]] = 0.0
+    if not len(rising):
+        out[support] = here - (after[-1] if len(at) else start) / curvature * d
+        return out
+    k = rising[0]
+    length = -float(before[k]) / curvature
+    out[support] = here + min(length, at[k]) * d
+    if length >= at[k]:
+        out[support[crossing[k]]] = 0.0
     return out

@@ -25,6 +25,9 @@ from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, 
 
 Array = np.ndarray[Any, Any]
 
+FINAL_TOL = 1e-6  # of the fit to all rows, as for `Lasso`: it costs little beside the folds
+STRIDE = 10  # penalties from one to the next on the way to the chosen one on all rows
+
 
 def fold_errors(
     rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: "_L1CV"
@@ -72,13 +75,14 @@ class _L1CV(RegressorMixin, Estimator):
         """The best penalty, its fit to all rows, and the errors of the others."""
         best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
         ratio, alphas = grids[best]
-        coefs, gaps = walk(problem, 0, alphas[: at + 1], ratio, self.tol, self.max_iter)
+        steps = alphas[at % STRIDE : at + 1 : STRIDE]
+        coefs, gaps = walk(problem, 0, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
         self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
         self.mse_path_ = errors if len(grids) > 1 else errors[0]
         self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
         self.coef_, self.dual_gap_ = coefs[:, -1].astype(dtype), float(gaps[-1])
         self.intercept_ = dtype((problem.mean_y - problem.mean_x @ coefs[:, -1])[0])
-        self.n_iter_ = at + 1
+        self.n_iter_ = len(steps)
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
@@ -111,7 +115,8 @@ class LassoCV(_L1CV):
 
     Notes
     -----
-    Cost: a path for each fold, about n p for each penalty. Weights enter fits and errors.
+    Cost: a path for each fold, about n p for each penalty. Weights enter fits and errors. `tol` is that of the folds;
+    the fit to all rows has 1e-6, or `tol` if that is less.
 
     References
     ----------
@@ -159,7 +164,8 @@ class ElasticNetCV(_L1CV):
 
     Notes
     -----
-    Cost: a path for each fold and share, about n p for each penalty.
+    Cost: a path for each fold and share, about n p for each penalty. `tol` is that of the folds; the fit to all rows
+    has 1e-6, or `tol` if that is less.
 
     References
     ----------
