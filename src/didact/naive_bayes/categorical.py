@@ -29,8 +29,8 @@ def category_rows(X: Any, y: Any, w: Any) -> ClassSums:
 
 
 def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
-    """How often each value 0, 1, 2, … of a column goes with each class; missing values are left out."""
-    there = ~np.isnan(column)
+    """How often each value 0, 1, 2, … of a column goes with each class; missing values and weights of 0 are left out."""
+    there = ~np.isnan(column) & (w > 0)
     values = column[there]
     if (values != np.floor(values)).any():
         raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")

@@ -279,6 +279,7 @@ class BernoulliNB(_CountNB):
     _summary = staticmethod(one_rows)
     _joint = staticmethod(bernoulli_joint)
     _joint_attributes = ("class_log_prior_", "feature_log_prob_", "binarize")
+    _test_skips = {"constant_columns": NOT_COUNTS}
 
     binarize: float | None = param(0.0, [at_least(0), none], "Above this a value counts as 1; None: X is binary.")
 
