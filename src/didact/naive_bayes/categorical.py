@@ -29,7 +29,7 @@ def category_rows(X: Any, y: Any, w: Any) -> ClassSums:
 
 
 def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
-    """How often each value 0, 1, 2, … of a column goes with each class; missing values and weights of 0 are left out."""
+    """How often each value 0, 1, 2, … of a column goes with each class; missing values are left out."""
     there = ~np.isnan(column) & (w > 0)
     values = column[there]
     if (values != np.floor(values)).any():
