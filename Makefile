@@ -38,6 +38,9 @@ smoke: setup
 bench: setup
 	$(BIN)/python -m benchmarks setup
 	$(BIN)/python -m benchmarks linear
+	$(BIN)/python -m benchmarks optimize
+	$(BIN)/python -m benchmarks trees
+	$(BIN)/python -m benchmarks accuracy
 
 lint: setup
 	$(BIN)/ruff check --fix src tests benchmarks examples

@@ -13,24 +13,28 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, report
+from benchmarks import harness, processes, real_data, report
 
-CHAPTERS = ("linear", "optimize")
+CHAPTERS = ("linear", "optimize", "trees", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
-DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt")
+DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost")
+ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs
 
 
 def setup() -> None:
     """Put the peers into .venv-bench, an environment of their own."""
-    if not harness.BENCH_PYTHON.exists():
-        subprocess.run([sys.executable, "-m", "venv", harness.BENCH_PYTHON.parent.parent], check=True)
-    requirements = Path(__file__).parent / "requirements.txt"
-    subprocess.run([harness.BENCH_PYTHON, "-m", "pip", "install", "-q", "-r", requirements], check=True)
+    if not processes.BENCH_PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", processes.BENCH_PYTHON.parent.parent], check=True)
+    lines = (Path(__file__).parent / "requirements.txt").read_text().splitlines()
+    wanted = [line for line in lines if line and not line.startswith("#")]
+    pip = [processes.BENCH_PYTHON, "-m", "pip", "install", "-q"]
+    subprocess.run([*pip, *(line for line in wanted if not line.startswith(ALONE))], check=True)
+    subprocess.run([*pip, "--no-deps", *(line for line in wanted if line.startswith(ALONE))], check=True)
 
 
 def versions(library: str, names: tuple[str, ...]) -> dict[str, str]:
     code = "import sys, importlib.metadata as m; print(*(m.version(n) for n in sys.argv[1:]))"
-    done = subprocess.run([harness.python(library), "-c", code, *names], capture_output=True, text=True, check=True)
+    done = subprocess.run([processes.python(library), "-c", code, *names], capture_output=True, text=True, check=True)
     return dict(zip(names, done.stdout.split()))
 
 
@@ -42,15 +46,22 @@ def machine() -> dict[str, Any]:
         "cpu": next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown"),
         "python": platform.python_version(),
         "load": os.getloadavg()[0],
-        "versions": versions(harness.US, ("didact", "numba")) | versions("peers", DISTRIBUTIONS),
+        "versions": versions(processes.US, ("didact", "numba")) | versions("peers", DISTRIBUTIONS),
     }
+
+
+def one(module: Any, name: str, folder: Path, quick: bool) -> dict[str, Any]:
+    """The record of one workload or extra."""
+    if name in module.EXTRAS:
+        return module.EXTRAS[name](folder, quick)
+    return harness.measure(next(w for w in module.WORKLOADS if w.name == name), folder, quick)
 
 
 def run(chapter: str, only: str | None, quick: bool) -> None:
     """Measure the chapter; each finished workload is saved at once (a quick run is printed and not saved)."""
     module = importlib.import_module(f"benchmarks.{chapter}")
     names = [w.name for w in module.WORKLOADS] + list(module.EXTRAS)
-    wanted = [name for name in names if only is None or only.lower() in name.lower()]
+    wanted = [name for name in names if only in (None, name)] or [n for n in names if str(only).lower() in n.lower()]
     if not wanted:
         sys.exit(f"No workload of '{chapter}' contains '{only}'; there are: {', '.join(names)}.")
     path = report.RESULTS / f"{chapter}.json"
@@ -62,11 +73,12 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
             print(f"[{i + 1}/{len(wanted)}] {name} … ", end="", flush=True, file=sys.stderr)
             folder = Path(temporary) / str(i)
             folder.mkdir()
-            if name in module.EXTRAS:
-                record = module.EXTRAS[name](folder, quick)
-            else:
-                workload = next(w for w in module.WORKLOADS if w.name == name)
-                record = harness.measure(workload, folder, quick)
+            try:
+                record = one(module, name, folder, quick)
+            except real_data.NotReachable as why:
+                print(why, file=sys.stderr)
+                content["results"].setdefault(name, {"skipped": str(why)})
+                continue
             content["results"][name] = record | {"measured": content["machine"]["date"]}
             content["results"] = {n: content["results"][n] for n in names if n in content["results"]}
             print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
@@ -79,7 +91,7 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
-    parser.add_argument("--only", help="only the workloads whose name contains this")
+    parser.add_argument("--only", help="only the workload of this name, or all whose name contains it")
     parser.add_argument("--quick", action="store_true", help="a twentieth of the rows, two rounds, nothing saved")
     arguments = parser.parse_args()
     if arguments.chapter == "setup":
@@ -87,7 +99,7 @@ def main() -> None:
     elif arguments.chapter == "report":
         report.save(report.FOLDER / "RESULTS.md", report.render())
     else:
-        if not harness.BENCH_PYTHON.exists():
+        if not processes.BENCH_PYTHON.exists():
             setup()
         run(arguments.chapter, arguments.only, arguments.quick)
 

@@ -179,6 +179,17 @@ class SameValues(Check):
         return [np.abs(np.asarray(c["answer"]["values"]) - truth).max() / np.abs(truth).max() for c in candidates]
 
 
+@dataclass(frozen=True)
+class SameScore(Check):
+    """How much lower than the best one the score on held-out rows is: share of right classes, or R²."""
+
+    agree: float = 0.005
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        scores = [c["answer"]["score"] for c in candidates]
+        return [max(scores) - score for score in scores]
+
+
 def peers(candidates: list[Record]) -> list[Record]:
     return [c for c in candidates if c["library"] != US] or candidates
 

@@ -1,5 +1,7 @@
 """The data of the workloads: made block by block from fixed seeds, written once, loaded by every process.
 
+A kind that is no function of this file is a real data set of ``benchmarks.real_data``.
+
 The rows of a size are the first rows of every larger size. Dense columns, unless said otherwise, have mean 1, variance
 1.25 and pairwise correlation 0.2 (one common factor), so the condition number of the covariance is about 1 + p/4.
 """
@@ -13,6 +15,7 @@ from scipy import sparse
 
 SEED = 2026
 BLOCK = 50_000
+HELD = 1_000_000  # number of the first block of rows that are held out, beyond all blocks to fit
 Matrix = np.ndarray | sparse.csr_matrix
 
 
@@ -24,6 +27,7 @@ class Data:
     rows: int
     columns: int
     block: int = BLOCK  # rows made at a time; part of the seed, so part of the data
+    held: int = 0  # further rows, held out to score predictions
 
 
 def features(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
@@ -138,6 +142,31 @@ def text(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     return X, draw_labels(rng, 10 * X @ truth)
 
 
+def surface(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Continuous columns for trees, and a function of half of them with waves, products, kinks and steps.
+
+    Of 20 columns ten matter, four repeat what others say (sums of two of them with noise) and six are noise; a third of
+    all are log-normal. The function has mean about 0 and variance about 4.
+    """
+    z = rng.standard_normal((n, p))
+    k, r = p // 2, p // 5
+    z[:, k : k + r] = (z[:, :r] + z[:, k - r : k] + 0.5 * z[:, k : k + r]) / 1.5
+    f = 1.5 * np.sin(2 * z[:, 0]) + z[:, 1] * z[:, 2] + np.abs(z[:, 3]) - 0.8
+    f += np.where(z[:, 4] > 0.5, z[:, 5] + 0.5, -0.25) + 0.5 * z[:, 6] + np.tanh(z[:, 7] + z[:, 8]) - 0.3 * z[:, 9] ** 2
+    z[:, ::3] = np.exp(z[:, ::3])
+    return z, f + 0.3
+
+
+def nonlinear_labels(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X, f = surface(rng, n, p)
+    return X, draw_labels(rng, 2 * f)
+
+
+def nonlinear_values(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X, f = surface(rng, n, p)
+    return X, f + rng.standard_normal(n)
+
+
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 
@@ -155,21 +184,53 @@ def from_cells(cells: np.ndarray, values: np.ndarray, n: int, p: int) -> sparse.
 
 
 def write(data: Data, folder: Path) -> int:
-    """Write the data under the folder and return their size in bytes."""
-    make: Callable[..., tuple[Matrix, np.ndarray]] = globals()[data.kind]
+    """Write the data under the folder and return their size in bytes, without what is held out."""
     folder.mkdir(parents=True)
+    if data.kind not in globals():
+        return write_real(data, folder)
+    write_made(data, data.rows, folder, 0)
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    if data.held:
+        write_made(data, data.held, held_out(folder), HELD)
+    return size
+
+
+def held_out(folder: Path) -> Path:
+    """Where the rows are that are held out."""
+    return folder / "held_out"
+
+
+def write_real(data: Data, folder: Path) -> int:
+    """A real data set, shuffled: the last rows are held out, the first ones fitted."""
+    from benchmarks import real_data
+
+    X, y, categorical = real_data.table(data.kind)
+    order = np.random.default_rng(SEED).permutation(len(y))
+    held_out(folder).mkdir()
+    for rows, where in ((order[-data.held :], held_out(folder)), (order[: data.rows], folder)):
+        np.save(where / "X.npy", X[rows])
+        np.save(where / "y.npy", y[rows])
+    np.save(folder / "categorical.npy", np.flatnonzero(categorical))
+    return sum((folder / part).stat().st_size for part in ("X.npy", "y.npy"))
+
+
+def write_made(data: Data, rows: int, folder: Path, first_block: int) -> None:
+    """Rows of a kind that is made here, in blocks that are numbered from the first one on."""
+    make: Callable[..., tuple[Matrix, np.ndarray]] = globals()[data.kind]
+    folder.mkdir(exist_ok=True)
     size = data.block
-    starts = range(0, data.rows, size)
-    blocks = (make(np.random.default_rng([SEED, data.columns, i]), size, data.columns) for i, _ in enumerate(starts))
+    starts = range(0, rows, size)
+    seeds = ([SEED, data.columns, first_block + i] for i, _ in enumerate(starts))
+    blocks = (make(np.random.default_rng(seed), size, data.columns) for seed in seeds)
     pieces, targets, dense = [], [], None
     for first, (X, y) in zip(starts, blocks):
-        keep = min(size, data.rows - first)
+        keep = min(size, rows - first)
         targets.append(y[:keep])
         if sparse.issparse(X):
             pieces.append(X[:keep])
             continue
         if dense is None:
-            dense = np.lib.format.open_memmap(folder / "X.npy", "w+", X.dtype, (data.rows, data.columns))
+            dense = np.lib.format.open_memmap(folder / "X.npy", "w+", X.dtype, (rows, data.columns))
         dense[first : first + keep] = X[:keep]
     if dense is None:
         X = sparse.vstack(pieces, format="csr")
@@ -179,7 +240,6 @@ def write(data: Data, folder: Path) -> int:
     else:
         dense.flush()
     np.save(folder / "y.npy", np.concatenate(targets))
-    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 def load(folder: Path, *, mapped: bool = False, rows: int | None = None) -> tuple[Matrix, np.ndarray]:

@@ -2,19 +2,17 @@
 
 A workload names the data, the check by which answers are compared, and for each library the variants (solver,
 tolerance) that are worth trying. At the first size all variants run; the fastest whose answer passes the check is the
-library's entry. The entries then take turns, round by round, and give the median and the minimum.
+library's entry. The entries then take turns, round by round, and give the median and the minimum; where asked for, once
+more beside a process that does nothing but keep a core busy.
 """
 
 import json
-import os
-import select
 import shutil
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +20,14 @@ import numpy as np
 
 from benchmarks.answers import US, Check
 from benchmarks.data import Data, write
+from benchmarks.processes import FIT_LIMIT, Fit, Worker, busy_process, once
 
-ROOT = Path(__file__).parent.parent
-BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
-FIT_LIMIT = 60.0  # seconds; a slower fit is cut off and reported as such
 BUDGET = 20  # seconds of alternating rounds, unless three rounds take longer
 TENFOLD = 0.6  # seconds up to which a peer is measured at ten times the rows, too
+LONG = 10.0  # seconds; a peer that takes longer is not fitted anew for its memory
+COLD = (US, "scikit-learn")  # libraries whose cold start is measured
 KEEP = 1 << 30  # larger data are loaded anew for each fit, so that one process at a time holds them
-PAUSE = 0.1  # seconds between fits, for the threads of the last library to fall asleep
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A way to fit: the class by its full name, its parameters, and a short label for the report."""
-
-    path: str
-    options: dict[str, Any] = field(default_factory=dict)
-    label: str = "default"
 
 
 def variants(path: str, *changes: dict[str, Any], **common: Any) -> list[Fit]:
@@ -62,66 +50,12 @@ class Workload:
     targets: dict[str, float] = field(default_factory=dict)
     tune: Callable[[Path], dict[str, Any]] | None = None  # options that depend on the data, such as a penalty
     apart: tuple[str, ...] = ("cold", "memory")  # what is measured in fresh processes
-
-
-def python(library: str) -> str:
-    return sys.executable if library == US else str(BENCH_PYTHON)
-
-
-def once(library: str, *arguments: str, limit: float = 4 * FIT_LIMIT) -> Record:
-    """One measurement in a fresh process."""
-    command = [python(library), "-m", "benchmarks.worker", *arguments]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return {"error": f"over {limit:.0f} s"}
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or ["died"])[-1][:200]}
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-class Worker:
-    """A long-lived process of one library; started on demand, and again after it was cut off or died."""
-
-    def __init__(self, library: str):
-        self.library = library
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def fit(self, fit: Fit, folder: Path, keep: bool) -> Record:
-        request = {"path": fit.path, "options": fit.options, "folder": str(folder), "keep": keep}
-        if self.process is None:
-            command = [python(self.library), "-m", "benchmarks.worker", "serve"]
-            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        reply = self.read_line(time.monotonic() + 1.5 * FIT_LIMIT)  # the half is for loading
-        if not reply.endswith(b"\n"):
-            died = self.process.poll() is not None or reply == b""
-            self.close()
-            return {"error": "the process died" if died else f"over {FIT_LIMIT:.0f} s"}
-        time.sleep(PAUSE)
-        return json.loads(reply)
-
-    def read_line(self, deadline: float) -> bytes:
-        """The reply; what there is of it when the time is up (at least a space) or the process has ended."""
-        assert self.process is not None
-        assert self.process.stdout is not None
-        line = b""
-        while not line.endswith(b"\n"):
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
-                return line + b" "
-            piece = os.read(self.process.stdout.fileno(), 1 << 20)
-            if not piece:
-                return b""
-            line += piece
-        return line
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+    multiples: tuple[float, ...] = (1, 10)  # of the rows; the targets are for 1
+    rounds: int = 3  # at the least
+    budget: float = BUDGET  # seconds of rounds, unless the least number takes longer
+    warm: float = FIT_LIMIT / 2  # seconds; a first fit that takes longer is not repeated for its time
+    busy: tuple[str, ...] = ()  # libraries that are measured beside a busy process, too
+    predict_targets: dict[str, float] = field(default_factory=dict)  # for predicting the rows held out
 
 
 def try_all(workload: Workload, workers: dict[str, Worker], folder: Path, keep: bool) -> dict[str, list[Record]]:
@@ -132,7 +66,7 @@ def try_all(workload: Workload, workers: dict[str, Worker], folder: Path, keep: 
     tried: dict[str, list[Record]] = {}
     for library, fits in workload.fits.items():
         for fit in fits:
-            enough = 5 if tried.get(library) else FIT_LIMIT / 2
+            enough = min(5, workload.warm) if tried.get(library) else workload.warm
             record = workers[library].fit(fit, folder, keep)
             if record.get("seconds", FIT_LIMIT) < enough:
                 record = workers[library].fit(fit, folder, keep)
@@ -155,23 +89,31 @@ def alternate(chosen: dict[str, Record], workers: dict[str, Worker], folder: Pat
     """Rounds in which each library fits once, starting with another one each time; the times go into the records."""
     libraries = [library for library, record in chosen.items() if "error" not in record]
     for library in libraries:
-        chosen[library]["rounds"] = []
+        chosen[library] |= {"rounds": [], "predict": []}
     for r in range(rounds):
         for i in range(len(libraries)):
             library = libraries[(i + r) % len(libraries)]
             reply = workers[library].fit(chosen[library]["fit"], folder, keep)
             if "seconds" in reply:
                 chosen[library]["rounds"].append(reply["seconds"])
+                chosen[library]["predict"] += [reply["answer"]["predict"]] if "predict" in reply["answer"] else []
+
+
+def timing(record: Record) -> Record:
+    """Median and minimum of the rounds of fitting, and of predicting where there is something to predict."""
+    found: Record = {"rounds": record["rounds"]} if "rounds" in record else {}
+    if record.get("rounds"):
+        found |= {"median": statistics.median(record["rounds"]), "minimum": min(record["rounds"])}
+    if record.get("predict"):
+        found["predict"] = timing({"rounds": record["predict"]})
+    return found
 
 
 def entry(record: Record, variants: list[Record]) -> Record:
     """What is kept of a library on a workload: plain numbers for the JSON file."""
     kept = {"variant": record["fit"].label, "options": record["fit"].options}
-    kept |= {k: record[k] for k in ("error", "gap", "objective", "rounds") if k in record}
-    if record.get("rounds"):
-        kept |= {"median": statistics.median(record["rounds"]), "minimum": min(record["rounds"])}
-    if "n_iter" in record.get("answer", {}):
-        kept["n_iter"] = record["answer"]["n_iter"]
+    kept |= {k: record[k] for k in ("error", "gap", "objective") if k in record} | timing(record)
+    kept |= {k: record["answer"][k] for k in ("n_iter", "score") if k in record.get("answer", {})}
     kept["variants"] = [
         {"label": v["fit"].label} | {k: v[k] for k in ("seconds", "gap", "error") if k in v} for v in variants
     ]
@@ -199,13 +141,27 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
         tried = try_all(workload, workers, folder, keep)
         chosen = {library: pick(records, workload.check.agree) for library, records in tried.items()}
         turn = sum(record.get("seconds", 0.0) for record in chosen.values())
-        alternate(chosen, workers, folder, keep, 2 if quick else max(3, min(15, int(BUDGET / max(turn, 1e-3)))))
+        least = min(2, workload.rounds) if quick else workload.rounds
+        alternate(
+            chosen,
+            workers,
+            folder,
+            keep,
+            least if quick else max(least, min(15, int(workload.budget / max(turn, 1e-3)))),
+        )
+        beside = {
+            library: {"fit": chosen[library]["fit"]} for library in workload.busy if "rounds" in chosen.get(library, {})
+        }
+        if beside:
+            with busy_process():
+                alternate(beside, workers, folder, keep, least if turn < FIT_LIMIT / 2 else 1)
     finally:
         for worker in workers.values():
             worker.close()
     libraries = {library: entry(chosen[library], tried[library]) for library in chosen}
     for library, record in libraries.items():
-        for task in apart(library) if "error" not in record else []:
+        record |= {"busy": timing(beside[library])} if library in beside else {}
+        for task in apart(library) if record.get("median", np.inf) < (FIT_LIMIT if library == US else LONG) else []:
             fit = chosen[library]["fit"]
             request = {"path": fit.path, "options": fit.options, "folder": str(folder)}
             record[task] = once(library, task, json.dumps(request))
@@ -213,7 +169,7 @@ def measure_size(workload: Workload, folder: Path, quick: bool, apart: Callable[
     return {"rows": workload.data.rows, "columns": workload.data.columns, "bytes": size, "libraries": libraries}
 
 
-def narrowed(workload: Workload, record: Record, times: int) -> Workload:
+def narrowed(workload: Workload, record: Record, rows: int) -> Workload:
     """The workload with more rows, and the fastest variants that agreed of each library that is quick enough for it."""
     fits = {}
     for library, variants in workload.fits.items():
@@ -227,25 +183,36 @@ def narrowed(workload: Workload, record: Record, times: int) -> Workload:
         } | {ours["variant"]: 0.0}
         good = [fit for fit in variants if fit.label in seconds]
         fits[library] = sorted(good, key=lambda fit: seconds[fit.label])[: 2 if ours["minimum"] < 5 else 1]
-    return replace(workload, fits=fits, data=replace(workload.data, rows=times * workload.data.rows))
+    return replace(workload, fits=fits, data=replace(workload.data, rows=rows))
+
+
+def tasks(workload: Workload, multiple: float, library: str) -> list[str]:
+    """What to measure apart: two cold starts at the first size; memory of all at the named size, of ours beyond it."""
+    wanted = ["cold"] * (multiple == workload.multiples[0] and library in COLD)
+    wanted += ["memory"] * (multiple == 1 or (multiple > 1 and library == US))
+    return [task for task in workload.apart if task in wanted]
 
 
 def measure(workload: Workload, folder: Path, quick: bool = False) -> Record:
-    """The record of a workload: its size and ten times its rows, with growth."""
+    """The record of a workload: its sizes, as a rule one ten times the other, with growth."""
     if quick:
-        workload = replace(workload, data=replace(workload.data, rows=workload.data.rows // 20))
-    small = measure_size(workload, folder / "1", quick, lambda library: workload.apart)
-    large = measure_size(
-        narrowed(workload, small, 10),
-        folder / "10",
-        quick,
-        lambda library: [task for task in workload.apart if task == "memory" and library == US],
-    )
-    for library, record in large["libraries"].items():
-        if "median" in record:
-            record["growth"] = record["median"] / small["libraries"][library]["median"]
-    check = type(workload.check).__name__
-    return {"check": check, "agree": workload.check.agree, "targets": workload.targets, "sizes": [small, large]}
+        held = workload.data.held // 20
+        workload = replace(workload, data=replace(workload.data, rows=workload.data.rows // 20, held=held))
+    sizes: list[Record] = []
+    for multiple in workload.multiples:
+        rows = int(multiple * workload.data.rows)
+        here = replace(workload, data=replace(workload.data, rows=rows))
+        if sizes and multiple > 1:  # at the named size itself every variant has its chance
+            here = narrowed(workload, sizes[-1], rows)
+        here = replace(here, busy=here.busy if multiple == 1 else ())
+        sizes.append(measure_size(here, folder / f"{multiple:g}", quick, partial(tasks, workload, multiple)))
+    for small, large in pairwise(sizes):
+        for library, record in large["libraries"].items():
+            if "median" in record and "median" in small["libraries"][library]:
+                record["growth"] = record["median"] / small["libraries"][library]["median"]
+    kept = {"check": type(workload.check).__name__, "agree": workload.check.agree, "sizes": sizes}
+    targets = {"targets": workload.targets, "predict_targets": workload.predict_targets, "held": workload.data.held}
+    return kept | targets | {"main": workload.multiples.index(1)}
 
 
 def import_times(modules: dict[str, str], quick: bool = False) -> Iterator[Record]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import SEED
-from benchmarks.harness import ROOT
+from benchmarks.processes import ROOT
 
 COLUMNS = 20
 GROUP = 100_000  # rows in a row group

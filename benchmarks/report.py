@@ -5,7 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from benchmarks import report_trees
 from benchmarks.answers import US, Record
+from benchmarks.tables import table, three
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
@@ -26,16 +28,6 @@ def save(path: Path, text: str) -> None:
     beside = path.with_suffix(".new")
     beside.write_text(text)
     os.replace(beside, path)
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def three(x: float) -> str:
-    """Three significant digits without an exponent."""
-    return f"{x:.3g}" if x < 100 else f"{x:.0f}"
 
 
 def ratio(record: Record | None, ours: Record, target: float | None, agree: float) -> str:
@@ -74,7 +66,8 @@ def size_row(name: str, size: Record, targets: dict[str, float], peers: list[str
     ]
 
 
-def cold_row(name: str, size: Record) -> list[str]:
+def cold_row(name: str, size: Record, main: Record) -> list[str]:
+    """Cold starts at the first size, the peers' memory at the named one."""
     cells = [name]
     for library in (US, "scikit-learn"):
         cold = size["libraries"].get(library, {}).get("cold", {})
@@ -82,8 +75,8 @@ def cold_row(name: str, size: Record) -> list[str]:
         beyond = cold["first"] - cold["warm"] if known else 0.0
         cells += [three(max(0.0, beyond)), three(cold["import"] + max(0.0, beyond))] if known else ["", ""]
     memory = {
-        library: three(record["memory"]["bytes"] / size["bytes"])
-        for library, record in size["libraries"].items()
+        library: three(record["memory"]["bytes"] / main["bytes"])
+        for library, record in main["libraries"].items()
         if library != US and "bytes" in record.get("memory", {})
     }
     return [*cells, ", ".join(f"{library} {m}" for library, m in memory.items())]
@@ -96,14 +89,16 @@ def workloads(results: dict[str, Record]) -> str:
     peers = list(dict.fromkeys(p for r in found.values() for p in r["sizes"][0]["libraries"] if p != US))
     header = ["workload", "size", "didact s", *(f"{p} ÷ didact" for p in peers), "answers off by", "memory", "growth"]
     rows = [
-        size_row(name, size, record["targets"] if i == 0 else {}, peers, record.get("agree", 1e-6))
+        size_row(name, size, record["targets"] if i == record.get("main", 0) else {}, peers, record.get("agree", 1e-6))
         for name, record in found.items()
         for i, size in enumerate(record["sizes"])
     ]
     cold = ["workload", "didact: first fit − warm fit, s", "with import, s", "scikit-learn: first − warm, s"]
     cold += ["with import, s", "peers' memory ÷ data"]
     text = table(header, rows) + "\nCold start (fresh process, compiled code cached) and the peers' memory:\n\n"
-    return text + table(cold, [cold_row(name, record["sizes"][0]) for name, record in found.items()])
+    return text + table(
+        cold, [cold_row(name, r["sizes"][0], r["sizes"][r.get("main", 0)]) for name, r in found.items()]
+    )
 
 
 def imports(results: dict[str, Record]) -> str:
@@ -137,7 +132,8 @@ def section(chapter: str, content: dict[str, Any]) -> str:
     text = f"\n## {chapter}\n\n{m['date']}, {m['cores']} cores of {m['cpu']}, Python {m['python']}; {versions}."
     text += f" Load average at the start {m['load']:.2f}.\n\n"
     results = content["results"]
-    return text + workloads(results) + imports(results) + out_of_core(results)
+    text += workloads(results) + "".join(part(results) for part in report_trees.PARTS)
+    return text + imports(results) + out_of_core(results)
 
 
 def render() -> str:

@@ -43,7 +43,9 @@ def _others():
             yield pytest.param(model, check, id=f"{label(model)}-{name}", marks=marks)
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # checks of set_output do that on purpose
+@pytest.mark.filterwarnings(
+    "ignore:X (does not have valid|has) feature names"
+)  # checks of set_output do that on purpose
 @pytest.mark.parametrize(("model", "check"), list(_others()))
 def test_check_that_scikit_learn_runs_on_itself_only(model, check):
     check(type(model).__name__, model)

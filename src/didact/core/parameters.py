@@ -10,7 +10,7 @@ import textwrap
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, make_constraint
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, make_constraint
 
 # Machinery flags of other libraries, and what serves the purpose here.
 INSTEAD = {
@@ -50,6 +50,11 @@ def above_or_infinite(low: float) -> Any:
 def between(low: float, high: float, closed: str = "both") -> Any:
     """A real number from `low` to `high`."""
     return Interval(Real, low, high, closed=closed)
+
+
+def share(closed: str = "right") -> Any:
+    """A float from 0 to 1, beside whole numbers that mean counts."""
+    return Interval(RealNotInt, 0, 1, closed=closed)
 
 
 def whole(low: int) -> Any:

@@ -25,10 +25,8 @@ def add_sparse_rows(
 
 def warm() -> None:
     """Compile for both float types and both index types."""
+    rows = np.zeros(1, np.int64)
     for dtype in (np.float32, np.float64):
         for index in (np.int32, np.int64):
-            add_sparse_rows(
-                np.ones(1, dtype), np.zeros(1, index), np.array([0, 1], index), np.zeros(1, np.int64), np.zeros(1, np.int64),
-                np.ones(1),
-                np.zeros((1, 1)),
-            )  # fmt: skip
+            data, indices, indptr = np.ones(1, dtype), np.zeros(1, index), np.array([0, 1], index)
+            add_sparse_rows(data, indices, indptr, rows, rows, np.ones(1), np.zeros((1, 1)))

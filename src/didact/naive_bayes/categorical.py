@@ -106,7 +106,7 @@ class CategoricalNB(_NaiveBayes):
     _joint = staticmethod(categorical_joint)
     _joint_attributes = ("class_log_prior_", "feature_log_prob_")
     _test_skips = dict.fromkeys(NORMAL_DATA, FRACTIONS) | {
-        "text_refused/category": "It reads categories.",
+        "text_refused/category": "It reads columns of categories.",
         "constant_columns/constant": "A constant column must hold a whole number to be a category.",
         "constant_columns/shift": "A category that is shifted is another category.",
         "pipeline": "Scaled categories are no categories.",

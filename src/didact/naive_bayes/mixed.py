@@ -165,7 +165,7 @@ class MixedNB(_NaiveBayes):
     _sparse = False
     _test_params = [{}, {"kinds": "binned"}]
     _test_skips = {
-        "text_refused/category": "It reads categories.",
+        "text_refused/category": "It reads columns of categories.",
         "constant_columns/constant:kinds": "α makes the tables of classes of unequal size differ.",
         "constant_columns/zeros:kinds": "α makes the tables of classes of unequal size differ.",
     }

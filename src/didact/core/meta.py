@@ -1,0 +1,215 @@
+"""What models that are made of other models share: the base model, its tags, routing, and fits on the thread pool.
+
+Such a model takes rows in memory, checked once at its own door; the base models then get plain arrays. Weights of rows
+are its own affair; all other metadata go where the base model asks for them (scikit-learn's metadata routing).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn._config import config_context, get_config
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils._metadata_requests import _raise_for_params
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Batches, MemoryRows, is_dask
+from didact.core.rows.memory import refuse_non_finite
+from didact.core.threads import parallel_map
+
+Array = np.ndarray[Any, Any]
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Why some registry checks cannot hold for models of models.
+IN_MEMORY = {
+    "collections": "Its base models are fitted to parts of the rows in memory; other collections are refused in words."
+}
+DRAWS = "Every base model sees its own random draw of the rows: other rows, or another order, make other draws."
+RANDOM_ROWS = {"weights_equal_repetition?": DRAWS, "row_order?": DRAWS}
+WEIGHTED_DRAWS = {
+    **RANDOM_ROWS,
+    "check_sample_weight_equivalence_on_dense_data": DRAWS,
+    "check_sample_weight_equivalence_on_sparse_data": DRAWS,
+}
+
+
+class OfModels(MetaEstimatorMixin):
+    """Mixin for estimators that hold one kind of base model; stands left of `Estimator`."""
+
+    def _base(self) -> Any:
+        """The base model, not fitted: what the user gave, or the default."""
+        raise NotImplementedError
+
+    @property
+    def _sparse(self) -> bool:
+        return bool(get_tags(self._base()).input_tags.sparse)
+
+    @property
+    def _missing(self) -> bool:
+        return bool(get_tags(self._base()).input_tags.allow_nan)
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go: what `fit` gets beside the weights, to the base models."""
+        how = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
+
+    def training(self, X: Any, y: Any, sample_weight: Any, target: str) -> tuple[Any, Any, Any]:
+        """The checked columns X, y and weights (or None) in memory; NaN is refused unless the base model reads it."""
+        name = type(self).__name__
+        rows = self.rows(X, y, sample_weight, target=target)
+        if isinstance(X, Batches) or is_dask(X) or not isinstance(rows, MemoryRows):
+            for _ in rows.stream():  # an empty source has a sentence of its own
+                break
+            raise InputError(
+                f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
+            )
+        if isinstance(rows.X, np.ndarray) or sp.issparse(rows.X):
+            finite_first(rows.X, rows.names, self._missing)
+            return rows.columns[0], rows.columns[1], rows.columns[2]
+        raise InputError(f"{name} takes arrays, sparse matrices and data frames, not {type(X).__name__}.")
+
+    def coded(self, y: Any) -> tuple[Array, Array]:
+        """The labels, sorted, and the code of every row; at least two classes."""
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            name = type(self).__name__
+            raise InputError(f"{name} needs at least 2 classes, but y has one class only: {classes[:1].tolist()[0]!r}.")
+        return classes, codes
+
+    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
+        """fn(X, *fitted attributes) on new data of any kind; what the base models cannot read is refused before."""
+        check_is_fitted(self)
+        rows = self.rows(X, target="none", reset=False)
+        return rows.map(checked_call, fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes))
+
+    def routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """The metadata for the fit of the base models."""
+        _raise_for_params(fit_params, self, "fit")
+        return dict(process_routing(self, "fit", **fit_params).estimator.fit)
+
+
+class OfSeveral(OfModels, _BaseComposition):
+    """Mixin for estimators that hold a list `estimators` of (name, model) pairs; their parameters nest by name."""
+
+    estimators: Any
+
+    def _models(self) -> list[tuple[str, Any]]:
+        """The pairs that the user gave, or the default."""
+        raise NotImplementedError
+
+    def _checked_models(self) -> list[tuple[str, Any]]:
+        """The pairs, if they are pairs of names and models."""
+        pairs = list(self._models())
+        if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+            raise ParameterError("estimators must be a list of (name, model) pairs, with at least one of them.")
+        self._validate_names([name for name, _ in pairs])
+        return pairs
+
+    def _base(self) -> Any:
+        return self._models()[0][1]
+
+    @property
+    def _sparse(self) -> bool:
+        return all(get_tags(model).input_tags.sparse for _, model in self._models())
+
+    @property
+    def _missing(self) -> bool:
+        return all(get_tags(model).input_tags.allow_nan for _, model in self._models())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters; those of a model stand under its name."""
+        return dict(self._get_params("estimators", deep=deep))
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters, also those of a model by its name."""
+        self._set_params("estimators", **params)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go: what `fit` gets beside the weights, to the models by their names."""
+        how = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        for name, model in self._models():
+            router.add(**{name: model}, method_mapping=how)
+        return router
+
+    def routed_each(self, fit_params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The metadata for the fit of each model, by name."""
+        _raise_for_params(fit_params, self, "fit")
+        found = process_routing(self, "fit", **fit_params)
+        return {name: dict(found[name].fit) for name, _ in self._models()}
+
+
+def finite_first(X: Any, names: Any, missing: bool) -> None:
+    """Refuse NaN and infinity by the names of columns, which base models do not know."""
+    with np.errstate(all="ignore"):
+        total = 0.0 if missing else X.sum()
+    if not np.isfinite(total):
+        refuse_non_finite(X, names)
+
+
+def checked_call(X: Any, fn: Callable[..., Any], names: Any, missing: bool, *args: Any) -> Any:
+    """fn(X, *args) for a block, after a look at its values."""
+    finite_first(X, names, missing)
+    return fn(X, *args)
+
+
+def takes_weights(model: Any) -> bool:
+    """Whether a model's fit takes sample_weight, by itself or by routing."""
+    if has_fit_parameter(model, "sample_weight"):
+        return True
+    routing = get_config()["enable_metadata_routing"]
+    return bool(routing and get_routing_for_object(model).consumes("fit", ("sample_weight",)))
+
+
+def fit_model(model: Any, X: Any, y: Any, w: Any = None, params: dict[str, Any] | None = None) -> Any:
+    """Fit a model to the rows, with weights if there are any."""
+    if w is None:
+        return model.fit(X, y, **(params or {}))
+    if not takes_weights(model):
+        raise ParameterError(f"{type(model).__name__} cannot weigh rows: its fit takes no sample_weight.")
+    return model.fit(X, y, sample_weight=w, **(params or {}))
+
+
+def take(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:
+    """Metadata of some rows: what has one entry for each row is cut, the rest stays."""
+    n = rows.shape[0]
+    return {
+        key: np.asarray(value)[index] if np.ndim(value) and np.shape(value)[0] == n else value
+        for key, value in params.items()
+    }
+
+
+def seeded(model: Any, generator: np.random.Generator) -> Any:
+    """A copy of a model, with seeds from the generator in all its parameters `random_state`."""
+    model = clone(model)
+    names = [name for name in sorted(model.get_params()) if f"__{name}".endswith("__random_state")]
+    return model.set_params(**{name: int(generator.integers(2**31 - 1)) for name in names}) if names else model
+
+
+def fit_each(fit: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """`fit` on every item, on the library's threads, under scikit-learn's settings of the calling thread."""
+    config = get_config()
+
+    def under_settings(item: T) -> R:
+        with config_context(**config):
+            return fit(item)
+
+    return parallel_map(under_settings, items)
+
+
+def margins(model: Any, X: Any) -> Array:
+    """A signed score of the second of two classes: decision values, 2p − 1, or ±1."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64).ravel()
+    if hasattr(model, "predict_proba"):
+        return 2.0 * np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1] - 1.0
+    if hasattr(model, "classes_"):
+        return np.where(np.asarray(model.predict(X)) == model.classes_[1], 1.0, -1.0)
+    return 2.0 * np.asarray(model.predict(X), dtype=np.float64).ravel() - 1.0  # a regression on 0 and 1

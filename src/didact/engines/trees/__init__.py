@@ -1,0 +1,1 @@
+"""The tree engine: one value, `Tree`, and the verbs around it: grow, prune, predict."""

@@ -1,0 +1,84 @@
+"""Compiled loops of binning: where a column is cut, and the code of every value; slow NumPy twins stand in the tests.
+
+The code of x is the number of thresholds below x, so that `code <= k` means `x <= thresholds[k]`. Cost of coding: a
+search of log₂(bins) steps without branches for each value, a few nanoseconds.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+
+Array = np.ndarray[Any, Any]
+
+BLOCK = 256  # rows coded one column after the other while they are in the first-level cache
+
+
+@jit
+def cut_column(values: Array, weights: Array, max_bins: int, cuts: Array) -> int:
+    """Cut sorted distinct values into bins of about equal weight; how many cuts, each after the value `cuts` names.
+
+    A value that alone weighs as much as a bin should gets a bin of its own.
+    """
+    m = values.shape[0]
+    rest, bins = 0.0, max_bins
+    for i in range(m):
+        rest += weights[i]
+    least = rest / max_bins
+    for i in range(m):
+        if weights[i] >= least:
+            rest -= weights[i]
+            bins -= 1
+    count, inside = 0, 0.0
+    for i in range(m - 1):
+        if count == max_bins - 1:
+            break
+        heavy, next_heavy = weights[i] >= least, weights[i + 1] >= least
+        if not heavy:
+            inside += weights[i]
+        mean = rest / max(bins, 1)
+        if heavy or next_heavy or inside >= mean:
+            cuts[count] = i
+            count += 1
+            if not heavy:
+                rest -= inside
+                bins -= 1
+                inside = 0.0
+    return count
+
+
+@jit
+def encode_rows(X: Array, thresholds: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
+    """The bin of every value; NaN, and a category that is not known, get the code n_bins."""
+    n, p = X.shape
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        for f in range(p):
+            missing = n_bins[f]
+            if categorical[f]:
+                for i in range(start, stop):
+                    x = X[i, f]
+                    codes[i, f] = np.uint64(x) if x >= 0 and x < missing else np.uint64(missing)
+                continue
+            half = 1
+            while 2 * half < missing:
+                half *= 2
+            for i in range(start, stop):
+                x = X[i, f]
+                at, step = np.uint64(0), np.uint64(half)
+                while step > np.uint64(0):
+                    if thresholds[f, at + step - np.uint64(1)] < x:
+                        at += step
+                    step >>= np.uint64(1)
+                codes[i, f] = np.uint64(missing) if np.isnan(x) else at
+
+
+def warm() -> None:
+    """Compile for the types in use."""
+    cut_column(np.arange(3.0), np.ones(3), 2, np.zeros(2, np.int64))
+    for kind in (np.float32, np.float64):
+        for code in (np.uint8, np.uint16):
+            X = np.zeros((1, 1), kind)
+            X.flags.writeable = False
+            encode_rows(X, np.full((1, 2), np.inf), np.ones(1, np.int64), np.zeros(1, bool), np.zeros((1, 1), code))

@@ -1,0 +1,94 @@
+"""Growing the trees of a forest, one tree a task, from codes or sorted columns that all of them share."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.threads import parallel_map, thread_count
+from didact.engines.trees.bins import Bins
+from didact.engines.trees.draw_loops import Coded, Room
+from didact.engines.trees.exact import Sorted, capacity, empty_nodes, finished, grow_exact, open_nodes
+from didact.engines.trees.forest_loops import grow_coded
+from didact.engines.trees.limits import Limits
+from didact.engines.trees.prune import prune_cost_complexity
+from didact.engines.trees.targets import Targets
+from didact.engines.trees.tree import Tree
+
+Array = np.ndarray[Any, Any]
+
+
+def coded(codes: Array, bins: Bins, monotone: Array | None = None) -> Coded:
+    """The codes (n, p) of all rows, column by column."""
+    signs = np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8)
+    return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs)
+
+
+def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+    """Grow one tree, on the calling thread; rows of weight 0 are left out. All draws follow from the seed."""
+    p, n = table.codes.shape
+    rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
+    top = int(table.n_bins.max())
+    sizes = table.n_bins[table.categorical]
+    words = max(1, -(-int(sizes.max()) // 64)) if len(sizes) else 0
+    nodes = empty_nodes(capacity(len(rows), limits), targets.channels, words, seed)
+    nodes.links[0, 6] = len(rows)
+    room = Room(
+        rows,
+        np.empty_like(rows),
+        np.empty(len(rows), np.int64),
+        np.empty((max(top, 1) + 1, targets.channels)),
+        np.empty(max(top, 1) + 1, np.int64),
+        np.empty(p, np.int64),
+        np.zeros((1, max(words, 1)), np.uint64),
+    )
+    count = grow_coded(table, nodes, open_nodes(0, words), targets.stat, limits, room)
+    return finished(nodes, count, targets)
+
+
+class Recipe(NamedTuple):
+    """What all trees of a forest share."""
+
+    table: Any  # Coded or Sorted
+    targets: Callable[[Array | None], Targets]  # from the weights of the rows of one tree
+    weights: Array | None  # of the rows, before any draw
+    n_rows: int
+    draws: int  # rows drawn with replacement for each tree; 0: all rows as they are
+    limits: Limits  # min_weight_leaf and min_gain are shares of a tree's total weight
+    ccp_alpha: float
+    monotone: Array | None
+
+
+def draw_counts(seed: int, n: int, draws: int) -> Array:
+    """How often each row is in the bootstrap sample of the tree with this seed."""
+    return np.bincount(np.random.default_rng(seed).integers(0, n, draws), minlength=n)
+
+
+def grow_one(recipe: Recipe, seed: int) -> Tree:
+    """The tree with this seed."""
+    w = recipe.weights
+    if recipe.draws:
+        counts = draw_counts(seed, recipe.n_rows, recipe.draws).astype(np.float64)
+        w = counts if w is None else counts * w
+    targets = recipe.targets(w)
+    total = float(recipe.n_rows if targets.weights is None else targets.weights.sum())
+    limits = recipe.limits._replace(
+        min_weight_leaf=recipe.limits.min_weight_leaf * total, min_gain=recipe.limits.min_gain * total
+    )
+    if isinstance(recipe.table, Sorted):
+        tree = grow_exact(recipe.table, targets, limits, seed, recipe.monotone)
+    else:
+        tree = grow_from_codes(recipe.table, targets, limits, seed)
+    return prune_cost_complexity(tree, recipe.ccp_alpha)
+
+
+def grow_forest(recipe: Recipe, seeds: Sequence[int], report: Callable[[int], bool]) -> list[Tree]:
+    """One tree for each seed, side by side on the pool; report(number of trees) may ask to stop."""
+    trees: list[Tree] = []
+    step = 4 * thread_count()
+    for start in range(0, len(seeds), step):
+        for tree in parallel_map(lambda seed: grow_one(recipe, seed), seeds[start : start + step]):
+            trees.append(tree)
+            if report(len(trees)):
+                return trees
+    return trees

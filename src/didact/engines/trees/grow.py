@@ -1,0 +1,274 @@
+"""The histogram grower: one tree from binned rows, for every criterion that is a function of sums.
+
+How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Channels` of them; codes and bins come from
+`learn_bins` and `bin_codes`::
+
+    codes = bin_codes(X, bins := learn_bins(X, w, max_bins, categorical))
+    channels = label_channels(class_codes, n_classes, weights)          # classification
+    channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
+    channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
+    grown = grow(codes, bins, channels, criterion, limits, seed)
+
+A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
+the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
+score(left) + score(right) − score(parent); `value1` is the node's prediction and `score_at1(sums, start, n, value)`
+its score if it predicts `value` instead (both for monotone constraints). Array forms on (nodes, sums): `values`.
+
+Cost of a tree of L leaves on n rows: at most n·p·log₂L additions, as only the smaller child of a node is counted, and
+two scores per bin and node. All sums are exact, so threads, order and blocks of rows do not change a tree.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.threads import thread_count
+from didact.engines.trees.bins import Bins
+from didact.engines.trees.channels import Channels
+from didact.engines.trees.crew import grow_parallel, root_histogram
+from didact.engines.trees.grow_loops import (
+    FEATURE,
+    NODE,
+    Nodes,
+    Sample,
+    Space,
+    Work,
+    grow_serial,
+)
+from didact.engines.trees.histogram_loops import LABELS
+from didact.engines.trees.node_loops import leaf_rows, preorder
+from didact.engines.trees.sparse_loops import Rare, list_rare
+from didact.engines.trees.split_loops import BEST
+from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
+from didact.engines.trees.words_loops import Reading
+
+Array = np.ndarray[Any, Any]
+
+MANY = 20_000  # rows from which one tree is grown on several threads
+RARE = 0.8  # share of one value from which a column counts as mostly that value
+HISTOGRAMS = 64  # kept at a time without a limit of leaves
+
+
+class Limits(NamedTuple):
+    """When to stop, and how splits are drawn."""
+
+    max_depth: int = 1 << 30
+    max_leaf_nodes: int = 0  # 0: no limit, depth first; else best first
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0  # weight (or hessian) that each side must have
+    min_gain: float = 0.0  # in units of the score: weight times impurity decrease
+    max_features: int = 0  # drawn for each node; 0: all
+    random_splits: bool = False  # one random threshold for each feature
+    category_smoothing: float = 0.0  # weight added to that of a category for its place in the order
+    min_category: int = 1  # rows that a category needs in a node to be sent left
+
+
+class Grown(NamedTuple):
+    """A tree, and where its rows ended: leaf k of `leaf_nodes` holds the rows order[starts[k]:stops[k]]."""
+
+    tree: Tree
+    order: Array
+    leaf_nodes: Array
+    starts: Array
+    stops: Array
+    sums: Array  # (nodes, targets + weight, or classes) float64
+    bounds: Array  # (nodes, 2): what monotone constraints allow a node to predict
+
+    def leaves(self, n_rows: int) -> Array:
+        """The leaf of each row, −1 for rows that were not in the sample."""
+        out = np.full(n_rows, -1, np.int32)
+        leaf_rows(self.starts, self.stops, self.leaf_nodes, self.order, out)
+        return out
+
+
+class Grower:
+    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time."""
+
+    def __init__(
+        self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
+        monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
+    ) -> None:  # fmt: skip
+        self.codes, self.bins, self.criterion = codes, bins, criterion
+        self.limits = limits = Limits(*limits)  # any tuple with the same fields in front
+        p = codes.shape[1]
+        self.features = np.zeros(p, FEATURE)
+        self.features["n_bins"], self.features["categorical"] = bins.n_bins, bins.categorical
+        self.features["monotone"] = 0 if monotone is None else monotone
+        self.features["first"] = np.cumsum(bins.n_bins + 1) - (bins.n_bins + 1)
+        self.slots = int((bins.n_bins + 1).sum())
+        self.rare = rare_columns(codes, self.features, channels)
+        self.member = group_bits(interactions, p)
+        self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
+        self.bit_words = bit_words(bins)
+        self.threads = thread_count() if len(codes) >= MANY else 1
+        self.works = [self._work(channels.n_channels) for _ in range(self.threads)]
+        keeps = limits.max_features == 0 or 2 * limits.max_features >= p
+        count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
+        shape = (min(count, 4 * HISTOGRAMS), self.slots, channels.n_channels)
+        self.hists = np.empty(shape, np.int64)
+
+    def _work(self, C: int) -> Work:
+        widest = int(self.bins.n_bins.max(initial=1)) + 1
+        return Work(
+            np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
+            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros(self.codes.shape[1], np.int64),
+            np.zeros(max(widest, 256), np.uint8), np.zeros((self.slots, C), np.int64),
+            np.empty(len(self.codes), np.uint32),
+        )  # fmt: skip
+
+    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None) -> Grown:
+        """One tree on these rows (ascending; None: all)."""
+        many = self.threads > 1 and (len(self.codes) if rows is None else len(rows)) >= MANY
+        return self.grow_with(channels, seed, rows, grow_parallel if many else self._alone)
+
+    def _alone(self, *args: Any) -> None:
+        grow_serial(*(*args[:-1], self.works[0]))
+
+    def grow_with(self, channels: Channels, seed: int, rows: Array | None, how_grown: Any) -> Grown:
+        """The same by a given way to grow."""
+        order = np.arange(len(self.codes), dtype=np.uint32) if rows is None else np.array(rows, np.uint32)
+        sample = Sample(self.codes, channels.words, channels.labels, order, self.rare)
+        how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
+        first = self.features["first"].astype(np.uint64)
+        space = Space(self.features, first, self.member, self.chosen, channels.inverse, how)
+        nodes = self._nodes(len(order), channels.n_channels)
+        self._begin(nodes, sample, space, seed, self.threads if how_grown is grow_parallel else 1)
+        how_grown(sample, space, self.limits, self.criterion, nodes, self.hists, self.works)
+        return finished(nodes, sample, channels, self.bins, self.criterion)
+
+    def _nodes(self, n: int, C: int) -> Nodes:
+        limits = self.limits
+        leaves = max(n // max(limits.min_samples_leaf, 1), 1)
+        leaves = min(leaves, 1 << min(limits.max_depth, 40))
+        if limits.max_leaf_nodes:
+            # Several threads may split nodes that are not needed in the end.
+            leaves = min(leaves, 2 * limits.max_leaf_nodes + 2 * self.threads)
+        m = 2 * leaves + 1
+        masks = np.empty((m, self.member.shape[1] + self.bit_words), np.uint64)
+        return Nodes(np.empty(m, NODE), np.empty((m, 2, C), np.int64), masks)
+
+    def _begin(self, nodes: Nodes, sample: Sample, space: Space, seed: int, threads: int) -> None:
+        """The root: its sums and its histograms."""
+        root = nodes.at[0]
+        root["start"], root["stop"], root["depth"], root["key"] = 0, len(sample.order), 0, np.uint64(seed)
+        root["left"] = root["right"] = root["hist"] = -1
+        root["low"], root["high"] = -np.inf, np.inf
+        nodes.masks[0] = ~np.uint64(0)
+        nodes.words[0, 0] = root_histogram(sample, space, nodes, self.hists, threads)
+
+
+def grow(
+    codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
+    rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
+) -> Grown:  # fmt: skip
+    """Grow one tree; on one thread when called from a thread of the pool (forests: one tree a task).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, p)
+        Codes of all rows, from `bin_codes`.
+    bins : Bins
+        How they were made.
+    channels : Channels
+        Targets and weights of all rows.
+    criterion : noun
+        See above.
+    limits : Limits
+        When to stop.
+    seed : int
+        64 bits from which all random choices follow.
+    rows : ndarray, optional
+        The rows of the sample, ascending (of a bootstrap those with positive weight); None: all.
+    monotone : ndarray of shape (p,), optional
+        1 where the prediction must not fall in a feature, −1 where it must not rise, else 0.
+    interactions : list of lists of int, optional
+        Groups of features; only features of one group stand on a path. Features without a group are never used.
+    features : ndarray of int, optional
+        The features that may be used; None: all.
+    """
+    grower = Grower(
+        codes, bins, channels, criterion, limits, monotone=monotone, interactions=interactions, features=features
+    )
+    return grower.grow(channels, seed, rows)
+
+
+def rare_columns(codes: Array, features: Array, channels: Channels) -> Rare:
+    """The columns that mostly hold one value, if there are enough rows and such columns to make it worth while."""
+    n, p = codes.shape
+    simple = channels.labels.shape[1] <= 1 and channels.words.shape[1] <= 2
+    found, common = [], []
+    for f in range(p if n >= MANY and simple else 0):
+        counts = np.bincount(codes[:: max(n // 10_000, 1), f])
+        if counts.max() >= RARE * counts.sum():
+            found.append(f)
+            common.append(int(counts.argmax()))
+    few = len(found) < 4
+    columns = np.array([] if few else found, np.int64)
+    dense, first = np.setdiff1d(np.arange(p), columns), features["first"]
+    if few:
+        nothing = np.empty(0, np.int64)
+        return Rare(dense, np.empty((0, 3), np.int64), nothing, np.empty(0, np.uint32), np.zeros(2, np.int64))
+    starts, names, firsts = np.empty(n + 1, np.int64), np.array(common), first.astype(np.uint64)
+    list_rare(codes, columns, names, firsts, starts, np.empty(0, np.uint32))
+    slots = np.empty(int(starts[-1]) + 1, np.uint32)
+    list_rare(codes, columns, names, firsts, starts, slots)
+    begin = first[columns]
+    table = np.column_stack([begin, begin + features["n_bins"][columns] + 1, begin + names])
+    whole = np.zeros(2, np.int64)
+    if len(dense):
+        whole[:] = first[dense[0]], first[dense[0]] + features["n_bins"][dense[0]] + 1
+    return Rare(dense, np.ascontiguousarray(table), starts, slots, whole)
+
+
+def group_bits(interactions: Any, p: int) -> Array:
+    """The groups of each feature as bits (p, words); no words if there are no groups."""
+    if interactions is None:
+        return np.zeros((p, 0), np.uint64)
+    member = np.zeros((p, -(-len(interactions) // 64)), np.uint64)
+    for g, group in enumerate(interactions):
+        for f in group:
+            member[f, g // 64] |= np.uint64(1) << np.uint64(g % 64)
+    return member
+
+
+def bit_words(bins: Bins) -> int:
+    """Words of 64 bits that hold a set of categories."""
+    return int(-(-int(bins.n_bins[bins.categorical].max(initial=1)) // 64))
+
+
+def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, criterion: Any) -> Grown:
+    """The nodes that are reached from the root, as a tree."""
+    table = nodes.at
+    left, right = np.ascontiguousarray(table["left"]), np.ascontiguousarray(table["right"])
+    at = np.empty(len(table), np.int64)
+    at = at[: preorder(left, right, at)]
+    number = np.full(len(table) + 1, LEAF, np.int32)
+    number[at] = np.arange(len(at), dtype=np.int32)
+    left, right, table = number[left[at]], number[right[at]], table[at]
+    leaf = left == LEAF
+    feature = np.where(leaf, NO_FEATURE, table["feature"]).astype(np.int32)
+    sets = ~leaf & (table["bin"] < 0)
+    threshold, numeric = np.full(len(at), float(NO_FEATURE)), ~leaf & ~sets
+    threshold[numeric] = bins.thresholds[feature[numeric], table["bin"][numeric]]
+    sums, counts = channels.sums(nodes.words[at, 0])
+    weights = sums.sum(axis=1) / max(channels.labels.shape[1], 1) if channels.kind == LABELS else sums[:, -1]
+    values = criterion.values(sums)
+    bounds = np.column_stack([table["low"], table["high"]])
+    if np.isfinite(bounds).any():
+        values = held(values, bounds)
+    missing, rank = np.where(leaf, 0, table["missing_left"]), np.where(sets, np.cumsum(sets) - 1, -1)
+    tree = Tree(
+        left, right, feature, threshold, missing.astype(np.uint8), rank.astype(np.int32),
+        nodes.masks[at[sets], -bit_words(bins) :], criterion.impurities(sums), counts, weights, values,
+    )  # fmt: skip
+    ends = np.flatnonzero(leaf).astype(np.int32)
+    return Grown(tree, sample.order, ends, table["start"][ends], table["stop"][ends], sums, bounds)
+
+
+def held(values: Array, bounds: Array) -> Array:
+    """Values held within the bounds of monotone constraints: one number a node, or the share of the second class."""
+    if values.shape[2] == 1:
+        return np.clip(values, bounds[:, 0, None, None], bounds[:, 1, None, None])
+    share = np.clip(values[:, :, 1], bounds[:, 0, None], bounds[:, 1, None])
+    return np.stack([1.0 - share, share], axis=2)

@@ -1,0 +1,252 @@
+"""One tree from rows that are not in memory: batches on disk, or blocks on a Dask cluster.
+
+Each round is one pass over the rows. Every block codes its rows, sends them down the tree so far and counts those in
+open nodes; only these histograms travel. Their sums are whole numbers, so the tree is the one that the same rows would
+give in memory, bit for bit. The rounds are as many as the tree is deep: in a round all nodes are opened that the best
+splits known so far ask for.
+"""
+
+import heapq
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.rows import Rows
+from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
+from didact.engines.trees.channels import Channels
+from didact.engines.trees.grow import Grower, Grown, Limits, finished
+from didact.engines.trees.grow_loops import Nodes, Sample, Space, find_split, make_children
+from didact.engines.trees.node_loops import count_open
+from didact.engines.trees.words_loops import Reading, decoded
+
+Array = np.ndarray[Any, Any]
+
+SAMPLE = 200_000  # rows from which the bins are learnt
+
+
+class Counted(NamedTuple):
+    """Histograms of the open nodes (nodes, slots, channels)."""
+
+    hists: Array
+
+    def merge(self, other: "Counted") -> "Counted":
+        """Sums add."""
+        return Counted(self.hists + other.hists)
+
+
+class Drawn(NamedTuple):
+    """The rows with the smallest keys: a sample that does not depend on how the rows are cut into blocks."""
+
+    keys: Array
+    X: Array
+    weights: Array
+    largest: Array  # largest value of each column, for the number of categories
+    n_rows: int
+
+    def merge(self, other: "Drawn") -> "Drawn":
+        """The smallest keys of both."""
+        keys = np.concatenate([self.keys, other.keys])
+        X, w = np.concatenate([self.X, other.X]), np.concatenate([self.weights, other.weights])
+        if len(keys) > SAMPLE:
+            chosen = np.sort(np.argpartition(keys, SAMPLE)[:SAMPLE])
+            keys, X, w = keys[chosen], X[chosen], w[chosen]
+        largest = np.fmax(self.largest, other.largest)
+        return Drawn(keys, X, w, largest, self.n_rows + other.n_rows)
+
+
+def drawn(X: Any, y: Any, w: Any) -> Drawn:
+    """All rows of a block that count, with keys that are made of their own numbers."""
+    X = np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    X, w = X[w > 0], w[w > 0]
+    bits = np.where(np.isnan(X), np.nan, X + 0.0).view(np.uint64)  # one NaN, no negative zero
+    keys = np.zeros(len(X), np.uint64)
+    with np.errstate(over="ignore"):
+        for f in range(X.shape[1]):
+            keys = (keys ^ bits[:, f]) * np.uint64(0x9E3779B97F4A7C15)
+            keys ^= keys >> np.uint64(29)
+    largest = np.fmax.reduce(X, axis=0, initial=0.0) if len(X) else np.zeros(X.shape[1])
+    return Drawn(keys, X, w, largest, len(X))
+
+
+def learn_bins_rows(rows: Rows, max_bins: int = 255, categorical: Array | None = None) -> tuple[Bins, int]:
+    """The bins of rows of any kind, from one pass, and the number of rows that count."""
+    sample = rows.reduce(drawn)
+    p = sample.X.shape[1]
+    mask = np.zeros(p, bool) if categorical is None else np.asarray(categorical).astype(bool)
+    cuts = [np.empty(0) if mask[f] else column_cuts(sample.X[:, f], sample.weights, max_bins) for f in range(p)]
+    known = np.zeros(p) if categorical is None else np.asarray(categorical, np.int64)
+    bins = [max(int(sample.largest[f]) + 1, int(known[f])) if mask[f] else len(cuts[f]) + 1 for f in range(p)]
+    return pack_cuts(cuts, bins, mask), sample.n_rows
+
+
+class Pieces(NamedTuple):
+    """Codes, targets and weights of rows, block by block."""
+
+    blocks: tuple[tuple[Array, Array, Array], ...]
+
+    def merge(self, other: "Pieces") -> "Pieces":
+        """One after the other."""
+        return Pieces(self.blocks + other.blocks)
+
+
+def coded_block(X: Any, y: Any, w: Any, bins: Bins) -> Pieces:
+    """The rows of a block that count, with codes in place of numbers."""
+    w = np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
+    keep = np.flatnonzero(w > 0)
+    return Pieces(((bin_codes(X[keep], bins), np.asarray(y)[keep], w[keep]),))
+
+
+def coded_rows(rows: Rows, max_bins: int, categorical: Array | None) -> tuple[Coded, Array, Array | None]:
+    """Rows of any kind as codes in memory, with targets and weights (None if all are 1), in two passes.
+
+    A byte a value: what does not fit in memory as numbers often does so as codes, and boosting passes over it
+    hundreds of times.
+    """
+    bins, _ = learn_bins_rows(rows, max_bins, categorical)
+    codes, y, w = (np.concatenate(column) for column in zip(*rows.reduce(coded_block, bins).blocks, strict=True))
+    return Coded(codes, bins), y, None if (w == 1).all() else w
+
+
+def count_block(
+    X: Any, y: Any, w: Any, words_of: Callable[..., Any], args: Any, bins: Bins, nodes: Nodes, groups: int,
+    first: Array, place: Array, shape: tuple[int, ...],
+) -> Counted:  # fmt: skip
+    """The histograms of a block's rows in the open nodes."""
+    hists = np.zeros(shape, np.int64)
+    keep = slice(None) if w is None else np.flatnonzero(w > 0)
+    X, y, w = X[keep], y[keep], None if w is None else w[keep]
+    if X.shape[0]:
+        words, labels = words_of(X, y, w, *args)
+        codes = bin_codes(X, bins)
+        count_open(codes, words, labels, nodes.at, nodes.masks, bins.n_bins, groups, first, place, hists)
+    return Counted(hists)
+
+
+def grow_rows(
+    rows: Rows, words_of: Callable[..., Any], args: tuple[Any, ...], layout: Channels, n_rows: int, bins: Bins,
+    criterion: Any, limits: Limits, seed: int = 0, *, monotone: Array | None = None, interactions: Any = None,
+    features: Array | None = None,
+) -> Grown:  # fmt: skip
+    """Grow one tree over rows of any kind.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows; those of weight 0 do not count.
+    words_of : callable
+        words_of(X, y, w, *args) makes (words, labels) of a block, as `Channels` has them (labels (0, 0) for values).
+        The same powers of two have to be used in all blocks.
+    args : tuple
+        More arguments of words_of.
+    layout : Channels
+        How words are read; its own words are not used.
+    n_rows : int
+        Number of rows of positive weight.
+    bins, criterion, limits, seed, monotone, interactions, features
+        As for `grow`.
+    """
+    empty = np.empty((0, rows.n_features), bins.dtype)
+    grower = Grower(empty, bins, layout, criterion, limits, monotone=monotone, interactions=interactions,
+                    features=features)  # fmt: skip
+    return _Rounds(rows, words_of, args, layout, n_rows, grower, seed).run()
+
+
+class _Rounds:
+    """The state of a tree between two passes."""
+
+    def __init__(
+        self, rows: Rows, words_of: Any, args: Any, layout: Channels, n_rows: int, grower: Grower, seed: int
+    ) -> None:
+        self.rows, self.words_of, self.args, self.layout, self.grower = rows, words_of, args, layout, grower
+        self.nodes = grower._nodes(n_rows, layout.n_channels)
+        root = self.nodes.at[0]
+        root["start"], root["stop"], root["depth"], root["key"] = 0, n_rows, 0, np.uint64(seed)
+        root["left"] = root["right"] = -1
+        root["low"], root["high"] = -np.inf, np.inf
+        self.nodes.masks[0] = ~np.uint64(0)
+        how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
+        first = grower.features["first"].astype(np.uint64)
+        self.space = Space(grower.features, first, grower.member, grower.chosen, layout.inverse, how)
+        self.sample = Sample(grower.codes, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32), grower.rare)
+        self.hists: dict[int, Array] = {}
+        self.count = 1
+
+    def run(self) -> Grown:
+        """Passes over the rows until no more splits are wanted."""
+        self.hists[0] = self.pass_over([0])[0]
+        bins = self.grower.bins
+        self.nodes.words[0, 0] = self.hists[0][: int(bins.n_bins[0]) + 1].sum(axis=0)
+        self.find(0)
+        while wanted := self.wanted():
+            self.open(wanted)
+        table = self.nodes.at
+        for node in self.unselected:
+            table[node]["left"] = table[node]["right"] = -1
+        return finished(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
+
+    def pass_over(self, nodes: list[int]) -> Array:
+        """The histograms of some nodes."""
+        place = np.full(self.count, -1, np.int64)
+        place[nodes] = np.arange(len(nodes))
+        shape = (len(nodes), self.grower.slots, self.layout.n_channels)
+        used = Nodes(self.nodes.at[: self.count], self.nodes.words[:0], self.nodes.masks[: self.count])
+        groups = self.space.member.shape[1]
+        found = self.rows.reduce(count_block, self.words_of, self.args, self.grower.bins, used, groups,
+                                 self.space.first, place, shape)  # fmt: skip
+        return found.hists
+
+    def find(self, node: int) -> None:
+        """The best split of a node, from its histogram."""
+        self.nodes.at[node]["hist"] = 0
+        find_split(node, self.sample, self.space, self.grower.limits, self.grower.criterion, self.nodes,
+                   self.hists[node][None], self.grower.works[0])  # fmt: skip
+
+    def wanted(self) -> list[int]:
+        """The nodes that a tree grown best first would split, as far as is known, and that are not split yet."""
+        table, most = self.nodes.at, self.grower.limits.max_leaf_nodes - 1
+        most = most if most > 0 else 1 << 62
+        queue = [(-float(table[0]["gain"]), 0, 0)] if table[0]["feature"] >= 0 else []
+        missing, made, turn = [], 0, 0
+        while queue and made < most:
+            node = heapq.heappop(queue)[2]
+            made += 1
+            if table[node]["left"] < 0:
+                missing.append(node)
+                continue
+            for child in (int(table[node]["left"]), int(table[node]["right"])):
+                turn += 1
+                if table[child]["feature"] >= 0:
+                    heapq.heappush(queue, (-float(table[child]["gain"]), turn, child))
+        self.unselected = [node for _, _, node in queue]
+        return missing
+
+    def open(self, wanted: list[int]) -> None:
+        """Split nodes: one pass counts the smaller child of each, the larger one is what remains."""
+        work, small, large = self.grower.works[0], [], []
+        if self.count + 2 * len(wanted) > len(self.nodes.at):
+            self.nodes = _longer(self.nodes, self.count + 2 * len(wanted))
+        nodes = self.nodes
+        for node in wanted:
+            left, right = self.count, self.count + 1
+            self.count += 2
+            here = nodes.at[node]
+            rows = decoded(nodes.words[node, 1], self.space.how, self.space.inverse, work.sums, 0)
+            make_children(node, left, right, int(here["start"]) + rows, self.space, nodes)
+            pair = (left, right) if 2 * rows <= here["stop"] - here["start"] else (right, left)
+            small.append(pair[0])
+            large.append(pair[1])
+        counted = self.pass_over(small)
+        for node, few, many, hist in zip(wanted, small, large, counted, strict=True):
+            self.hists[few], self.hists[many] = hist, self.hists.pop(node) - hist
+        for child in [*small, *large]:
+            self.find(child)
+            if nodes.at[child]["feature"] < 0:
+                del self.hists[child]
+
+
+def _longer(nodes: Nodes, count: int) -> Nodes:
+    """The same nodes with room for more."""
+    more = max(count, 2 * len(nodes.at))
+    return Nodes(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))

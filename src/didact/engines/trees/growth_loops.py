@@ -1,0 +1,132 @@
+"""The compiled loop that grows a whole tree, or a subtree, on one thread.
+
+Depth-first the last open node is split next, so that few are open at a time; with a limit on the leaves it is the node
+of largest gain.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+from didact.engines.trees.exact_loops import (
+    FEATURE,
+    GAIN,
+    START,
+    STOP,
+    Nodes,
+    Open,
+    Table,
+    add_children,
+    find_split,
+    mark,
+    partition,
+)
+from didact.engines.trees.limits import Limits
+
+Array = np.ndarray[Any, Any]
+
+
+@jit
+def copy_slot(source: Open, k: int, target: Open, slot: int) -> None:
+    """Copy one open node's entry over another's."""
+    target.node[slot] = source.node[k]
+    for j in range(source.split.shape[1]):
+        target.split[slot, j] = source.split[k, j]
+    for j in range(source.active.shape[1]):
+        target.active[slot, j] = source.active[k, j]
+    for j in range(source.bits.shape[1]):
+        target.bits[slot, j] = source.bits[k, j]
+
+
+@jit
+def wider(opened: Open) -> Open:
+    """The open nodes with twice the room."""
+    k = opened.node.shape[0]
+    new = Open(
+        np.empty(2 * k, np.int64),
+        np.empty((2 * k, opened.split.shape[1])),
+        np.empty((2 * k, opened.active.shape[1]), np.uint8),
+        np.empty((2 * k, opened.bits.shape[1]), np.uint64),
+    )
+    for slot in range(k):
+        copy_slot(opened, slot, new, slot)
+    return new
+
+
+@jit
+def next_slot(opened: Open, many: int, best_first: bool) -> int:
+    """Which open node is split next."""
+    slot = many - 1
+    if best_first:
+        for k in range(many - 1, -1, -1):  # of equal gains the older one counts
+            if opened.split[k, GAIN] >= opened.split[slot, GAIN]:
+                slot = k
+    return slot
+
+
+@jit
+def divide(table: Table, nodes: Nodes, opened: Open, slot: int, count: int, stat: Any, side: Array,
+           spare: Array) -> None:  # fmt: skip
+    """Carry out the split of an open node: mark, partition all lines that vary, add two children."""
+    node, f = opened.node[slot], int(opened.split[slot, FEATURE])
+    left = mark(table, nodes, opened, slot, side)
+    start, stop = nodes.links[node, START], nodes.links[node, STOP]
+    for g in range(table.lines.shape[0]):
+        if opened.active[slot, g]:
+            partition(table.lines[g, start:stop], side, spare)
+    add_children(table, nodes, node, count, left, f, stat)
+
+
+@jit
+def grow_tree(table: Table, nodes: Nodes, opened: Open, stat: Any, rules: Limits, side: Array, spare: Array) -> int:
+    """Grow from node 0, whose sums are known; the number of nodes."""
+    p, words = opened.active.shape[1], opened.bits.shape[1]
+    found, bits, order = np.empty((p, 4)), np.zeros((p, words), np.uint64), np.empty(p, np.int64)
+    above = np.empty(p, np.uint8)
+    best_first = rules.max_leaf_nodes > 0
+    count, leaves = 1, 1
+    many = 1 if find_split(table, nodes, 0, 0, opened, stat, rules, found, bits, order) else 0
+    while many > 0 and not (best_first and leaves >= rules.max_leaf_nodes):
+        slot = next_slot(opened, many, best_first)
+        if many + 2 >= opened.node.shape[0]:
+            opened = wider(opened)
+        divide(table, nodes, opened, slot, count, stat, side, spare)
+        # The features that vary above are the only ones that can vary below.
+        for j in range(p):
+            above[j] = opened.active[slot, j]
+        copy_slot(opened, many - 1, opened, slot)
+        many -= 1
+        for child in range(count + 1, count - 1, -1):
+            for j in range(p):
+                opened.active[many, j] = above[j]
+            if find_split(table, nodes, child, many, opened, stat, rules, found, bits, order):
+                many += 1
+        count, leaves = count + 2, leaves + 1
+    return count
+
+
+@jit
+def preorder(links: Array, count: int, order: Array) -> None:
+    """Node numbers in the order root, left subtree, right subtree."""
+    stack, many, k = np.empty(count, np.int64), 1, 0
+    stack[0] = 0
+    while many > 0:
+        many -= 1
+        node = stack[many]
+        order[k] = node
+        k += 1
+        if links[node, 0] >= 0:
+            stack[many], stack[many + 1] = links[node, 1], links[node, 0]
+            many += 2
+
+
+def warm() -> None:
+    """Compile growth from sorted columns for one target or two classes, and for several classes."""
+    from didact.engines.trees.exact import grow_exact, presort
+    from didact.engines.trees.targets import label_targets
+    from didact.parts.criteria import Gini
+
+    table = presort(np.arange(4.0)[:, None])
+    for classes in (2, 3):
+        grow_exact(table, label_targets(np.arange(4) % classes, classes, None, Gini()), Limits())

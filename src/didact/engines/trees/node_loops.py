@@ -1,0 +1,68 @@
+"""Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+
+Array = np.ndarray[Any, Any]
+
+
+@jit
+def preorder(left: Array, right: Array, order: Array) -> int:
+    """The nodes in the order of a walk that goes left first; how many are reached from the root."""
+    stack = np.empty(left.shape[0] + 1, np.int64)
+    depth, count = 1, 0
+    stack[0] = 0
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        order[count] = node
+        count += 1
+        if left[node] >= 0:
+            stack[depth], stack[depth + 1] = right[node], left[node]
+            depth += 2
+    return count
+
+
+@jit
+def leaf_rows(starts: Array, stops: Array, numbers: Array, order: Array, out: Array) -> None:
+    """Write the number of its leaf for every row of the sample."""
+    for k in range(starts.shape[0]):
+        for r in range(starts[k], stops[k]):
+            out[order[r]] = numbers[k]
+
+
+@jit
+def count_open(
+    codes: Array, words: Array, labels: Array, at: Array, masks: Array, n_bins: Array, groups: int, first: Array,
+    place: Array, hists: Array,
+) -> None:  # fmt: skip
+    """Send rows down a tree that is still growing, and add those that end in an open node to its histogram.
+
+    `place` is the number of an open node's histogram, −1 for all others.
+    """
+    for i in range(codes.shape[0]):
+        node = np.int64(0)
+        while at[node].left >= 0:
+            here = at[node]
+            code = np.int64(codes[i, here.feature])
+            if code == n_bins[here.feature]:
+                goes = here.missing_left != 0
+            elif here.bin >= 0:
+                goes = code <= here.bin
+            else:
+                goes = (masks[node, groups + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
+            node = here.left if goes else here.right
+        k = place[node]
+        if k < 0:
+            continue
+        for f in range(codes.shape[1]):
+            slot = np.int64(first[f]) + np.int64(codes[i, f])
+            if labels.shape[1] > 0:
+                for o in range(labels.shape[1]):
+                    hists[k, slot, labels[i, o]] += words[i, 0]
+            else:
+                for c in range(words.shape[1]):
+                    hists[k, slot, c] += words[i, c]

@@ -1,0 +1,164 @@
+"""Compiled walks of many rows down many trees; a slow twin stands beside their test.
+
+A node is 16 bytes: threshold, left child (the right one follows it), and the feature with the side of missing values.
+A leaf leads to itself, so eight rows can go down side by side without a branch that might be guessed wrongly: the
+processor works on eight independent chains instead of waiting for one. Cost: about two nanoseconds a row, tree and
+level on one core while the tree is in the cache.
+"""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.jit import jit
+
+Array = np.ndarray[Any, Any]
+Int = int | np.integer[Any]
+
+NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
+
+
+class _Arrays(NamedTuple):
+    """The arrays of packed trees."""
+
+    nodes: Array  # NODE; left is absolute; feature = 2·feature + (missing goes left)
+    roots: Array  # int64
+    output: Array  # int64
+    values: Array  # float64 (nodes, width)
+    sets: Array  # int32 (nodes): row of category_sets, −1 for thresholds; empty if there are no categories
+    category_sets: Array  # uint64
+
+
+class Packed(_Arrays):
+    """Many trees in one piece: tree t begins at node roots[t] and adds values[leaf] to the columns from output[t]."""
+
+    __slots__ = ()
+
+    def __new__(cls, *arrays: Array) -> Self:
+        """Refuse arrays that a walk could leave: they may come from a file."""
+        new = super().__new__(cls, *arrays)
+        if not sound(new):
+            raise InputError("These trees make no sense: a node leads nowhere.")
+        return new
+
+
+def sound(trees: _Arrays) -> bool:
+    """Whether every walk ends at a leaf inside the arrays."""
+    nodes, sets = trees.nodes, trees.sets
+    n, own = len(nodes), np.arange(len(nodes))
+    left, feature = nodes["left"].astype(np.int64), nodes["feature"]
+    leaf = (left == own) & np.isposinf(nodes["threshold"]) & (feature & 1 == 1)
+    inner = (left > own) & (left + 1 < n)  # always onwards, so that every walk ends
+    if len(sets):
+        leaf &= sets == -1
+        inner &= (sets >= -1) & (sets < len(trees.category_sets))
+    inside = (trees.roots >= 0) & (trees.roots < n) & (trees.output >= 0)
+    lengths = len(trees.values) == n and len(sets) in (0, n) and len(trees.output) == len(trees.roots)
+    return lengths and bool(((leaf | inner) & (feature >= 0)).all() and inside.all())
+
+
+@jit
+def step(nodes: Array, X: Array, i: Int, node: Int) -> Int:
+    """The child to which row i goes; a leaf stays."""
+    here = nodes[node]
+    code = here.feature
+    x = X[i, code >> 1]
+    stays = (x <= here.threshold) | ((x != x) & ((code & 1) == 1))
+    return np.int64(here.left) + (1 - np.int64(stays))
+
+
+@jit
+def careful_step(nodes: Array, sets: Array, category_sets: Array, X: Array, i: Int, node: Int) -> Int:
+    """The same for trees with categories."""
+    s = sets[node]
+    if s < 0:
+        return step(nodes, X, i, node)
+    here = nodes[node]
+    x = X[i, here.feature >> 1]
+    if x != x:
+        stays = here.feature & 1
+    else:
+        code = np.int64(x)
+        inside = code >= 0 and code < 64 * category_sets.shape[1]
+        stays = np.int64((category_sets[s, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)) if inside else 0
+    return np.int64(here.left) + (1 - stays)
+
+
+@jit
+def walk_eight(nodes: Array, root: Int, X: Array, i: Int, found: Array) -> None:
+    """The leaves of rows i … i + 7."""
+    a = b = c = d = e = f = g = h = root
+    while True:
+        a1, b1 = step(nodes, X, i, a), step(nodes, X, i + 1, b)
+        c1, d1 = step(nodes, X, i + 2, c), step(nodes, X, i + 3, d)
+        e1, f1 = step(nodes, X, i + 4, e), step(nodes, X, i + 5, f)
+        g1, h1 = step(nodes, X, i + 6, g), step(nodes, X, i + 7, h)
+        moved = (a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)
+        a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
+        if moved == 0:
+            break
+    found[i], found[i + 1], found[i + 2], found[i + 3] = a, b, c, d
+    found[i + 4], found[i + 5], found[i + 6], found[i + 7] = e, f, g, h
+
+
+@jit
+def walk_tree(nodes: Array, sets: Array, category_sets: Array, root: Int, X: Array, found: Array) -> None:
+    """The leaf of every row of a block in one tree."""
+    n, i = X.shape[0], 0
+    if sets.shape[0] == 0:
+        while i + 8 <= n:
+            walk_eight(nodes, root, X, i, found)
+            i += 8
+    for r in range(i, n):
+        node = root
+        while True:
+            if sets.shape[0] == 0:
+                new = step(nodes, X, r, node)
+            else:
+                new = careful_step(nodes, sets, category_sets, X, r, node)
+            if new == node:
+                break
+            node = new
+        found[r] = node
+
+
+@jit
+def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Array, out: Array) -> None:
+    """Add the values of trees first … last − 1 to the rows of a block."""
+    nodes, sets, category_sets, values = packed.nodes, packed.sets, packed.category_sets, packed.values
+    n, width = X.shape[0], values.shape[1]
+    for t in range(first, last):
+        walk_tree(nodes, sets, category_sets, packed.roots[t], X, found)
+        column = packed.output[t]
+        if width == 1:
+            for i in range(n):
+                out[i, column] += values[found[i], 0]
+        else:
+            for i in range(n):
+                for v in range(width):
+                    out[i, column + v] += values[found[i], v]
+
+
+@jit
+def all_leaves(packed: Packed, X: Array, found: Array, out: Array) -> None:
+    """The leaf of every row in every tree, as its number within the tree."""
+    nodes, sets, category_sets = packed.nodes, packed.sets, packed.category_sets
+    for t in range(packed.roots.shape[0]):
+        root = packed.roots[t]
+        walk_tree(nodes, sets, category_sets, root, X, found)
+        for i in range(X.shape[0]):
+            out[i, t] = found[i] - root
+
+
+def warm() -> None:
+    """Compile for the types in use."""
+    nodes = np.zeros(1, NODE)
+    nodes["threshold"], nodes["feature"] = np.inf, 1
+    packed = Packed(nodes, np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, 1)), np.empty(0, np.int32),
+                    np.empty((0, 1), np.uint64))  # fmt: skip
+    for kind in (np.float32, np.float64):
+        X = np.zeros((1, 1), kind)
+        X.flags.writeable = False
+        add_predictions(packed, 0, 1, X, np.zeros(1, np.int64), np.zeros((1, 1)))
+        all_leaves(packed, X, np.zeros(1, np.int64), np.zeros((1, 1), np.int32))

@@ -1,0 +1,189 @@
+"""Compiled search for the best split of a node's histograms; slow NumPy twins stand beside the tests.
+
+A split is scored from the exact whole-number sums of its two sides: every threshold, with missing values on the right
+and, if the node has any, on the left. Cost: two scores per bin.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+from didact.engines.trees.histogram_loops import LABELS
+from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
+
+Array = np.ndarray[Any, Any]
+Int = int | np.integer[Any]
+
+score1, score2 = dispatch("score1"), dispatch("score2")
+value1, score_at1 = dispatch("value1"), dispatch("score_at1")
+
+BEST = np.dtype([(name, np.float64) for name in ("gain", "left_value", "right_value")]
+                + [(name, np.int64) for name in ("feature", "bin", "missing_left")])  # fmt: skip
+
+
+class Bound(NamedTuple):
+    """What a node is compared with: its score, and monotone bounds with the sign of the feature (0: none)."""
+
+    score: float
+    low: float
+    high: float
+    sign: int
+
+
+@jit
+def node_score(
+    total: Array, low: float, high: float, how: Reading, inverse: Array, criterion: Any, sums: Array
+) -> float:
+    """The score of a whole node, with its value held within monotone bounds; NaN if its labels are pure."""
+    n = targets_of(how, total.shape[0])
+    decoded(total, how, inverse, sums, 0)
+    if how.kind == LABELS:
+        present = 0
+        for k in range(n):
+            present += sums[k] > 0.0
+        if present <= how.outputs:
+            return np.nan
+    if low > -np.inf or high < np.inf:
+        return score_at1(criterion, sums, 0, n, min(max(value1(criterion, sums, 0, n), low), high))
+    if is_plain(how, total.shape[0]):
+        s, w, _ = pair(total[0], total[total.shape[0] - 1], how, inverse)
+        return score2(criterion, s, w)
+    return score1(criterion, sums, 0, n)
+
+
+@jit
+def try_split(
+    left: Array, right: Array, total: Array, how: Reading, inverse: Array, bound: Bound, limits: Any, criterion: Any,
+    sums: Array, best: Array,
+) -> bool:  # fmt: skip
+    """Score the split with these words on the left; True if it is the best so far, and then its gain is kept."""
+    C = total.shape[0]
+    for c in range(C):
+        right[c] = total[c] - left[c]
+    n = targets_of(how, C)
+    at = n + 1
+    if decoded(left, how, inverse, sums, 0) < limits.min_samples_leaf:
+        return False
+    if decoded(right, how, inverse, sums, at) < limits.min_samples_leaf:
+        return False
+    if min(weight_at(sums, 0, n, how), weight_at(sums, at, n, how)) < limits.min_weight_leaf:
+        return False
+    left_value = right_value = 0.0
+    if bound.sign != 0 or bound.low > -np.inf or bound.high < np.inf:
+        left_value = min(max(value1(criterion, sums, 0, n), bound.low), bound.high)
+        right_value = min(max(value1(criterion, sums, at, n), bound.low), bound.high)
+        if bound.sign * (right_value - left_value) < 0.0:
+            return False
+        score = score_at1(criterion, sums, 0, n, left_value) + score_at1(criterion, sums, at, n, right_value)
+    else:
+        score = score1(criterion, sums, 0, n) + score1(criterion, sums, at, n)
+    gain = score - bound.score
+    if not gain > best[0].gain:
+        return False
+    best[0].gain, best[0].left_value, best[0].right_value = gain, left_value, right_value
+    return True
+
+
+@jit
+def occupied_range(hist: Array, at: Int, bins: Int) -> tuple[Int, Int]:
+    """The first and last bin with rows; bins and −1 if there is none."""
+    lowest, highest, last = bins, -1, hist.shape[1] - 1
+    for b in range(bins):
+        found = hist[at + b, last] != 0
+        if not found:
+            for c in range(last):
+                found |= hist[at + b, c] != 0
+        if found:
+            lowest, highest = min(lowest, b), b
+    return lowest, highest
+
+
+@jit
+def scan_pairs(
+    f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
+    inverse: Array, parent: float, limits: Any, criterion: Any, best: Array, kept: Array,
+) -> None:  # fmt: skip
+    """Try the thresholds first … stop − 1 of a feature for one target or two classes.
+
+    `start` is the slot of the missing values if they are on the left, else −1; `only` the one bin to try, or −1.
+    """
+    last = total.shape[0] - 1
+    whole_a, whole_b, least, gain = total[0], total[last], limits.min_samples_leaf, best[0].gain
+    a = b = np.int64(0)
+    place = -1
+    if start >= 0:
+        a, b = hist[start, 0], hist[start, last]
+    for k in range(first, stop):
+        x, z = hist[at + k, 0], hist[at + k, last]
+        a += x
+        b += z
+        if (x == 0 and z == 0) or (only >= 0 and k != only):
+            continue
+        s, w, count = pair(a, b, how, inverse)
+        if count < least or w < limits.min_weight_leaf:
+            continue
+        s2, w2, count2 = pair(whole_a - a, whole_b - b, how, inverse)
+        if count2 < least or w2 < limits.min_weight_leaf:
+            break
+        found = score2(criterion, s, w) + score2(criterion, s2, w2) - parent
+        if found > gain:
+            gain, place = found, k
+            kept[0], kept[last] = a, b
+    if place >= 0:
+        best[0].gain, best[0].feature, best[0].bin = gain, f, place
+        best[0].missing_left = start >= 0
+
+
+@jit
+def scan_words(
+    f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
+    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+) -> None:  # fmt: skip
+    """The same for any number of classes or targets, and with monotone bounds; words[2] gets the best left side."""
+    C, left, right = total.shape[0], words[0], words[1]
+    for c in range(C):
+        left[c] = hist[start, c] if start >= 0 else 0
+    for k in range(first, stop):
+        occupied = False
+        for c in range(C):
+            occupied |= hist[at + k, c] != 0
+            left[c] += hist[at + k, c]
+        if not occupied or (only >= 0 and k != only):
+            continue
+        if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
+            best[0].feature, best[0].bin, best[0].missing_left = f, k, start >= 0
+            for c in range(C):
+                words[2, c] = left[c]
+
+
+@jit
+def scan_numbers(
+    f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
+    limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+) -> bool:  # fmt: skip
+    """Try the thresholds of a feature; whether its values (or their absence) differ in this node."""
+    lowest, highest = occupied_range(hist, at, bins)
+    missing = False
+    for c in range(total.shape[0]):
+        missing |= hist[at + bins, c] != 0
+    if highest < 0 or (lowest == highest and not missing):
+        return False
+    only, side = np.int64(-1), np.int64(-1)
+    if limits.random_splits:
+        only = lowest + np.int64(mixed(draw) % np.uint64(max(highest - lowest, 1)))
+        side = np.int64(mixed(draw + np.uint64(1)) & np.uint64(1))
+    plain = is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf
+    for missing_left in range(2 if missing else 1):
+        if missing and side >= 0 and side != missing_left:
+            continue
+        start = at + bins if missing_left == 1 else np.int64(-1)
+        # With missing values alone on the right, the threshold is infinite.
+        stop = highest + 1 if missing and missing_left == 0 else highest
+        if plain:
+            scan_pairs(f, hist, at, lowest, stop, start, only, total, how, inverse, bound.score, limits, criterion,
+                       best, words[2])  # fmt: skip
+        else:
+            scan_words(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, words,
+                       sums, best)  # fmt: skip
+    return True

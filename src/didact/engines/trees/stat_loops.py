@@ -1,0 +1,281 @@
+"""What rows add to a node, as nouns for the growers: one target, classes, several targets.
+
+`Scalar` serves one target and two classes, and its sums stay in registers; `Labels` and `Values` have vectors of sums.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+from didact.engines.trees.category_loops import RandomSplit, halves, random_cut, scan_categories
+from didact.engines.trees.scan_loops import (
+    NO_SPLIT,
+    Bounds,
+    Split,
+    add1,
+    cut_scalar,
+    missing_at,
+    scan_vector,
+    total1,
+    weight1,
+)
+from didact.engines.trees.sweep_loops import sweep_scalar, sweep_vector
+
+Array = np.ndarray[Any, Any]
+Stock = tuple[float, float, float]
+
+score1 = dispatch("score1")
+score2 = dispatch("score2")
+base1 = dispatch("base1")
+base2 = dispatch("base2")
+
+
+@jit
+def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
+    """Score, base and weight of the rows of a line; fills in their sums."""
+    base = 0.0
+    for k in range(sums.shape[0]):
+        sums[k] = 0.0
+    for i in range(line.shape[0]):
+        row = line[i] & 0xFFFFFFFF
+        add1(stat, sums, row)
+        base += base1(stat, row)
+    return total1(stat, sums), base, weight1(stat, sums)
+
+
+class Scalar(NamedTuple):
+    """One target or two classes: rows[i] = (weighted target, weight); for classes the target is 1 for the second."""
+
+    rows: Array
+    criterion: Any
+
+    def add1(self, sums: Array, i: int) -> None:
+        """Add row i to the sums."""
+        sums[0] += self.rows[i, 0]
+        sums[1] += self.rows[i, 1]
+
+    def base1(self, i: int) -> float:
+        """w·b(y) of row i."""
+        return base2(self.criterion, self.rows[i, 0], self.rows[i, 1])
+
+    def total1(self, sums: Array) -> float:
+        """The score of a node with these sums."""
+        return score2(self.criterion, sums[0], sums[1])
+
+    def weight1(self, sums: Array) -> float:
+        """The weight of a node with these sums."""
+        return sums[1]
+
+    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a line."""
+        m = missing_at(line, top)
+        best = cut_scalar(self, line, m, 0.0, 0.0, False, sums, tie, bounds, NO_SPLIT)
+        if m == line.shape[0]:
+            return best
+        s, w = 0.0, 0.0
+        for i in range(m, line.shape[0]):
+            row = line[i] & 0xFFFFFFFF
+            s += self.rows[row, 0]
+            w += self.rows[row, 1]
+        other = cut_scalar(self, line, m, s, w, True, sums, tie, bounds, best[0])
+        return other if other[0] > NO_SPLIT else best
+
+    def order1(self, groups: Array, g: int, channel: int) -> float:
+        """The mean target of a group of rows."""
+        return groups[g, 0] / groups[g, 1] if groups[g, 1] > 0.0 else 0.0
+
+    def orders1(self, channels: int) -> int:
+        """How many orders of the groups are worth a try."""
+        return 1
+
+    def value1(self, sums: Array) -> float:
+        """The mean target, for monotone constraints."""
+        return sums[0] / sums[1]
+
+    def stock1(self, line: Array, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+        return take_stock(self, line, sums)
+
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
+                    state: np.uint64) -> Split:  # fmt: skip
+        """The best set of categories."""
+        return scan_categories(self, line, top, sums, tie, bounds, bits, lot, state)
+
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+        """A cut at random."""
+        return random_cut(self, line, values, sums, bounds, state)
+
+    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
+
+    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+        """Add rows to a histogram of their codes."""
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            code = column[row]
+            hist[code, 0] += self.rows[row, 0]
+            hist[code, 1] += self.rows[row, 1]
+            counts[code] += 1
+
+    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
+               missing_left: bool, best: float) -> Split:  # fmt: skip
+        """The best cut between the codes low … high of a histogram."""
+        return sweep_scalar(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)
+
+
+class Labels(NamedTuple):
+    """Classes of one or several outputs: channel codes[i, o] gets the weight of row i."""
+
+    codes: Array
+    weights: Array
+    criterion: Any
+
+    def add1(self, sums: Array, i: int) -> None:
+        """Add row i to the sums."""
+        for o in range(self.codes.shape[1]):
+            sums[self.codes[i, o]] += self.weights[i]
+
+    def base1(self, i: int) -> float:
+        """w·b(y) of row i."""
+        return base2(self.criterion, 0.0, self.weights[i])
+
+    def total1(self, sums: Array) -> float:
+        """The score of a node with these sums."""
+        return score1(self.criterion, sums, 0, sums.shape[0])
+
+    def weight1(self, sums: Array) -> float:
+        """The weight of a node with these sums."""
+        total = 0.0
+        for k in range(sums.shape[0]):
+            total += sums[k]
+        return total / self.codes.shape[1]
+
+    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a line."""
+        return scan_vector(self, line, top, sums, tie, bounds)
+
+    def order1(self, groups: Array, g: int, channel: int) -> float:
+        """The share of one class in a group of rows."""
+        total = 0.0
+        for k in range(groups.shape[1]):
+            total += groups[g, k]
+        return groups[g, channel] / total if total > 0.0 else 0.0
+
+    def orders1(self, channels: int) -> int:
+        """One order for each class."""
+        return channels
+
+    def value1(self, sums: Array) -> float:
+        """No mean: there are no monotone constraints on more than two classes."""
+        return 0.0
+
+    def stock1(self, line: Array, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+        return take_stock(self, line, sums)
+
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
+                    state: np.uint64) -> Split:  # fmt: skip
+        """The best set of categories."""
+        return scan_categories(self, line, top, sums, tie, bounds, bits, lot, state)
+
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+        """A cut at random."""
+        return random_cut(self, line, values, sums, bounds, state)
+
+    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
+
+    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+        """Add rows to a histogram of their codes."""
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            code = column[row]
+            for o in range(self.codes.shape[1]):
+                hist[code, self.codes[row, o]] += self.weights[row]
+            counts[code] += 1
+
+    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
+               missing_left: bool, best: float) -> Split:  # fmt: skip
+        """The best cut between the codes low … high of a histogram."""
+        return sweep_vector(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)
+
+
+class Values(NamedTuple):
+    """Several targets: rows[i] = (weighted targets …, weight)."""
+
+    rows: Array
+    criterion: Any
+
+    def add1(self, sums: Array, i: int) -> None:
+        """Add row i to the sums."""
+        for k in range(sums.shape[0]):
+            sums[k] += self.rows[i, k]
+
+    def base1(self, i: int) -> float:
+        """w·b(y) of row i, averaged over the targets."""
+        last, found = self.rows.shape[1] - 1, 0.0
+        for k in range(last):
+            found += base2(self.criterion, self.rows[i, k], self.rows[i, last])
+        return found / last
+
+    def total1(self, sums: Array) -> float:
+        """The score of a node with these sums."""
+        return score1(self.criterion, sums, 0, sums.shape[0] - 1)
+
+    def weight1(self, sums: Array) -> float:
+        """The weight of a node with these sums."""
+        return sums[sums.shape[0] - 1]
+
+    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a line."""
+        return scan_vector(self, line, top, sums, tie, bounds)
+
+    def order1(self, groups: Array, g: int, channel: int) -> float:
+        """The mean of one target in a group of rows."""
+        w = groups[g, groups.shape[1] - 1]
+        return groups[g, channel] / w if w > 0.0 else 0.0
+
+    def orders1(self, channels: int) -> int:
+        """One order for each target."""
+        return channels - 1
+
+    def value1(self, sums: Array) -> float:
+        """No single mean: there are no monotone constraints on several targets."""
+        return 0.0
+
+    def stock1(self, line: Array, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+        return take_stock(self, line, sums)
+
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
+                    state: np.uint64) -> Split:  # fmt: skip
+        """The best set of categories."""
+        return scan_categories(self, line, top, sums, tie, bounds, bits, lot, state)
+
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+        """A cut at random."""
+        return random_cut(self, line, values, sums, bounds, state)
+
+    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
+
+    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+        """Add rows to a histogram of their codes."""
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            code = column[row]
+            for k in range(self.rows.shape[1]):
+                hist[code, k] += self.rows[row, k]
+            counts[code] += 1
+
+    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
+               missing_left: bool, best: float) -> Split:  # fmt: skip
+        """The best cut between the codes low … high of a histogram."""
+        return sweep_vector(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)

@@ -1,0 +1,86 @@
+"""Compiled search for the best subset of a feature's categories; a brute-force twin stands beside the tests.
+
+Categories with rows are put in the order of their mean (for several classes or targets, once for each) and cut at every
+place, which finds the best of all subsets for one target and for two classes (Fisher 1958,
+doi:10.1080/01621459.1958.10501479; Breiman et al. 1984); a missing value is one more category.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+from didact.engines.trees.split_loops import Bound, try_split
+from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, targets_of, weight_at
+
+Array = np.ndarray[Any, Any]
+Int = int | np.integer[Any]
+
+
+@jit
+def sort_categories(
+    hist: Array, at: Int, slots: Int, order: Int, draw: Int, how: Reading, inverse: Array, limits: Any, sums: Array,
+    keys: Array, ids: Array,
+) -> Int:  # fmt: skip
+    """Put the categories that have rows enough in the order of their mean of one target; how many they are."""
+    m, n = 0, targets_of(how, hist.shape[1])
+    for b in range(slots):
+        rows = decoded(hist[at + b], how, inverse, sums, 0)
+        if rows == 0 or (rows < limits.min_category and b < slots - 1):
+            continue
+        key = sums[order] / (weight_at(sums, 0, n, how) + limits.category_smoothing + 1e-300)
+        if limits.random_splits:
+            key = np.float64(mixed(draw + np.uint64(b)) >> np.uint64(11))
+        k = m
+        while k > 0 and keys[k - 1] > key:
+            keys[k], ids[k] = keys[k - 1], ids[k - 1]
+            k -= 1
+        keys[k], ids[k] = key, b
+        m += 1
+    return m
+
+
+@jit
+def scan_categories(
+    f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
+    limits: Any, criterion: Any, words: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
+) -> bool:  # fmt: skip
+    """Try subsets of the categories of a feature; whether there are two of them in this node."""
+    C, left, right = total.shape[0], words[0], words[1]
+    orders = 1 if is_plain(how, C) or limits.random_splits else targets_of(how, C)
+    for order in range(orders):
+        m = sort_categories(hist, at, bins + 1, order, draw, how, inverse, limits, sums, keys, ids)
+        if m < 2:
+            return False
+        only = np.int64(mixed(draw) % np.uint64(m - 1)) if limits.random_splits else np.int64(-1)
+        # The other way round gives the same splits, unless rare categories stay on the right.
+        for backwards in range(2 if limits.min_category > 1 and only < 0 else 1):
+            for c in range(C):
+                left[c] = 0
+            for k in range(m - 1):
+                b = ids[m - 1 - k] if backwards else ids[k]
+                for c in range(C):
+                    left[c] += hist[at + b, c]
+                if only >= 0 and k != only:
+                    continue
+                if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
+                    best[0].feature, best[0].bin = f, -1
+                    best[0].missing_left = _set_bits(k, m, backwards, bins, ids, bits)
+                    for c in range(C):
+                        words[2, c] = left[c]
+    return True
+
+
+@jit
+def _set_bits(k: Int, m: Int, backwards: Int, missing: Int, ids: Array, bits: Array) -> bool:
+    """The first k + 1 categories of the order as bits; whether missing values are among them."""
+    found = False
+    for word in range(bits.shape[0]):
+        bits[word] = np.uint64(0)
+    for j in range(k + 1):
+        b = ids[m - 1 - j] if backwards else ids[j]
+        if b == missing:
+            found = True
+        else:
+            bits[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+    return found

@@ -1,0 +1,82 @@
+"""What rows add to a node: targets and weights in the form that compiled growers read, and node values from sums."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.engines.trees.absolute_loops import Absolute
+from didact.engines.trees.chosen_loops import chosen
+from didact.engines.trees.stat_loops import Labels, Scalar, Values
+from didact.parts.criteria import AbsoluteError, Poisson, SquaredError
+from didact.parts.criterion import Criterion
+
+Array = np.ndarray[Any, Any]
+
+
+class Targets(NamedTuple):
+    """A noun of `stat_loops`, the number of its sums, which rows count, and how sums become values."""
+
+    stat: Any
+    channels: int
+    keep: Array | None
+    classes: int  # most classes of an output; 0: numbers
+    outputs: int
+    centre: Array
+    weights: Array | None
+
+    def values(self, sums: Array) -> Array:
+        """Values of nodes with these sums: (nodes, outputs, classes or 1)."""
+        if not self.classes:
+            return (sums[:, :-1] / sums[:, -1:] + self.centre)[:, :, None]
+        if isinstance(self.stat, Scalar):
+            second = sums[:, 0] / sums[:, 1]
+            return np.stack([1.0 - second, second], axis=1)[:, None, :]
+        counts = sums.reshape(len(sums), self.outputs, self.classes)
+        return counts / counts.sum(axis=2, keepdims=True)
+
+
+def label_targets(codes: Array, classes: int, weights: Array | None, criterion: Criterion) -> Targets:
+    """Class codes (n,) or (n, outputs), each below `classes`."""
+    codes = codes[:, None] if codes.ndim == 1 else codes
+    n, outputs = codes.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if outputs == 1 and classes == 2:
+        stat: Any = Scalar(np.column_stack([w * codes[:, 0], w]), chosen(criterion, outputs))
+        channels = 2
+    else:
+        stat = Labels((codes + classes * np.arange(outputs)).astype(np.int32), w, chosen(criterion, outputs))
+        channels = outputs * classes
+    return Targets(stat, channels, _kept(weights), classes, outputs, np.zeros(outputs), weights)
+
+
+def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targets:
+    """Numbers (n,) or (n, outputs). Squared errors are about the overall mean, which keeps digits."""
+    Y = np.asarray(y[:, None] if y.ndim == 1 else y, np.float64)
+    n, outputs = Y.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    centre = np.average(Y, axis=0, weights=w) if isinstance(criterion, SquaredError) else np.zeros(outputs)
+    if isinstance(criterion, Poisson) and ((Y < 0).any() or (w @ Y <= 0).any()):
+        raise InputError("criterion='poisson' needs targets y ≥ 0 with a positive mean: some values of y are negative.")
+    if isinstance(criterion, AbsoluteError):
+        return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
+    rows = np.column_stack([(Y - centre) * w[:, None], w])
+    which = chosen(criterion, outputs)
+    stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
+    return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
+
+
+def absolute_stat(Y: Array, w: Array) -> Absolute:
+    """Targets by rank, with empty trees of sums for each output."""
+    n, outputs = Y.shape
+    ranks, distinct = np.empty((n, outputs), np.int64), np.full((outputs, n), np.inf)
+    for o in range(outputs):
+        values, ranks[:, o] = np.unique(Y[:, o], return_inverse=True)
+        distinct[o, : len(values)] = values
+    size = 1 << max(1, int(n).bit_length())
+    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((2, n + 1)))
+
+
+def _kept(weights: Array | None) -> Array | None:
+    """Which rows have weight; None if all."""
+    return None if weights is None or (weights > 0).all() else np.asarray(weights > 0)

@@ -1,0 +1,125 @@
+r"""Bagging: the same model on many random draws of the rows (and of the columns), combined by mean, vote or median.
+
+Learner l is fitted to a draw of the rows: with replacement (a bootstrap sample holds :math:`1-(1-1/n)^n \approx 63\,\%`
+of the rows) or without. For learners of variance σ² and pairwise covariance c the mean of L of them has the variance
+:math:`\sigma^2/L + (1-1/L)\,c`: what varies independently from draw to draw averages out. Rows that a learner has not
+seen (out of bag) test it.
+
+Breiman (1996), Bagging predictors, doi:10.1007/BF00058655; Ho (1998), The random subspace method,
+doi:10.1109/34.709601.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.meta import OfModels, fit_each, fit_model, seeded, take, takes_weights
+from didact.core.parameters import has, is_bool, is_callable, none, param, random_state, share, whole
+from didact.core.random import seed_sequence
+
+Array = np.ndarray[Any, Any]
+
+
+def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bootstrap_features: bool,
+         w: Array | None) -> tuple[Array, Array, np.random.Generator]:  # fmt: skip
+    """Column numbers and row numbers of one learner, and a generator for what else it draws."""
+    rng = np.random.default_rng(seed)
+    if w is not None:
+        index = rng.choice(n, rows, replace=bootstrap, p=w / w.sum())
+    else:
+        index = rng.integers(n, size=rows) if bootstrap else rng.permutation(n)[:rows]
+    features = rng.integers(p, size=columns) if bootstrap_features else np.sort(rng.permutation(p)[:columns])
+    return features, index, rng
+
+
+def fit_draw(base: Any, X: Any, y: Array, found: tuple[Array, Array, Any], params: dict[str, Any]) -> Any:
+    """The base model on the rows and columns that were drawn; repeated rows as weights where it takes them."""
+    features, index, rng = found
+    model, counts = seeded(base, rng), None
+    if takes_weights(model):
+        index, counts = np.unique(index, return_counts=True)
+        counts = None if counts.max() == 1 else counts.astype(np.float64)
+    part = X[index] if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[index][:, features]
+    return fit_model(model, part, y[index], counts, take(X, index, params))
+
+
+class _Bagging(OfModels, Estimator):
+    """What the bagging of classifiers and of regressors share."""
+
+    estimator: Any = param(None, [has("fit", "predict"), none], "Base model; None: a decision tree.")
+    n_estimators: int = param(10, whole(1), "Number of base models.")
+    max_samples: Any = param(
+        None,
+        [whole(1), share(), none],
+        "Rows to draw: a number, a share, or None for as many as there are.",
+    )
+    max_features: Any = param(1.0, [whole(1), share()], "Columns to draw: a number or a share.")
+    bootstrap: bool = param(True, is_bool, "Whether rows are drawn with replacement.")
+    bootstrap_features: bool = param(False, is_bool, "Whether columns are drawn with replacement.")
+    oob_score: Any = param(
+        False, [is_bool, is_callable], "Whether to test on the rows out of bag; a function(y, prediction) is the score."
+    )
+    warm_start: bool = param(False, is_bool, "Whether to add base models to those of the last fit.")
+    random_state: Any = param(None, random_state, "Seed of the draws and of the base models.")
+
+    def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
+        """Draw, fit, and set estimators_ and estimators_features_."""
+        params, base = self.routed(fit_params), self._base()
+        self._plan(X, w)
+        have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
+        if have > self.n_estimators:
+            raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} models that are there.")
+        old = self._seeds[:have] if have else np.empty(0, np.uint32)
+        self._seeds = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
+        draws = [self._draw(seed) for seed in self._seeds[have:]]
+        new = fit_each(lambda found: fit_draw(base, X, y, found, params), draws)
+        self.estimators_ = [*self.estimators_[:have], *new] if have else new
+        features = self.estimators_features_[:have] if have else []
+        self.estimators_features_ = [*features, *(found[0] for found in draws)]
+
+    def _plan(self, X: Any, w: Any) -> None:
+        n, p = X.shape
+        size = n if w is None else w.sum() if self.bootstrap else np.count_nonzero(w)
+        rows = n if self.max_samples is None else self.max_samples
+        rows = rows if isinstance(rows, (int, np.integer)) else max(1, int(rows * size))
+        columns = self.max_features
+        columns = columns if isinstance(columns, (int, np.integer)) else max(1, int(columns * p))
+        if columns > p:
+            raise ParameterError(f"max_features={columns} is more than the {p} columns of X.")
+        if not self.bootstrap and rows > (n if w is None else np.count_nonzero(w)):
+            raise ParameterError(f"max_samples={rows} rows cannot be drawn without replacement from so few rows.")
+        if self.oob_score and not self.bootstrap and rows == n:
+            raise ParameterError("No row is out of bag: draw with bootstrap=True, or fewer rows with max_samples.")
+        self._draws = [n, p, int(rows), int(columns), self.bootstrap, self.bootstrap_features]
+        self._weights = w
+
+    def _draw(self, seed: int) -> tuple[Array, Array, Any]:
+        return draw(int(seed), *self._draws, self._weights)
+
+    @property
+    def estimators_samples_(self) -> list[Array]:
+        """The row numbers that each base model was fitted to; drawn again when asked for."""
+        return [self._draw(seed)[1] for seed in self._seeds]
+
+    def _out_of_bag(self, X: Any, each: Callable[[Any, Any], Array]) -> Array:
+        """each(model, rows) of every model on the rows that it has not seen, (L, n) or (L, n, K); NaN elsewhere."""
+        columns = []
+        for model, features, seed in zip(self.estimators_, self.estimators_features_, self._seeds, strict=True):
+            out = np.ones(X.shape[0], dtype=bool)
+            out[self._draw(seed)[1]] = False
+            found = each(model, X[out][:, features])
+            full = np.full((X.shape[0], *found.shape[1:]), np.nan)
+            full[out] = found
+            columns.append(full)
+        return np.asarray(columns)
+
+    def _warn_of_gaps(self, known: Array) -> None:
+        if not known.all():
+            warnings.warn(
+                f"{np.count_nonzero(~known)} rows were in every draw and have no out-of-bag prediction: raise "
+                "n_estimators.", UserWarning, stacklevel=5,
+            )  # fmt: skip

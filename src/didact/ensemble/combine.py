@@ -1,0 +1,58 @@
+"""Combining the outputs of several models: probabilities or votes of classes that a model may not know all of, sums."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from didact.core.meta import fit_each
+
+Array = np.ndarray[Any, Any]
+
+GROUPS = 8  # sums are built in this many parts, whatever the number of threads, so that the last bit stays
+
+
+def class_probabilities(model: Any, X: Any, n_classes: int, how: str = "mean") -> Array:
+    """Probabilities (n, K) of a model that was fitted to class codes, some of which it may not have seen.
+
+    With how="vote", or from a model without probabilities, the class that it predicts has 1.
+    """
+    out = np.zeros((X.shape[0], n_classes))
+    if not X.shape[0]:
+        return out
+    if how == "mean" and hasattr(model, "predict_proba"):
+        out[:, np.asarray(model.classes_, np.intp)] = model.predict_proba(X)
+    else:
+        out[np.arange(len(out)), np.asarray(model.predict(X), np.intp)] = 1.0
+    return out
+
+
+def grouped_sum(fn: Callable[[Any], Array], items: Sequence[Any]) -> Array:
+    """The sum of fn(item), on the library's threads, in an order that does not depend on them."""
+    size = -(-len(items) // GROUPS)
+    groups = [items[k : k + size] for k in range(0, len(items), size)]
+    return reduce(np.add, fit_each(lambda group: reduce(np.add, map(fn, group)), groups))
+
+
+def nan_mean(values: Array) -> Array:
+    """The mean along the first axis of what is not NaN; NaN where there is nothing."""
+    count = np.isfinite(values).sum(axis=0)
+    return np.where(count > 0, np.nansum(values, axis=0) / np.maximum(count, 1), np.nan)
+
+
+def nan_median(values: Array) -> Array:
+    """The median along the first axis of what is not NaN; NaN where there is nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.nanmedian(values, axis=0)
+
+
+def weighted_median(values: Array, weights: Array) -> Array:
+    """For each row of values (n, L) the first value at which half of the weight is reached."""
+    order = np.argsort(values, axis=1, kind="stable")
+    reached = np.cumsum(weights[order], axis=1)
+    place = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
+    rows = np.arange(len(values))
+    return values[rows, order[rows, place]]

@@ -1,0 +1,267 @@
+"""What forests share: parameters, growth of many trees, packed prediction, and what a fitted forest can be asked."""
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import (
+    array_like,
+    at_least,
+    between,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    random_state,
+    share,
+    whole,
+)
+from didact.core.progress import FitProgress
+from didact.core.random import seed_sequence
+from didact.core.threads import parallel_map
+from didact.engines.trees.bins import bin_codes, learn_bins
+from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
+from didact.engines.trees.exact import presort
+from didact.engines.trees.forest import Recipe, coded, draw_counts, grow_forest
+from didact.engines.trees.limits import Limits
+from didact.engines.trees.tree import Tree, apply, decision_path, importances
+from didact.tree.tree_base import count_of, feature_count, local
+
+Array = np.ndarray[Any, Any]
+
+BINS = 255
+READS_ALL = {
+    "text_refused/category": "Columns of a category type are read as they are.",
+    "constant_columns": "Features are drawn among all columns, constant ones among them.",
+}
+_packs: "WeakKeyDictionary[Any, tuple[Any, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
+
+
+class ForestPack(NamedTuple):
+    """Trees for fast prediction: on codes where that is possible, and as they are for rows with missing values."""
+
+    coded: CodedTrees | None
+    trees: tuple[Tree, ...]
+    values: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, trees: list[Tree], values: list[Array], n_features: int) -> "ForestPack":
+        """Pack trees with these values of their nodes."""
+        return cls(code_trees(trees, n_features, values), tuple(trees), tuple(values))
+
+    def mean(self, X: Any) -> Array:
+        """The mean of the trees' values, (n, columns)."""
+        found = None if self.coded is None else predict_coded(self.coded, X)
+        if found is None:
+            found = np.zeros((X.shape[0], self.values[0].shape[1]))
+            for tree, value in zip(self.trees, self.values, strict=True):
+                found += value[apply(tree, X)]
+            found /= len(self.trees)
+        return found
+
+    def each(self, X: Any) -> Array:
+        """The values of all trees, (n, trees, columns)."""
+        return np.stack([value[apply(tree, X)] for tree, value in zip(self.trees, self.values, strict=True)], axis=1)
+
+
+class _Forest(Estimator):
+    """Base of the forests. Abstract."""
+
+    _missing = True
+    _random_splits: ClassVar[bool] = False
+    _test_skips: ClassVar[dict[str, str]] = READS_ALL | {
+        "weights_equal_repetition": "Trees are grown from draws of the rows, and repeated rows are drawn otherwise.",
+        "row_order": "Trees are grown from draws of the rows by their numbers.",
+        "check_sample_weight_equivalence_on_dense_data": "Repeated rows are drawn otherwise than weighted ones.",
+        "check_sample_weight_equivalence_on_sparse_data": "Repeated rows are drawn otherwise than weighted ones.",
+    }
+
+    n_estimators: int = param(100, whole(1), "Number of trees.")
+    max_depth: int | None = param(None, [whole(1), none], "Most tests between a root and a leaf; None: no limit.")
+    min_samples_split: Any = param(
+        2, [whole(2), share()], "Rows that a node needs to be split; a float is a share of all rows."
+    )
+    min_samples_leaf: Any = param(
+        1, [whole(1), share("neither")], "Rows that a leaf needs; a float is a share of all rows."
+    )
+    min_weight_fraction_leaf: float = param(0.0, between(0, 0.5), "Share of a tree's weight that a leaf needs.")
+    max_features: Any = param(
+        "sqrt",
+        [whole(1), share(), one_of("sqrt", "log2"), none],
+        "Features drawn at each node: a number, a share, the root or logarithm of all; None: all.",
+    )
+    max_leaf_nodes: int | None = param(None, [whole(2), none], "Most leaves of a tree; the best splits come first.")
+    min_impurity_decrease: float = param(
+        0.0, at_least(0), "A split must lower the impurity by this, times its share of all weight."
+    )
+    bootstrap: bool = param(True, is_bool, "Whether each tree sees a draw of the rows with replacement, or all rows.")
+    oob_score: Any = param(
+        False, [is_bool, is_callable], "Whether to test on the rows out of bag; a function(y, prediction) is the score."
+    )
+    random_state: Any = param(None, random_state, "Seed of the draws of rows, features and thresholds.")
+    warm_start: bool = param(False, is_bool, "Whether to add trees to those of the last fit.")
+    ccp_alpha: float = param(0.0, at_least(0), "Price of a leaf in cost-complexity pruning of each tree.")
+    max_samples: Any = param(None, [whole(1), share(), none], "Rows drawn for a tree: a number or a share; None: all.")
+    monotonic_cst: Any = param(
+        None, [array_like, none], "For each feature 1 if the prediction may only rise with it, −1 only fall, 0 free."
+    )
+    max_bins: Any = param(
+        "auto",
+        [one_of("auto"), whole(2), none],
+        "Most bins of a column ('auto': 255; a column of fewer distinct values loses nothing); None: every midpoint.",
+    )
+    categorical_features: Any = param(
+        "from_dtype",
+        [one_of("from_dtype"), array_like, none],
+        "Columns that are categories: those of a category type, or a mask, positions or names.",
+    )
+
+    def _recipe(
+        self, X: Any, weights: Array | None, targets: Callable[[Any], Any], outputs: int, classes: int
+    ) -> Recipe:
+        """What all trees share: codes, limits, draws."""
+        n, p = X.shape
+        mask = None if self.categories_ is None else self.categories_.mask
+        signs = self._signs(p, outputs, classes)
+        if self.max_bins is None:
+            table: Any = presort(X, mask)
+        else:
+            counts = None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
+            bins = learn_bins(X, weights, BINS if self.max_bins == "auto" else self.max_bins, counts)
+            table = coded(bin_codes(X, bins), bins, signs)
+        leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
+        limits = Limits(
+            1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),
+            max(2, count_of(self.min_samples_split, n), 2 * leaf), leaf, float(self.min_weight_fraction_leaf),
+            float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
+        )  # fmt: skip
+        return Recipe(table, targets, weights, n, self._draws(n), limits, float(self.ccp_alpha), signs)
+
+    def _draws(self, n: int) -> int:
+        """Rows drawn for each tree; 0 without bootstrap."""
+        if not self.bootstrap:
+            if self.max_samples is not None:
+                raise ParameterError("max_samples needs bootstrap=True: without it each tree sees all rows.")
+            if self.oob_score:
+                raise ParameterError("Out of bag estimation only available if bootstrap=True.")
+            return 0
+        if self.max_samples is None:
+            return n
+        if isinstance(self.max_samples, Integral):
+            if self.max_samples > n:
+                raise ParameterError(f"max_samples is {self.max_samples}, but there are only {n} rows.")
+            return int(self.max_samples)
+        return max(1, round(n * self.max_samples))
+
+    def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
+        """The monotone constraints, checked."""
+        if self.monotonic_cst is None:
+            return None
+        signs = np.asarray(self.monotonic_cst)
+        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+        if signs.any() and (outputs > 1 or classes > 2 or self.criterion == "absolute_error"):
+            raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
+        if self.categories_ is not None and signs[self.categories_.mask].any():
+            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
+        return signs.astype(np.int8)
+
+    def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
+        """Grow the trees that are missing, on top of those of the last fit with warm_start."""
+        have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
+        if have > self.n_estimators:
+            raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} trees that are there.")
+        seeds = [int(s) for s in seed_sequence(self.random_state).generate_state(self.n_estimators, np.uint64)]
+        with FitProgress(self, self.n_estimators - have, X=X, y=y) as progress:
+            new = grow_forest(recipe, seeds[have:], lambda k: progress.report(have + k))
+        self.trees_ = [*self.trees_[:have], *new] if have else new
+        old = self._seeds[:have] if have else []
+        self._seeds = [*old, *seeds[have : have + len(new)]]
+
+    @property
+    def _pack(self) -> Any:
+        """All trees packed for prediction; kept beside the model, not in it."""
+        check_is_fitted(self)
+        known = _packs.get(self)
+        if known is None or known[0] is not self.trees_:
+            known = _packs[self] = (self.trees_, ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_))
+        return known[1]
+
+    def _leaf_values(self) -> list[Array]:
+        """What each tree's nodes add to the prediction, (nodes, columns)."""
+        return [tree.value.reshape(tree.node_count, -1) for tree in self.trees_]
+
+    def _as_model(self, model: Any, tree: Any, attributes: dict[str, Any]) -> Any:
+        """A tree as a fitted model of its own."""
+        names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        vars(model).update(known | attributes | {"tree_": tree})
+        return model
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The mean share of each feature in the decrease of impurity."""
+        check_is_fitted(self)
+        found = [importances(t, self.n_features_in_) for t in self.trees_ if t.node_count > 1]
+        mean = np.mean(found, axis=0) if found else np.zeros(self.n_features_in_)
+        return mean / mean.sum() if mean.sum() > 0 else mean
+
+    def apply(self, X: Any) -> Any:
+        """The number of the leaf in which each row ends in each tree, (n, trees)."""
+        return self.map_rows(X, _all_leaves, "trees_")
+
+    def decision_path(self, X: Any) -> Any:
+        """The nodes that each row passes in all trees, side by side, and where the columns of each tree begin."""
+        check_is_fitted(self)
+        paths = self.map_rows(X, _all_paths, "trees_")
+        return paths, np.concatenate([[0], np.cumsum([t.node_count for t in self.trees_])])
+
+    def _out_of_bag(self, k: int) -> Array:
+        """The rows that tree k has not seen."""
+        return np.flatnonzero(draw_counts(self._seeds[k], *self._drawn) == 0)
+
+    def _oob_values(self, X: Any) -> tuple[Array, Array]:
+        """The mean value of the trees that have not seen a row, and how many these are."""
+        n, total, count = X.shape[0], 0.0, np.zeros(X.shape[0])
+        total = np.zeros((n, *self.trees_[0].value.shape[1:]))
+
+        def one(k: int) -> tuple[Array, Array]:
+            rows = self._out_of_bag(k)
+            return rows, self.trees_[k].value[apply(self.trees_[k], X[rows])]
+
+        for start in range(0, len(self.trees_), 16):
+            for rows, found in parallel_map(one, range(start, min(start + 16, len(self.trees_)))):
+                total[rows] += found
+                count[rows] += 1
+        if (count == 0).any():
+            warnings.warn(
+                f"{int((count == 0).sum())} rows were in every draw and have no out-of-bag prediction: raise "
+                "n_estimators.", UserWarning, stacklevel=4,
+            )  # fmt: skip
+        return total / np.maximum(count, 1)[:, None, None], count
+
+    def _require_bootstrap(self, X: Any) -> None:
+        check_is_fitted(self)
+        if self._drawn[1] == 0:
+            raise ParameterError("There are no rows out of bag without bootstrap=True.")
+        if X.shape[0] != self._drawn[0]:
+            raise InputError(f"Give the {self._drawn[0]} rows of the fit, in their order; got {X.shape[0]}.")
+
+
+def _all_leaves(X: Any, trees: Any) -> Array:
+    X = local(X)
+    return np.stack([apply(tree, X) for tree in trees], axis=1).astype(np.int64)
+
+
+def _all_paths(X: Any, trees: Any) -> Any:
+    X = local(X)
+    return sp.hstack([decision_path(tree, X) for tree in trees], format="csr")

@@ -1,0 +1,237 @@
+"""Forests of classification and of regression trees: fitting, combining the trees, out-of-bag estimates."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type
+from didact.core.errors import ParameterError
+from didact.core.parameters import is_bool, none, one_of, param
+from didact.engines.trees.forest import Recipe, draw_counts
+from didact.engines.trees.targets import label_targets, value_targets
+from didact.ensemble.forest_base import _Forest
+from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
+from didact.ensemble.forest_quantiles import collect, quantiles_of
+from didact.parts.criteria import CLASSIFICATION, REGRESSION
+from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from didact.tree.labels import encode, weigh_classes
+from didact.tree.tree_base import in_memory, local
+
+Array = np.ndarray[Any, Any]
+
+
+def mean_shares(X: Any, packed: Any, n_classes: Any) -> Any:
+    """The mean of the trees' class shares: (n, classes), or a list of these, one for each output."""
+    sizes = n_classes if isinstance(n_classes, list) else [n_classes]
+    found = packed.mean(local(X))
+    if found.shape[1] == 1:
+        found = np.column_stack([1.0 - found, found])
+    found = found.astype(float_type(X), copy=False)
+    split = [found[:, o * max(sizes) : o * max(sizes) + k] for o, k in enumerate(sizes)]
+    return split if isinstance(n_classes, list) else split[0]
+
+
+def log_mean_shares(X: Any, packed: Any, n_classes: Any) -> Any:
+    """Logarithms of the mean shares."""
+    with np.errstate(divide="ignore"):
+        found = mean_shares(X, packed, n_classes)
+        return [np.log(p) for p in found] if isinstance(found, list) else np.log(found)
+
+
+def likely_labels(X: Any, packed: Any, n_classes: Any, classes: Any) -> Any:
+    """The label of the largest mean share."""
+    found = mean_shares(X, packed, n_classes)
+    if isinstance(found, list):
+        return np.stack([names[p.argmax(axis=1)] for names, p in zip(classes, found, strict=True)], axis=1)
+    return classes[found.argmax(axis=1)]
+
+
+def combined(X: Any, packed: Any, outputs: int, combine: str) -> Any:
+    """The mean or the median of the trees' values."""
+    kind, X = float_type(X), local(X)
+    if combine == "mean":
+        found = packed.mean(X)
+    else:
+        found = np.empty((X.shape[0], outputs))
+        for start in range(0, X.shape[0], 4096):
+            found[start : start + 4096] = np.median(packed.each(X[start : start + 4096]), axis=1)
+    found = found.astype(kind, copy=False)
+    return found[:, 0] if outputs == 1 else found
+
+
+class _ForestClassifier(ClassifierMixin, _Forest):
+    """Base of the forests of classification trees. Abstract."""
+
+    criterion: str = param("gini", one_of(*CLASSIFICATION), "Impurity by which splits are chosen.")
+    class_weight: Any = param(
+        None,
+        [dict, list, one_of("balanced", "balanced_subsample"), none],
+        "Weights of the classes; 'balanced': equal in sum, in all rows or ('balanced_subsample') in each tree's draw.",
+    )
+    combine: str = param("mean", one_of("mean", "vote"), "Average the trees' probabilities, or count their votes.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees from rows X with labels y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
+        data, labels, w = in_memory(rows)
+        codes, classes = encode(labels)
+        self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
+        recipe = self._class_recipe(data, codes, classes, w)
+        self._drawn = (recipe.n_rows, recipe.draws)
+        self._fit_trees(recipe, X, y)
+        if self.oob_score:
+            self._score_out_of_bag(data, codes, classes, labels)
+        return self
+
+    def _class_recipe(self, X: Any, codes: Array, classes: list[Array], w: Any) -> Recipe:
+        """The recipe of the trees, with weights of the classes in all rows or in each draw."""
+        each = "balanced" if self.class_weight == "balanced_subsample" else None
+        w = weigh_classes(None if each else self.class_weight, codes, classes, w)
+        most, criterion = max(map(len, classes)), CLASSIFICATION[self.criterion]()
+
+        def targets(drawn: Any) -> Any:
+            return label_targets(codes, most, weigh_classes(each, codes, classes, drawn), criterion)
+
+        return self._recipe(X, w, targets, len(classes), most)
+
+    def _set_classes(self, classes: list[Array], several: bool) -> None:
+        self.n_outputs_ = len(classes)
+        self.classes_ = classes if several else classes[0]
+        self.n_classes_ = [len(names) for names in classes] if several else len(classes[0])
+
+    def _score_out_of_bag(self, X: Any, codes: Array, classes: list[Array], y: Array) -> None:
+        found, count = self._oob_values(X)
+        several = isinstance(self.classes_, list)
+        self.oob_decision_function_ = found if several else found[:, 0]
+        seen, guess = count > 0, found.argmax(axis=2)
+        if callable(self.oob_score):
+            named = np.stack([names[guess[:, o]] for o, names in enumerate(classes)], axis=1)
+            self.oob_score_ = self.oob_score(y, named if several else named[:, 0])
+        else:
+            self.oob_score_ = float(np.mean([accuracy_score(c[seen], g[seen]) for c, g in zip(codes.T, guess.T)]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _leaf_values(self) -> list[Array]:
+        """Shares of the classes, or votes; of two classes the second alone."""
+        eye = np.eye(self.trees_[0].max_n_classes)
+        values = [eye[t.value.argmax(axis=2)] if self.combine == "vote" else t.value for t in self.trees_]
+        second = self.n_outputs_ == 1 and values[0].shape[2] == 2
+        return [v[:, 0, 1:] if second else v.reshape(len(v), -1) for v in values]
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as classifiers, made when asked for."""
+        shared = {"classes_": self.classes_, "n_classes_": self.n_classes_}
+        return [self._as_model(DecisionTreeClassifier(criterion=self.criterion), tree, shared) for tree in self.trees_]
+
+    def predict(self, X: Any) -> Any:
+        """The label that the trees together find most probable."""
+        return self.map_rows(X, likely_labels, "_pack", "n_classes_", "classes_")
+
+    def predict_proba(self, X: Any) -> Any:
+        """The mean of the trees' class probabilities; a list of these if there are several outputs."""
+        return self.map_rows(X, mean_shares, "_pack", "n_classes_")
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities."""
+        return self.map_rows(X, log_mean_shares, "_pack", "n_classes_")
+
+    def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
+        """The increase of the out-of-bag error rate when a feature is shuffled; X, y as they were in the fit."""
+        rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
+        data, labels, w = in_memory(rows)
+        self._require_bootstrap(data)
+        codes = encode(labels)[0]
+
+        def errors(values: Array, rows: Array) -> Array:
+            return np.asarray(values.argmax(axis=2) != codes[rows], float).mean(axis=1)
+
+        return permutation_importances(self.trees_, data, self._out_of_bag, errors, w, self.random_state)
+
+
+class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
+    """Base of the forests of regression trees. Abstract."""
+
+    criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
+    max_features: Any = param(
+        1.0,
+        _Forest._parameter_constraints["max_features"],
+        "Features drawn at each node: a number, a share, the root or logarithm of all; None: all.",
+    )
+    combine: str = param("mean", one_of("mean", "median"), "How to combine the trees' predictions.")
+    quantiles: bool = param(False, is_bool, "Whether to keep the targets in the leaves, for `predict_quantiles`.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees from rows X with targets y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
+        data, targets, w = in_memory(rows)
+        criterion = REGRESSION[self.criterion]()
+        self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
+        recipe = self._recipe(data, w, lambda drawn: value_targets(targets, drawn, criterion), self.n_outputs_, 0)
+        self._drawn = (recipe.n_rows, recipe.draws)
+        self._fit_trees(recipe, X, y)
+        if self.oob_score:
+            self._score_out_of_bag(data, targets)
+        self._keep_members(data, targets, w)
+        return self
+
+    def _keep_members(self, X: Any, y: Array, w: Any) -> None:
+        """With `quantiles`, the targets in all leaves."""
+        self.__dict__.pop("_members", None)
+        if self.quantiles and y.ndim == 2 and y.shape[1] > 1:
+            raise ParameterError("quantiles=True needs a single output.")
+        if self.quantiles:
+            base = np.ones(len(y)) if w is None else w
+            n, draws = self._drawn
+            counts = (lambda k: draw_counts(self._seeds[k], n, draws) * base) if draws else (lambda k: base)
+            self._members = collect(self.trees_, X, y.reshape(len(y)), counts)
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> Any:
+        """Quantiles of the target given X, (n, quantiles), from the training targets in the leaves of each row.
+
+        Needs ``quantiles=True`` at fit. Meinshausen (2006), Quantile regression forests.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "_members"):
+            raise ParameterError("Fit with quantiles=True first: the targets in the leaves were not kept.")
+        levels = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
+            raise ParameterError("quantiles must be numbers from 0 to 1.")
+        return self.map_rows(X, lambda block, trees, members: quantiles_of(block, trees, members, levels), "trees_",
+                             "_members")  # fmt: skip
+
+    def _score_out_of_bag(self, X: Any, y: Array) -> None:
+        found, count = self._oob_values(X)
+        self.oob_prediction_ = found[:, 0, 0] if y.ndim == 1 else found[:, :, 0]
+        seen = count > 0
+        score = self.oob_score if callable(self.oob_score) else r2_score
+        self.oob_score_ = score(y[seen], self.oob_prediction_[seen])
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as regressors, made when asked for."""
+        return [self._as_model(DecisionTreeRegressor(criterion=self.criterion), tree, {}) for tree in self.trees_]
+
+    def predict(self, X: Any) -> Any:
+        """The mean or median of the trees' predictions."""
+        return self.map_rows(X, combined, "_pack", "n_outputs_", "combine")
+
+    def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
+        """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""
+        rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
+        data, targets, w = in_memory(rows)
+        self._require_bootstrap(data)
+        Y = targets[:, None] if targets.ndim == 1 else targets
+
+        def errors(values: Array, rows: Array) -> Array:
+            return ((values[:, :, 0] - Y[rows]) ** 2).mean(axis=1)
+
+        return permutation_importances(self.trees_, data, self._out_of_bag, errors, w, self.random_state)

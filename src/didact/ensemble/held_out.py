@@ -1,0 +1,24 @@
+"""Held-out rows: a random share of the rows, with every class in both parts where that can be."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError
+
+Array = np.ndarray[Any, Any]
+
+
+def split_rows(codes: Array, w: Any, share: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Row numbers of the training and of the held-out part; rows without weight are left out."""
+    held = np.zeros(len(codes), dtype=bool)
+    counts = np.ones(len(codes), dtype=bool) if w is None else np.asarray(w) > 0
+    for k in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero((codes == k) & counts))
+        held[rows[: min(round(share * len(rows)), len(rows) - 1)]] = True
+    if not held.any():
+        raise InputError(
+            f"The validation set is empty: a share of {share:.3g} of n_samples={len(codes)} leaves no row; "
+            "raise validation_fraction or bring more rows."
+        )
+    return np.flatnonzero(~held & counts), np.flatnonzero(held)

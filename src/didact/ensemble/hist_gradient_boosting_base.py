@@ -1,0 +1,247 @@
+"""What boosting of numbers and of classes share: parameters, the fit with early stopping, and staged predictions."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import is_tensor, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import (
+    above,
+    array_like,
+    at_least,
+    between,
+    is_bool,
+    is_callable,
+    none,
+    one_of,
+    param,
+    random_state,
+    whole,
+)  # fmt: skip
+from didact.core.progress import FitProgress
+from didact.core.random import seed_sequence
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.trees.bins import Coded, bin_codes, learn_bins
+from didact.engines.trees.boost import Booster, Plan, raw_predictions
+from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.grow import Limits
+from didact.engines.trees.grow_rows import coded_rows
+from didact.engines.trees.packed import Packed, join, pack, predict_sum
+from didact.engines.trees.tree import Tree
+from didact.ensemble.hist_gradient_boosting_watch import Watch
+
+Array = np.ndarray[Any, Any]
+
+
+class _Boosting(Estimator):
+    """Base of the boosting models. Abstract."""
+
+    _missing = True
+    _test_skips: ClassVar[dict[str, str]] = {
+        "text_refused/category": "Columns of a category type are read as they are.",
+        "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
+    }
+
+    learning_rate: float = param(0.1, above(0), "Factor ν of each tree's values.")
+    max_iter: int = param(100, whole(1), "Number of iterations: of trees, or of trees for each class.")
+    max_leaf_nodes: int | None = param(31, [whole(2), none], "Most leaves of a tree; None: no limit.")
+    max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
+    min_samples_leaf: int = param(20, whole(1), "Rows that a leaf needs.")
+    l2_regularization: float = param(0.0, at_least(0), "Penalty λ on the squared values of the leaves.")
+    max_features: float = param(1.0, between(0, 1, "right"), "Share of the features that is drawn at each node.")
+    max_bins: int = param(255, whole(2), "Most bins of a column of numbers, beside one for missing values.")
+    subsample: float = param(1.0, between(0, 1, "right"), "Share of the rows, drawn anew, that each iteration fits.")
+    categorical_features: Any = param(
+        "from_dtype",
+        [one_of("from_dtype"), array_like, none],
+        "Columns that are categories: those of a category type, or a mask, positions or names.",
+    )
+    monotonic_cst: Any = param(
+        None, [array_like, dict, none], "1 where the prediction may only rise with a feature, −1 only fall, else 0."
+    )
+    interaction_cst: Any = param(
+        None,
+        [list, tuple, one_of("pairwise", "no_interactions"), none],
+        "Sets of features that may stand together on a path; those in no set form one more.",
+    )
+    warm_start: bool = param(False, is_bool, "Whether to add trees to those of the last fit.")
+    early_stopping: Any = param(
+        "auto", [one_of("auto"), is_bool], "Whether to stop when the score stalls; 'auto': above 10,000 rows."
+    )
+    scoring: Any = param("loss", [str, is_callable, none], "What early stopping watches: the loss or a scorer.")
+    validation_fraction: Any = param(
+        0.1,
+        [above(0), none],
+        "Share (below 1) or number of the rows held out for early stopping; None: the training rows are watched.",
+    )
+    n_iter_no_change: int = param(10, whole(1), "Iterations without improvement after which the fit stops.")
+    tol: float = param(1e-7, at_least(0), "What counts as an improvement of the score.")
+    random_state: Any = param(None, random_state, "Seed of the draws of rows, features and held-out rows.")
+
+    def _boost(self, X: Any, y: Any, w: Any, loss: Any, outputs: int, original: tuple[Any, Any], strata: Any) -> None:
+        """Grow the ensemble on rows in memory."""
+        X, y, w, held = self._hold_out(X, y, w, strata)
+        objective = Objective(loss, y, w, outputs)
+        state = self._continued(objective)
+        raw = raw_predictions(X, state, self._start).T.copy() if state is not None else self._begin(X, objective)
+        if not isinstance(X, Coded):
+            bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
+        codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
+        booster = Booster(X, codes, bins, objective, self._plan(X.shape[1]), np.ascontiguousarray(raw))
+        watch = Watch(self, booster, held, state) if self.do_early_stopping_ else None
+        trees: list[Tree] = []
+        done = 0 if state is None else len(state.roots) // outputs
+
+        def attributes(grown: list[Tree]) -> dict[str, Any]:
+            return {"_packed": join(state, pack(grown, list(range(outputs)) * (len(grown) // outputs)))}
+
+        with FitProgress(self, self.max_iter, X=original[0], y=original[1], attributes=attributes) as progress:
+            self.n_iter_ = done
+            for iteration in range(done + 1, self.max_iter + 1):
+                trees += booster.step(iteration)
+                self.n_iter_ = iteration
+                value = objective.value(booster.raw) if getattr(self, "_skl_callbacks", None) else None
+                if progress.report(iteration, value, trees) or (watch is not None and watch.stops(trees)):
+                    break
+        vars(self).update(attributes(trees) if trees else {"_packed": state})
+        self._scores(watch)
+
+    def _begin(self, X: Any, objective: Objective) -> Array:
+        """The constant from which a new ensemble starts."""
+        self._seed = int(seed_sequence(self.random_state).generate_state(1, np.uint32)[0])
+        self._start = objective.start()
+        self.n_trees_per_iteration_ = objective.outputs
+        return np.repeat(self._start[:, None], X.shape[0], axis=1)
+
+    def _continued(self, objective: Objective) -> Packed | None:
+        """The trees of the last fit, if they are to be kept."""
+        if not self.warm_start or not hasattr(self, "_packed"):
+            return None
+        if self.max_iter < self.n_iter_:
+            raise ParameterError(
+                f"max_iter is {self.max_iter}, but the last fit has {self.n_iter_} iterations already."
+            )
+        if self.n_trees_per_iteration_ != objective.outputs:
+            raise InputError("warm_start needs the classes of the last fit.")
+        return self._packed
+
+    def _plan(self, p: int) -> Plan:
+        """How trees are grown."""
+        wanted = max(1, int(self.max_features * p))
+        leaves = self.max_leaf_nodes or 0
+        depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
+        limits = Limits(
+            depth, leaves, 2, self.min_samples_leaf, 1e-3 if self._has_curvature() else 0.0, 0.0,
+            0 if wanted >= p else wanted, False, 10.0, 10,
+        )  # fmt: skip
+        signs, groups = self._signs(p), self._groups(p)
+        return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
+
+    def _counts(self) -> Array | None:
+        """The number of categories of each column; None if no column has any."""
+        return None if self.categories_ is None else self.categories_.counts
+
+    def _data(self, rows: Rows) -> tuple[Any, Any, Any]:
+        """X, y and weights in memory: rows from elsewhere as codes."""
+        if not isinstance(rows, MemoryRows):
+            if self.early_stopping is not False and self.scoring != "loss":
+                raise InputError("Early stopping by a scorer needs all rows in memory: use scoring='loss'.")
+            return coded_rows(rows, self.max_bins, self._counts())
+        X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
+        return X, y, w
+
+    def _has_curvature(self) -> bool:
+        return True
+
+    def _signs(self, p: int) -> Array | None:
+        """The monotone constraints, checked."""
+        given = self.monotonic_cst
+        if given is None:
+            return None
+        if isinstance(given, dict):
+            names = list(getattr(self, "feature_names_in_", []))
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ParameterError(f"monotonic_cst names {unknown[0]!r}, which is no column of X.")
+            given = [given.get(name, 0) for name in names]
+        signs = np.asarray(given)
+        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+        if signs.any() and self.n_trees_per_iteration_ > 1:
+            raise ParameterError("Monotonic constraints need two classes: with more there is no order to keep.")
+        if self.categories_ is not None and signs[self.categories_.mask].any():
+            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
+        return signs.astype(np.int8) if signs.any() else None
+
+    def _groups(self, p: int) -> list[list[int]] | None:
+        """The interaction groups as lists of feature numbers, with one more for the features in none."""
+        given = self.interaction_cst
+        if given is None:
+            return None
+        if isinstance(given, str):
+            pairs = [[a, b] for a in range(p) for b in range(a)] if given == "pairwise" and p > 1 else []
+            return pairs or [[f] for f in range(p)]
+        names = list(getattr(self, "feature_names_in_", []))
+        groups = [[names.index(f) if isinstance(f, str) and f in names else f for f in group] for group in given]
+        for f in (f for group in groups for f in group):
+            if isinstance(f, str) or not 0 <= f < p:
+                raise ParameterError(f"interaction_cst names the feature {f!r}, but X has {p} features.")
+        rest = sorted(set(range(p)) - {f for group in groups for f in group})
+        return [sorted(set(map(int, group))) for group in groups] + ([rest] if rest else [])
+
+    def _hold_out(self, X: Any, y: Any, w: Any, strata: Any) -> tuple[Any, Any, Any, Any]:
+        """Rows of positive weight for training and, for early stopping, held-out rows (X, y, w)."""
+        if w is not None and (w <= 0).any():
+            keep = np.flatnonzero(w > 0)
+            X, y, w, strata = X[keep], y[keep], w[keep], None if strata is None else strata[keep]
+        auto = X.shape[0] > 10_000
+        self.do_early_stopping_ = auto if self.early_stopping == "auto" else bool(self.early_stopping)
+        if not self.do_early_stopping_ or self.validation_fraction is None:
+            return X, y, w, None
+        seed = int(seed_sequence(self.random_state).generate_state(2, np.uint32)[1] >> 1)
+        if self.warm_start and hasattr(self, "_split_seed"):
+            seed = self._split_seed
+        self._split_seed = seed
+        few = strata is not None and np.bincount(strata).min() < 2
+        try:
+            kept, out = train_test_split(np.arange(X.shape[0]), test_size=self.validation_fraction, random_state=seed,
+                                         stratify=None if few else strata)  # fmt: skip
+        except ValueError as error:
+            raise InputError(
+                f"validation_fraction={self.validation_fraction} leaves no rows to fit or to validate ({error}): "
+                "set it to None or early_stopping=False."
+            ) from error
+        kept, out = np.sort(kept), np.sort(out)
+        parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
+        return (*parts[0], parts[1])
+
+    def _scores(self, watch: "Any") -> None:
+        before = {k: getattr(self, k, np.empty(0)) if self.warm_start else np.empty(0) for k in
+                  ("train_score_", "validation_score_")}  # fmt: skip
+        if watch is None:
+            self.train_score_ = self.validation_score_ = np.empty(0)
+        else:
+            self.train_score_ = np.append(before["train_score_"], watch.train)
+            self.validation_score_ = np.append(before["validation_score_"], watch.held_out)
+
+    def _staged(self, X: Any) -> Iterator[Any]:
+        """Raw predictions (n, outputs) after each iteration; rows in memory."""
+        check_is_fitted(self)
+        rows = self.rows(X, target="none", reset=False)
+        if not isinstance(rows, MemoryRows):
+            raise InputError("Staged predictions need all rows in memory.")
+        X, K = to_numpy(rows.X) if is_tensor(rows.X) else rows.X, self.n_trees_per_iteration_
+        out = np.empty((X.shape[0], K))
+        out[:] = self._start
+        for first in range(0, len(self._packed.roots), K):
+            yield predict_sum(self._packed, X, out, first, first + K).astype(X.dtype)
+
+    @property
+    def is_categorical_(self) -> Array | None:
+        """Which columns are categorical; None if there is none."""
+        return None if self.categories_ is None else self.categories_.mask

@@ -1,0 +1,60 @@
+"""What boosting says of new rows: raw sums of trees, means, scores, probabilities and labels."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.engines.trees.boost import raw_predictions
+from didact.engines.trees.packed import Packed
+from didact.parts.losses import Exponential, Gamma, Poisson, Softmax, Tweedie
+
+Array = np.ndarray[Any, Any]
+
+# Losses with a log link, and the targets that they allow.
+DOMAINS = {
+    Poisson: (lambda y: y >= 0, "y ≥ 0"),
+    Gamma: (lambda y: y > 0, "y > 0"),
+    Tweedie: (lambda y: y >= 0, "y ≥ 0"),
+}
+
+
+def means(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+    """Predicted targets: the raw sum, or its exponential for losses with a log link."""
+    raw = raw_predictions(X, packed, start)[:, 0]
+    if hasattr(loss, "inverse"):
+        return np.asarray(loss.inverse(raw))
+    return np.exp(raw) if isinstance(loss, tuple(DOMAINS)) else raw
+
+
+def decisions(X: Any, packed: Packed, start: Array) -> Array:
+    """Raw scores: (n,) for two classes, else (n, classes)."""
+    raw = raw_predictions(X, packed, start)
+    return raw[:, 0] if raw.shape[1] == 1 else raw
+
+
+def probabilities(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+    """Class probabilities (n, classes) from raw scores."""
+    return shares(raw_predictions(X, packed, start), loss)
+
+
+def shares(raw: Array, loss: Any) -> Array:
+    """Probabilities of raw scores: softmax, or the logistic curve (of twice the score for the exponential loss)."""
+    if raw.shape[1] > 1:
+        return np.asarray(Softmax().probabilities(raw))
+    z = raw[:, 0] * (2 if isinstance(loss, Exponential) else 1)
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(-np.abs(z)))
+    p = np.where(z >= 0, p, 1 - p).astype(raw.dtype)
+    return np.stack([1 - p, p], axis=1)
+
+
+def most_probable(X: Any, packed: Packed, start: Array, classes: Array) -> Array:
+    """The label of the largest score."""
+    raw = raw_predictions(X, packed, start)
+    return classes[raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)]
+
+
+def log_probabilities(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+    """Logarithms of the class probabilities."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities(X, packed, start, loss))

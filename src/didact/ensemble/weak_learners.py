@@ -1,0 +1,95 @@
+"""How a boosting round gets its learner: by weights, by drawing rows with these weights, or from presorted columns.
+
+A learner is a function (weights, generator) → (fitted model, its predictions for the training rows). When the base
+model is a decision tree of this library, its columns are sorted once for all rounds.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import ParameterError
+from didact.core.meta import fit_model, seeded, take, takes_weights
+from didact.core.random import seed_sequence
+from didact.engines.trees.exact import grow_exact, presort
+from didact.engines.trees.prune import prune_cost_complexity
+from didact.engines.trees.targets import label_targets, value_targets
+from didact.parts.criteria import CLASSIFICATION, REGRESSION
+from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+Array = np.ndarray[Any, Any]
+Learner = Callable[[Array, np.random.Generator], tuple[Any, Array]]
+
+
+def learner(base: Any, X: Any, y: Array, weighting: str, params: dict[str, Any]) -> Learner:
+    """The learner of a base model on these rows; weighting is "auto", "reweight" or "resample"."""
+    weigh = takes_weights(base)
+    if weighting == "reweight" and not weigh:
+        raise ParameterError(
+            f"{type(base).__name__} doesn't support sample_weight: use weighting='resample', which draws rows instead."
+        )
+    if _is_plain_tree(base):
+        grow = _tree_grower(base, X, y)
+        return grow if weighting != "resample" else lambda w, rng: grow(_draw_counts(w, rng), rng)
+    if weighting == "resample" or not weigh:
+        return lambda w, rng: _drawn(base, X, y, w, rng, params)
+    return lambda w, rng: _weighted(base, X, y, w, rng, params)
+
+
+def predicted(model: Any, X: Any) -> Array:
+    """A learner's predictions; trees are asked without another check of X."""
+    if not _is_plain_tree(model):
+        return np.asarray(model.predict(X))
+    leaf = model.tree_.apply(X)
+    if isinstance(model, DecisionTreeClassifier):
+        return model.classes_[model.tree_.value[:, 0].argmax(axis=1)][leaf]
+    return model.tree_.value[:, 0, 0][leaf]
+
+
+def _weighted(base: Any, X: Any, y: Array, w: Array, rng: Any, params: dict[str, Any]) -> tuple[Any, Array]:
+    model = fit_model(seeded(base, rng), X, y, w, params)
+    return model, predicted(model, X)
+
+
+def _drawn(base: Any, X: Any, y: Array, w: Array, rng: Any, params: dict[str, Any]) -> tuple[Any, Array]:
+    index = rng.choice(len(y), len(y), p=w / w.sum())
+    model = fit_model(seeded(base, rng), X[index], y[index], None, take(X, index, params))
+    return model, predicted(model, X)
+
+
+def _draw_counts(w: Array, rng: Any) -> Array:
+    """How often each row is in a draw of n rows with these probabilities."""
+    return np.bincount(rng.choice(len(w), len(w), p=w / w.sum()), minlength=len(w)).astype(np.float64)
+
+
+def _is_plain_tree(model: Any) -> bool:
+    """Whether the model is a tree of ours, without classes weighed and columns named as categories."""
+    plain = type(model) in (DecisionTreeClassifier, DecisionTreeRegressor)
+    return plain and getattr(model, "class_weight", None) is None and model.categorical_features in (None, "from_dtype")
+
+
+def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
+    """Trees from columns that are sorted once; the same trees as `fit` grows."""
+    base._validate_params()
+    table, (n, p) = presort(X), X.shape
+    classes = int(y.max()) + 1 if isinstance(base, DecisionTreeClassifier) else 0
+    about: dict[str, Any] = {"n_features_in_": p, "n_outputs_": 1, "categories_": None}
+    if classes:
+        about |= {"classes_": np.arange(classes), "n_classes_": classes}
+
+    def grow(w: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        model = copy.copy(seeded(base, rng))
+        vars(model).update(about)
+        if classes:
+            targets = label_targets(y, classes, w, CLASSIFICATION[base.criterion]())
+        else:
+            targets = value_targets(y, w, REGRESSION[base.criterion]())
+        kept = n if targets.keep is None else int(targets.keep.sum())
+        limits, signs = model._limits(kept, p, float(w.sum())), model._signs(p, 1, classes)
+        seed = int(seed_sequence(model.random_state).generate_state(1, np.uint64)[0])
+        model.tree_ = prune_cost_complexity(grow_exact(table, targets, limits, seed, signs), base.ccp_alpha)
+        return model, predicted(model, X)
+
+    return grow

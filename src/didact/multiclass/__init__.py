@@ -1,0 +1,9 @@
+"""Several classes from classifiers for two: one against the rest, pairs of classes, and error-correcting codes."""
+
+from sklearn.multiclass import OneVsRestClassifier
+
+from didact.multiclass.codes import code_matrix
+from didact.multiclass.one_vs_one import OneVsOneClassifier
+from didact.multiclass.output_code import OutputCodeClassifier
+
+__all__ = ["OneVsOneClassifier", "OneVsRestClassifier", "OutputCodeClassifier", "code_matrix"]

@@ -1,0 +1,147 @@
+r"""Error-correcting output codes: each class has a code word, each of its letters is learnt by a two-class model.
+
+Learner l separates the classes with :math:`w_{kl} = +1` from those with −1 (a class with 0 is left out) and gives a
+margin :math:`g_l(x)`. The class is that of the nearest word,
+
+.. math:: \arg\min_k \sum_l L(w_{kl}\, g_l(x)),\qquad
+   L(m) = \tfrac12(1 - \mathrm{sign}\, m),\ \max(0, 1-m),\ e^{-m}\ \text{or}\ \log(1+e^{-2m}),
+
+Hamming distance or the loss that the learners minimise. The Hamming rule is the vote :math:`\arg\max_k\sum_l w_{kl}
+\,\mathrm{sign}\,g_l`.
+
+Dietterich, Bakiri (1995), doi:10.1613/jair.105; Allwein, Schapire, Singer (2000), Reducing multiclass to
+binary, JMLR 1.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from didact.core.estimator import Estimator
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, margins, seeded, take
+from didact.core.parameters import above, array_like, has, none, one_of, param, random_state
+from didact.core.random import seed_sequence
+from didact.linear_model import LogisticRegression
+from didact.multiclass.codes import KINDS, checked_code, code_matrix
+
+Array = np.ndarray[Any, Any]
+
+LOSSES = {
+    "hamming": lambda m: 0.5 * (1.0 - np.sign(m)),
+    "hinge": lambda m: np.maximum(0.0, 1.0 - m),
+    "exponential": lambda m: np.exp(-m),
+    "logistic": lambda m: np.logaddexp(0.0, -2.0 * m),
+}
+
+
+def distances(G: Array, W: Array, decoding: str) -> Array:
+    """Σ_l L(w_kl g_l) for each row and class, (n, K): how far the margins G (n, L) are from the words W (K, L)."""
+    if decoding == "hamming":
+        return 0.5 * (W.shape[1] - np.sign(G) @ W.T.astype(np.float64))
+    plus, zero, minus = (LOSSES[decoding](sign * G) for sign in (1.0, 0.0, -1.0))
+    return plus @ (W == 1).T + zero @ (W == 0).T + minus @ (W == -1).T
+
+
+def decide(X: Any, estimators: list[Any], W: Array, decoding: str) -> Array:
+    """Minus the distance from each class's word (n, K); for two classes their difference (n,)."""
+    G = np.column_stack([margins(model, X) for model in estimators])
+    scores = -distances(G, W, decoding)
+    return (scores[:, 1] - scores[:, 0] if len(W) == 2 else scores).astype(X.dtype, copy=False)
+
+
+def labels(X: Any, estimators: list[Any], W: Array, decoding: str, classes: Array) -> Array:
+    """The class of the nearest word; the first of several."""
+    scores = decide(X, estimators, W, decoding)
+    return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
+    r"""Several classes by an error-correcting code of two-class learners.
+
+    .. math:: \arg\min_k \sum_l L(w_{kl}\, g_l(x)),\qquad w_{kl} \in \{-1, 0, +1\}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    code_book_ : ndarray of shape (n_classes, n_learners)
+        The code: −1, +1, and 0 for classes that a learner does not see.
+    estimators_ : list of models
+        One learner for each column of the code.
+
+    Notes
+    -----
+    Cost: one fit for each column. A code whose words have least distance d corrects ⌊(d−1)/2⌋ wrong learners: the
+    exhaustive one has d = 2^(K−2), one against the rest d = 2. Differs from scikit-learn: codes can be given or made
+    (there: random), distances are Hamming's or a loss (there: Euclidean), and every column has classes on both sides.
+    Shape of computation: map.
+
+    References
+    ----------
+    Dietterich, Bakiri (1995), doi:10.1613/jair.105.
+
+    Examples
+    --------
+    >>> from didact.multiclass import OutputCodeClassifier
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0], [8.0], [9.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> model = OutputCodeClassifier(code="exhaustive").fit(X, y)
+    >>> model.predict([[0.5], [8.8]]).tolist(), model.code_book_.shape
+    (['a', 'c'], (3, 3))
+    """
+
+    _test_params = [
+        {"random_state": 0},
+        {"code": "exhaustive", "decoding": "hamming"},
+        {"code": "sparse", "random_state": 0, "decoding": "hinge"},
+        {"code": "optimized", "random_state": 0, "decoding": "exponential"},
+    ]
+    _test_skips = {**IN_MEMORY}
+
+    estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")
+    code_size: float = param(1.5, above(0), "Learners for each class, in codes that are drawn or optimised.")
+    random_state: Any = param(None, random_state, "Seed of the code and of the learners.")
+    code: Any = param(
+        "random", [one_of(*KINDS), array_like], "Kind of code (see code_matrix), or a matrix (n_classes, n_learners)."
+    )
+    decoding: str = param("logistic", one_of(*LOSSES), "Hamming distance, or the loss of the margins to add up.")
+
+    def _base(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OutputCodeClassifier":
+        """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""
+        X, y, w = self.training(X, y, sample_weight, target="labels")
+        params = self.routed(fit_params)
+        self.classes_, codes = self.coded(y)
+        seeds = seed_sequence(self.random_state).spawn(2)
+        self.code_book_ = self._code(len(self.classes_), seeds[0])
+        self.estimators_ = fit_letters(self._base(), X, self.code_book_[codes], w, params, seeds[1])
+        return self
+
+    def _code(self, K: int, seed: Any) -> Array:
+        if not isinstance(self.code, str):
+            return checked_code(self.code, K)
+        return code_matrix(self.code, K, max(1, int(K * self.code_size)), seed)
+
+    def decision_function(self, X: Any) -> Any:
+        """Minus the distances from the words of the classes (n, K); for two classes their difference (n,)."""
+        return self.map_rows(X, decide, "estimators_", "code_book_", "decoding")
+
+    def predict(self, X: Any) -> Any:
+        """The class with the nearest word."""
+        return self.map_rows(X, labels, "estimators_", "code_book_", "decoding", "classes_")
+
+
+def fit_letters(base: Any, X: Any, letters: Array, w: Any, params: dict[str, Any], seed: Any) -> list[Any]:
+    """One learner for each column of letters (n, L), on the rows whose letter is not 0."""
+
+    def fit_column(task: tuple[Array, Any]) -> Any:
+        column, stream = task
+        index = np.flatnonzero(column)
+        part = None if w is None else w[index]
+        rows = X if len(index) == len(column) else X[index]
+        model = seeded(base, np.random.default_rng(stream))
+        return fit_model(model, rows, (column[index] > 0).astype(int), part, take(X, index, params))
+
+    return fit_each(fit_column, zip(letters.T, seed.spawn(letters.shape[1]), strict=True))

@@ -1,0 +1,104 @@
+"""What every split criterion has: scores of sums in scalar form, values and impurities of many nodes in array form."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from didact.parts.noun import Noun
+
+Array = np.ndarray[Any, Any]
+
+
+class Outputs(NamedTuple):
+    """How many targets share the statistic."""
+
+    outputs: int = 1
+
+
+class Criterion(Noun):
+    """A criterion on sums. Scalar forms: `score1` of a vector of sums, `score2` of one target or of two classes.
+
+    `score1(sums, start, n)` reads n class weights from `start` on, or n sums of targets and the weight after them.
+    `score2(s, w)` takes the weighted sum of one target and the weight; for two classes s is the weight of the second.
+    `base2(s, w)` is w·b(y) for one row with weighted target s. `value1` is what a node predicts where that is one
+    number: the mean, or the share of the second class. Array forms, one row of sums a node: `values`, `impurities`.
+    """
+
+    __slots__ = ()
+    labels: ClassVar[bool] = True
+    outputs: Any
+
+    def score1(self, sums: Array, start: int, n: int) -> float:
+        """The score of the n sums from `start` on."""
+        raise NotImplementedError
+
+    def score2(self, s: float, w: float) -> float:
+        """The score of one target, or of two classes."""
+        raise NotImplementedError
+
+    def base2(self, s: float, w: float) -> float:
+        """w·b(y) of one row."""
+        raise NotImplementedError
+
+    def value1(self, sums: Array, start: int, n: int) -> float:
+        """The mean of the first target, or the share of the second class."""
+        raise NotImplementedError
+
+    def score_at1(self, sums: Array, start: int, n: int, value: float) -> float:
+        """The score of a node of one target or two classes that has to predict `value`: at most `score1`."""
+        raise NotImplementedError
+
+    def values(self, sums: Array) -> Array:
+        """What nodes with these sums predict: shares of the classes or means, (nodes, outputs, classes or 1)."""
+        if self.labels:
+            counts = sums.reshape(len(sums), self.outputs, -1)
+            return counts / np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+        return (sums[:, :-1] / sums[:, -1:])[:, :, None]
+
+    def impurities(self, sums: Array, base: Array | None = None) -> Array:
+        """(base − score)/W of nodes with these sums; for labels the base Σ w b(y) follows from the sums."""
+        n = sums.shape[1] - (not self.labels)
+        weight = sums.sum(axis=1) / self.outputs if self.labels else sums[:, -1]
+        if base is None:
+            base = np.asarray([self.base2(0.0, w) for w in weight])
+        scores = np.asarray([self.score1(row, 0, n) for row in sums])
+        return np.maximum(base - scores, 0.0) / weight
+
+    def impurity(self, y: Any, w: Any = None) -> float:
+        """The impurity of targets y (class codes or numbers, one column an output) with weights w, by definition."""
+        y = np.asarray(y)
+        y = y[:, None] if y.ndim == 1 else y
+        w = np.ones(len(y)) if w is None else np.asarray(w, np.float64)
+        return float(np.mean([self._impurity(column, w) for column in y.T]))
+
+    def _impurity(self, y: Array, w: Array) -> float:
+        raise NotImplementedError
+
+
+class OfLabels(Criterion):
+    """Criteria on the weights of classes."""
+
+    __slots__ = ()
+
+    def value1(self, sums: Array, start: int, n: int) -> float:
+        """The share of the second class."""
+        total = 0.0
+        for k in range(start, start + n):
+            total += sums[k]
+        return sums[start + 1] / total if n > 1 and total > 0.0 else 0.0
+
+
+class OfNumbers(Criterion):
+    """Criteria on sums of targets."""
+
+    __slots__ = ()
+    labels: ClassVar[bool] = False
+
+    def value1(self, sums: Array, start: int, n: int) -> float:
+        """The mean of the first target."""
+        return sums[start] / sums[start + n] if sums[start + n] > 0.0 else 0.0
+
+
+def fractions(y: Array, w: Array) -> Array:
+    """The share of each class code."""
+    return np.bincount(y.astype(np.int64), w) / w.sum()

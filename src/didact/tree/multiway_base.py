@@ -1,0 +1,142 @@
+"""What ID3 and C4.5 share: fitting by a rule, pruning, and class probabilities from a tree with n-way splits."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type
+from didact.core.errors import InputError
+from didact.core.estimator import Estimator
+from didact.core.parameters import array_like, between, none, one_of, param, random_state, whole
+from didact.core.progress import FitProgress
+from didact.core.random import row_uniforms, seed_sequence
+from didact.engines.trees.c45 import Cases, Rule, grow, packed
+from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
+from didact.engines.trees.gathered import gathered
+from didact.engines.trees.multiway import class_fractions, importances
+from didact.parts.statistics import label_codes, label_counts
+from didact.tree.labels import weigh_classes
+
+Array = np.ndarray[Any, Any]
+
+
+def binned(X: Array, edges: list[Any] | None) -> Array:
+    """Numbers as the code of their bin, k for edges[k−1] < x ≤ edges[k]; columns without edges as they are."""
+    X = np.asarray(X, np.float64)
+    if edges is None:
+        return X
+    columns = [
+        x if e is None else np.where(np.isnan(x), np.nan, np.searchsorted(e, x))
+        for x, e in zip(X.T, edges, strict=True)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def probabilities(X: Any, tree: Any, edges: Any) -> Any:
+    """Class probabilities of the rows of a block."""
+    return class_fractions(binned(X, edges), tree).astype(float_type(X))
+
+
+def labels(X: Any, tree: Any, edges: Any, classes: Array) -> Any:
+    """The most probable class of each row; of equals the first in sorted order."""
+    return classes[class_fractions(binned(X, edges), tree).argmax(axis=1)]
+
+
+class _MultiwayClassifier(ClassifierMixin, Estimator):
+    """Base of ID3Classifier and C45Classifier. Abstract."""
+
+    _sparse = False
+    _missing = True
+    _test_skips: ClassVar[dict[str, str]] = {
+        "text_refused/category": "Columns of a category type are read as they are.",
+    }
+
+    categorical_features: Any = param(
+        "from_dtype",
+        [one_of("from_dtype"), array_like, none],
+        "Columns that are categories: those of a category type, or a mask, positions or names.",
+    )
+    max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
+    validation_fraction: float = param(
+        1 / 3, between(0, 1, "neither"), "Share of the rows that reduced-error pruning holds out."
+    )
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
+    random_state: Any = param(None, random_state, "Seed of the draw of held-out rows.")
+
+    bin_edges_: ClassVar[Any] = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the tree from rows X with labels y, then prune it; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
+        self.classes_ = rows.reduce(label_counts).values
+        with FitProgress(self, X=X, y=y):
+            X, y, w = gathered(rows)
+            codes = label_codes(y, self.classes_)
+            self._fit_tree(X, codes, weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
+        return self
+
+    def _fit_tree(self, X: Array, codes: Array, w: Array) -> None:
+        n_categories = np.zeros(X.shape[1], np.int64)
+        if self.categories_ is not None:
+            n_categories = np.maximum(self.categories_.counts, self.categories_.mask)
+        X, n_categories = self._as_categories(X, w, n_categories)
+        held = np.zeros(len(X), bool)
+        if self.pruning == "reduced_error":
+            held = row_uniforms(seed_sequence(self.random_state), 0, len(X)) < self.validation_fraction
+            if held.all() or not held.any():
+                raise InputError(
+                    f"Of {len(X)} rows, {held.sum()} fall into the held-out set that reduced-error pruning needs "
+                    "beside the training set: bring more rows, or change validation_fraction or random_state."
+                )
+        train = ~held
+        cases = Cases(np.ascontiguousarray(X[train].T), codes[train], w[train], len(self.classes_), n_categories)
+        nodes = grow(cases, self._rule())
+        if self.pruning == "pessimistic":
+            prune_pessimistic(nodes, cases, self.confidence, self.subtree_raising)
+        self.tree_ = packed(nodes)
+        if held.any():
+            self.tree_ = prune_reduced_error(self.tree_, X[held], codes[held], w[held])
+
+    def _as_categories(self, X: Array, w: Array, n_categories: Array) -> tuple[Array, Array]:
+        return X, n_categories
+
+    def _rule(self) -> Rule:
+        raise NotImplementedError
+
+    def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Prune the fitted tree by its errors on held-out rows X with labels y."""
+        check_is_fitted(self)
+        X, y, w = gathered(self.rows(X, y, sample_weight, target="labels", reset=False))
+        if not np.isin(y, self.classes_).all():
+            raise InputError("The held-out labels have a class that was not there at fit.")
+        codes = label_codes(y, self.classes_)
+        self.tree_ = prune_reduced_error(self.tree_, binned(X, self.bin_edges_), codes, w)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The most probable label of each row."""
+        return self.map_rows(X, labels, "tree_", "bin_edges_", "classes_")
+
+    def predict_proba(self, X: Any) -> Any:
+        """Fractions of the classes (n, K) in the leaves that each row arrives in."""
+        return self.map_rows(X, probabilities, "tree_", "bin_edges_")
+
+    def get_depth(self) -> int:
+        """Edges from the root to the deepest leaf."""
+        check_is_fitted(self)
+        return int(self.tree_.max_depth)
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return int(self.tree_.n_leaves)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The information that the splits on each feature gain, scaled to sum 1."""
+        check_is_fitted(self)
+        return importances(self.tree_, self.n_features_in_)

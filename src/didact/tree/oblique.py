@@ -1,0 +1,193 @@
+r"""Oblique trees: every split is a fitted linear discriminant :math:`w^Tx \le t`, or one feature where that is better.
+
+See `didact.engines.trees.oblique` for the directions. Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type
+from didact.core.estimator import Estimator
+from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.engines.trees.gathered import gathered
+from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique
+from didact.engines.trees.prune import prune_cost_complexity
+from didact.parts.criteria import CLASSIFICATION, SquaredError
+from didact.parts.statistics import label_codes, label_counts
+from didact.tree.labels import weigh_classes
+
+Array = np.ndarray[Any, Any]
+
+
+def leaf_shares(X: Any, tree: ObliqueTree) -> Any:
+    """Class probabilities of the rows of a block."""
+    return tree.values(X).astype(float_type(X))
+
+
+def leaf_labels(X: Any, tree: ObliqueTree, classes: Array) -> Any:
+    """The most frequent label in each row's leaf."""
+    return classes[tree.values(X).argmax(axis=1)]
+
+
+def leaf_means(X: Any, tree: ObliqueTree) -> Any:
+    """The mean of each row's leaf."""
+    return tree.values(X)[:, 0].astype(float_type(X))
+
+
+class _ObliqueTree(Estimator):
+    """Base of the oblique trees. Abstract."""
+
+    _sparse = False
+    _missing = True
+    _test_params: ClassVar[list[dict[str, Any]]] = [{"max_depth": 4}]
+
+    max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
+    min_samples_split: int = param(2, whole(2), "Rows that a node needs to be split.")
+    min_samples_leaf: int = param(1, whole(1), "Rows that a leaf needs.")
+    min_impurity_decrease: float = param(
+        0.0, at_least(0), "A split must lower the impurity by this, times its share of all weight."
+    )
+    ccp_alpha: float = param(0.0, at_least(0), "Price of a leaf in cost-complexity pruning after growth.")
+    ridge: float = param(
+        1e-3, at_least(0), "Ridge of the discriminants, as a share of the variances; large: nearest means."
+    )
+
+    def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any) -> None:
+        centres = column_means(X, w)
+        depth = np.inf if self.max_depth is None else self.max_depth
+        least = max(2, self.min_samples_split, 2 * self.min_samples_leaf)
+        gain = float(self.min_impurity_decrease * w.sum())
+        growth = Growth(depth, least, self.min_samples_leaf, gain, self.ridge)
+        tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
+        self.tree_ = ObliqueTree(prune_cost_complexity(tree, self.ccp_alpha), directions, centres)
+
+    def apply(self, X: Any) -> Any:
+        """The leaf in which each row ends."""
+        return self.map_rows(X, _leaves, "tree_")
+
+    def get_depth(self) -> int:
+        """Edges from the root to the deepest leaf."""
+        check_is_fitted(self)
+        return int(self.tree_.max_depth)
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return int(self.tree_.n_leaves)
+
+
+def _leaves(X: Any, tree: ObliqueTree) -> Any:
+    return tree.apply(X)
+
+
+class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
+    r"""Classification tree whose splits are Fisher's linear discriminants.
+
+    .. math:: w^Tx \le t,\qquad w = (S_W + \lambda D)^{-1}(\mu_1 - \mu_0)
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+
+    Notes
+    -----
+    Each class in turn is set against the others (Fisher), and the principal axes of each class are tried; the best
+    threshold is taken on every projection and every single feature, of equals the single feature. Nodes of less weight
+    than two for each varying feature use single features only. Missing values count as the mean of their column. Cost:
+    p² n + K p³ + K p n log n a node; rows are held in memory.
+
+    References
+    ----------
+    Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63; López-Chau et al. (2013), doi:10.1016/j.eswa.2013.05.044.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.tree import ObliqueTreeClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = ObliqueTreeClassifier(max_depth=1).fit(X, X[:, 0] + X[:, 1] > 0)
+    >>> model.score(X, X[:, 0] + X[:, 1] > 0) > 0.95
+    True
+    """
+
+    _test_skips = {
+        "check_class_weight_classifiers": "A leaf with rows of one class alone answers with it, whatever it weighs."
+    }
+
+    criterion: str = param("gini", one_of("gini", "entropy", "log_loss"), "Impurity by which splits are chosen.")
+    class_weight: Any = param(
+        None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
+    )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeClassifier":
+        """Grow the tree from rows X with labels y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="labels")
+        self.classes_ = rows.reduce(label_counts).values
+        with FitProgress(self, X=X, y=y):
+            X, y, w = gathered(rows)
+            codes = label_codes(y, self.classes_)
+            w = weigh_classes(self.class_weight, codes[:, None], [self.classes_], w)
+            sums = np.eye(len(self.classes_))[codes] * w[:, None]
+            self._grow(X, w, codes, sums, CLASSIFICATION[self.criterion]())
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The most frequent label in each row's leaf."""
+        return self.map_rows(X, leaf_labels, "tree_", "classes_")
+
+    def predict_proba(self, X: Any) -> Any:
+        """Fractions of the classes (n, K) in each row's leaf."""
+        return self.map_rows(X, leaf_shares, "tree_")
+
+
+class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
+    r"""Regression tree whose splits are linear functions, fitted by ridge regression at every node.
+
+    .. math:: w^Tx \le t,\qquad w = (S + \lambda D)^{-1} \mathrm{cov}(x, y)
+
+    Attributes
+    ----------
+    tree_ : ObliqueTree
+        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
+
+    Notes
+    -----
+    Beside the direction of the ridge regression, Fisher's direction between the targets above and below their mean is
+    tried, the principal axes of those two groups, and every single feature. Missing values count as the mean of their
+    column. Cost: p² n + p³ + p n log n a node; rows are held in memory.
+
+    References
+    ----------
+    Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63; Breiman et al. (1984), doi:10.1201/9781315139470.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.tree import ObliqueTreeRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = ObliqueTreeRegressor(max_depth=1).fit(X, 1.0 * (X[:, 0] + X[:, 1] > 0))
+    >>> model.score(X, X[:, 0] + X[:, 1] > 0) > 0.8
+    True
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeRegressor":
+        """Grow the tree from rows X with targets y; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="numeric")
+        with FitProgress(self, X=X, y=y):
+            X, y, w = gathered(rows)
+            mean = np.average(y, weights=w)  # squares of what is left do not cancel
+            self._grow(X, w, y - mean, np.column_stack([w * (y - mean), w]), SquaredError())
+            tree = self.tree_.tree
+            self.tree_ = self.tree_._replace(tree=tree._replace(value=tree.value + mean))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The mean of each row's leaf."""
+        return self.map_rows(X, leaf_means, "tree_")

@@ -1,0 +1,136 @@
+"""Fitted trees in words: which trees a model holds, what its features, classes and categories are called."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.errors import InputError
+from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, outline
+
+MOST_LISTED = 6  # categories of a set that are named one by one
+
+
+class Words(NamedTuple):
+    """Names of the features, of the classes (None for numbers) and of the categories of every feature."""
+
+    features: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    categories: tuple[Any, ...]
+    decimals: int
+
+    def number(self, x: float) -> str:
+        """A number with the decimals that were asked for."""
+        return f"{x:.{self.decimals}f}"
+
+    def subject(self, condition: Condition) -> str:
+        """What a condition is about: a feature, or a weighted sum of features."""
+        if not isinstance(condition, Halfspace):
+            return self.features[condition.feature]
+        order = np.argsort(-np.abs(condition.weights), kind="stable")
+        terms = [f"{condition.weights[j]:+.3g}·{self.features[j]}" for j in order if condition.weights[j] != 0]
+        text = " ".join(terms[:4]) + (" …" if len(terms) > 4 else "")
+        return text.removeprefix("+")
+
+    def demand(self, condition: Condition, ascii_only: bool = False) -> str:
+        """What a condition asks of its subject."""
+        if isinstance(condition, Among):
+            return self._category(condition)
+        at_most = "<=" if ascii_only else "≤"
+        low, high = condition.low, condition.high
+        if np.isinf(low):
+            return f"{at_most} {self.number(high)}"
+        return f"> {self.number(low)}" if np.isinf(high) else f"in ({self.number(low)}, {self.number(high)}]"
+
+    def _category(self, condition: Among) -> str:
+        values = self.categories[condition.feature]
+        every = frozenset(range(len(values) if values is not None else max(condition.codes, default=0) + 1))
+        codes, others = condition.codes, condition.others
+        if others and values is not None:
+            codes, others = every - codes, False
+            if len(codes) > MOST_LISTED and len(every - codes) <= len(codes):
+                codes, others = every - codes, True
+        names = [str(k if values is None else values[k]) for k in sorted(codes)]
+        if len(names) == 1:
+            return f"{'≠' if others else '='} {names[0]}"
+        return f"{'not in' if others else 'in'} {{{', '.join(names)}}}"
+
+    def sentence(self, condition: Condition) -> str:
+        """The whole condition."""
+        if isinstance(condition, Interval) and np.isfinite(condition.low) and np.isfinite(condition.high):
+            name = self.features[condition.feature]
+            return f"{self.number(condition.low)} < {name} ≤ {self.number(condition.high)}"
+        return f"{self.subject(condition)} {self.demand(condition)}"
+
+    def answer(self, place: Place) -> str:
+        """What a leaf predicts: a class, a number, or a linear function."""
+        if place.linear:
+            constant, *coefficients = place.linear
+            terms = [
+                f"{'−' if c < 0 else '+'} {self.number(abs(c))}·{name}"
+                for c, name in zip(coefficients, self.features, strict=True)
+                if round(c, self.decimals)
+            ]
+            return " ".join([self.number(round(constant, self.decimals) + 0.0), *terms])
+        if self.classes is not None:
+            return self.classes[int(np.argmax(place.value[0]))]
+        return ", ".join(self.number(float(v)) for v in place.value[:, 0])
+
+
+def read(model: Any, feature_names: Any, class_names: Any, decimals: int) -> tuple[list[list[Place]], Words]:
+    """The outlines of a model's trees, one or several, and the words for them."""
+    check_is_fitted(model)
+    trees = trees_of(model)
+    n = int(model.n_features_in_)
+    names = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
+    names = [f"feature_{j}" for j in range(n)] if names is None else [str(name) for name in names]
+    if len(names) != n:
+        raise InputError(f"feature_names must contain {n} elements, got {len(names)}.")
+    categories = getattr(model, "categories_", None)
+    words = Words(
+        tuple(names), _classes(model, class_names), (None,) * n if categories is None else categories.values, decimals
+    )
+    edges = getattr(model, "bin_edges_", None)
+    return [[_unbinned(place, edges) for place in outline(tree)] for tree in trees], words
+
+
+def trees_of(model: Any) -> list[Any]:
+    """The trees of a decision tree or of a forest."""
+    if hasattr(model, "tree_"):
+        return [model.tree_]
+    if hasattr(model, "trees_"):
+        return list(model.trees_)
+    members = getattr(model, "estimators_", None)
+    if members is not None and all(hasattr(member, "tree_") for member in np.ravel(members)):
+        return [member.tree_ for member in np.ravel(members)]
+    raise InputError(f"{type(model).__name__} holds no trees that can be read: pass a decision tree or a forest.")
+
+
+def _classes(model: Any, class_names: Any) -> tuple[str, ...] | None:
+    if not is_classifier(model):
+        return None
+    known: Sequence[Any] = model.classes_
+    if isinstance(known, list):
+        raise InputError("Only trees with one output can be read as text, rules or a picture.")
+    if class_names is None or class_names is True or class_names is False:
+        return tuple(str(c) for c in known)
+    if len(class_names) != len(known):
+        raise InputError(f"class_names has {len(class_names)} entries, but the tree has {len(known)} classes.")
+    return tuple(str(c) for c in class_names)
+
+
+def _unbinned(place: Place, edges: Any) -> Place:
+    """The node with bounds in place of the codes of bins."""
+    if edges is None:
+        return place
+    branches = []
+    for condition, child in place.branches:
+        cuts = edges[condition.feature] if isinstance(condition, Among) else None
+        if isinstance(condition, Among) and cuts is not None:
+            (k,) = condition.codes
+            low, high = (-np.inf if k == 0 else cuts[k - 1]), (np.inf if k == len(cuts) else cuts[k])
+            condition = Interval(condition.feature, float(low), float(high), condition.missing)
+        branches.append((condition, child))
+    return place._replace(branches=tuple(branches))

@@ -1,0 +1,233 @@
+r"""Rules from trees: the path to a leaf is a conjunction of conditions, and the leaf is what follows from it.
+
+The support of a rule is the share of the weight of all rows that meet its conditions, its confidence the share among
+those of the class that it names. Bounds on the same feature are merged. A subtree whose leaves all give the same answer
+makes one rule. With data, a condition is left out when that does not raise the error that the rule is expected to make
+(its upper limit at confidence ¼, as in C4.5's rules). The rules of a forest are ranked by
+
+.. math:: \mathrm{support}\cdot(\mathrm{confidence} - P(\mathrm{class})),
+
+for numbers by support · \|value − mean\|.
+
+Quinlan (1987), Simplifying decision trees, doi:10.1016/S0020-7373(87)80053-6; Lavrač, Flach, Zupan (1999), Rule
+evaluation measures, doi:10.1007/3-540-48751-4_17.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.engines.trees.c45_prune import expected_errors
+from didact.engines.trees.outline import Condition, Place, joined
+from didact.tree.reading import Words, read
+
+Array = np.ndarray[Any, Any]
+
+STRONGEST = 20  # rules of a forest that are returned by default
+LIMIT = 0.25  # confidence of the upper limit of a rule's error
+
+
+class Rule(NamedTuple):
+    """IF all conditions hold THEN y is the outcome.
+
+    Fields: `conditions` in words, `outcome` (a label or a number), `support`, `confidence` (None for numbers),
+    `deviation` (root mean squared distance from a number; None for labels) and `tests`, the conditions as values.
+
+    >>> from didact.tree import ID3Classifier, export_rules
+    >>> model = ID3Classifier(categorical_features=[0]).fit([["tall"], ["short"]], ["M", "F"])
+    >>> export_rules(model, feature_names=["height"])[0].conditions
+    ('height = short',)
+    """
+
+    conditions: tuple[str, ...]
+    outcome: Any
+    support: float
+    confidence: float | None
+    deviation: float | None
+    tests: tuple[Condition, ...]
+
+    def __str__(self) -> str:
+        body = " AND ".join(f"({condition})" for condition in self.conditions) or "(always)"
+        outcome = f"{self.outcome:.6g}" if isinstance(self.outcome, float) else self.outcome
+        sure = f"confidence {self.confidence:.3f}" if self.deviation is None else f"deviation {self.deviation:.3g}"
+        return f"IF {body} THEN y = {outcome}   [support {self.support:.3f}, {sure}]"
+
+
+class _Draft(NamedTuple):
+    """A rule before it is put into words."""
+
+    tests: tuple[Condition, ...]
+    place: Place
+    support: float
+
+
+def export_rules(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    feature_names: Any = None,
+    class_names: Any = None,
+    simplify: bool = True,
+    min_support: float = 0.0,
+    min_confidence: float = 0.0,
+    max_rules: int | None = None,
+    decimals: int = 2,
+) -> list[Rule]:
+    r"""IF–THEN rules of a tree, or the strongest rules of a forest, with support and confidence.
+
+    The path to a leaf is a rule; bounds on one feature are merged. Cost: leaves × depth, and with data rows ×
+    conditions² for each rule.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted tree or forest of didact or scikit-learn.
+    X, y, sample_weight : array-like, optional
+        Rows on which support and confidence are measured and conditions are tried; by default they are those of the
+        training rows, as the tree has stored them.
+    feature_names, class_names : sequence of str, optional
+        Names; by default those that the model knows.
+    simplify : bool, default=True
+        Whether to drop conditions that do not matter: those between leaves of the same answer and, with data, those
+        without which the rule is not expected to err more often.
+    min_support, min_confidence : float, default=0
+        Weaker rules are left out.
+    max_rules : int, optional
+        How many of the strongest rules are returned; by default all of a tree and 20 of a forest.
+    decimals : int, default=2
+        Digits of numbers.
+
+    Returns
+    -------
+    list of Rule
+        In the order of the leaves; the strongest first for forests and if `max_rules` is given. `str(rule)` is a line.
+
+    References
+    ----------
+    Quinlan (1987), doi:10.1016/S0020-7373(87)80053-6; Lavrač, Flach, Zupan (1999), doi:10.1007/3-540-48751-4_17.
+
+    Examples
+    --------
+    >>> from didact.tree import ID3Classifier, export_rules
+    >>> X = [["tall", "heavy"], ["short", "light"], ["tall", "light"], ["short", "heavy"]]
+    >>> model = ID3Classifier(categorical_features=[0, 1]).fit(X, ["M", "F", "F", "M"])
+    >>> for rule in export_rules(model, feature_names=["height", "weight"]):
+    ...     print(rule)
+    IF (weight = heavy) THEN y = M   [support 0.500, confidence 1.000]
+    IF (weight = light) THEN y = F   [support 0.500, confidence 1.000]
+    """
+    outlines, words = read(model, feature_names, class_names, decimals)
+    if any(len(places[0].value) > 1 for places in outlines):
+        raise InputError("Rules are made from trees with one output.")
+    judge = None if X is None else _judge(model, X, y, sample_weight, words)
+    found: dict[Any, list[Rule]] = {}
+    for places in outlines:
+        for draft in drafts(places, words, simplify):
+            rule = _rule(draft, words) if judge is None else judge(draft, simplify)
+            if rule.support >= min_support and (rule.confidence is None or rule.confidence >= min_confidence):
+                found.setdefault((frozenset(rule.conditions), rule.outcome), []).append(rule)
+    rules = [_average(same) for same in found.values()]
+    if max_rules is None and len(outlines) == 1:
+        return rules
+    prior = np.mean([places[0].value[0] for places in outlines], axis=0)
+    return sorted(rules, key=lambda rule: -_strength(rule, prior, words))[: max_rules or STRONGEST]
+
+
+def drafts(places: list[Place], words: Words, simplify: bool) -> Iterator[_Draft]:
+    """The paths to the leaves, in their order; to the top of a subtree that always gives the same answer."""
+    answers = _answers(places, words) if simplify else {}
+    waiting: list[tuple[int, tuple[Condition, ...]]] = [(0, ())]
+    while waiting:
+        i, tests = waiting.pop()
+        if not places[i].branches or answers.get(i) is not None:
+            yield _Draft(tests, places[i], places[i].weight / places[0].weight)
+        else:
+            waiting += [(child, joined(tests, condition)) for condition, child in reversed(places[i].branches)]
+
+
+def _answers(places: list[Place], words: Words) -> dict[int, str | None]:
+    """The one answer of all leaves below each node, None where they differ."""
+    order, waiting = [], [0]
+    while waiting:
+        order.append(i := waiting.pop())
+        waiting += [child for _, child in places[i].branches]
+    answers: dict[int, str | None] = {}
+    for i in reversed(order):
+        below = {answers[child] for _, child in places[i].branches}
+        answers[i] = (below.pop() if len(below) == 1 else None) if below else words.answer(places[i])
+    return answers
+
+
+def _rule(draft: _Draft, words: Words) -> Rule:
+    """A draft in words, with what the tree has stored of its training rows."""
+    place, numbers = draft.place, words.classes is None
+    constant = numbers and not place.linear
+    return Rule(
+        tuple(words.sentence(condition) for condition in draft.tests),
+        float(place.value[0, 0]) if constant else words.answer(place),
+        draft.support,
+        None if numbers else float(place.value[0].max()),
+        float(np.sqrt(max(place.impurity, 0.0))) if numbers else None,
+        draft.tests,
+    )
+
+
+def _judge(model: Any, X: Any, y: Any, sample_weight: Any, words: Words) -> Callable[[_Draft, bool], Rule]:
+    """A function that measures drafts on rows, and drops conditions if asked to."""
+    X = model.map_rows(X, np.asarray) if hasattr(model, "map_rows") else np.asarray(X, np.float64)
+    w = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    target = np.asarray(y)
+
+    def errors(mask: Array, place: Place) -> Array:
+        if words.classes is None:
+            return (target[mask] - place.value[0, 0]) ** 2
+        return target[mask] != model.classes_[int(place.value[0].argmax())]
+
+    def badness(tests: tuple[Condition, ...], place: Place) -> float:
+        mask = _met(tests, X)
+        total, wrong = float(w[mask].sum()), float(w[mask] @ errors(mask, place))
+        if total == 0:
+            return np.inf
+        if words.classes is None:
+            return wrong / total
+        return expected_errors(np.array([total - wrong, wrong]), wrong, LIMIT) / total
+
+    def judge(draft: _Draft, simplify: bool) -> Rule:
+        tests, present = draft.tests, badness(draft.tests, draft.place)
+        while simplify and tests:
+            without = [tests[:k] + tests[k + 1 :] for k in range(len(tests))]
+            scores = [badness(rest, draft.place) for rest in without]
+            if min(scores) > present:
+                break
+            tests, present = without[int(np.argmin(scores))], min(scores)
+        mask = _met(tests, X)
+        total, rule = float(w[mask].sum()), _rule(draft._replace(tests=tests), words)
+        mean = float(w[mask] @ errors(mask, draft.place)) / total if total else np.nan
+        right, far = (None, float(np.sqrt(mean))) if words.classes is None else (1.0 - mean, None)
+        return rule._replace(support=total / float(w.sum()), confidence=right, deviation=far)
+
+    return judge
+
+
+def _met(tests: tuple[Condition, ...], X: Array) -> Array:
+    """Which rows meet all conditions."""
+    mask = np.ones(len(X), bool)
+    for condition in tests:
+        mask &= condition.holds(X)
+    return mask
+
+
+def _average(same: list[Rule]) -> Rule:
+    """One rule for those that several trees, or several leaves after simplification, have in common."""
+    means = [np.mean([rule[k] for rule in same]) if same[0][k] is not None else None for k in (2, 3, 4)]
+    return Rule(*same[0][:2], *(None if m is None else float(m) for m in means), same[0].tests)
+
+
+def _strength(rule: Rule, prior: Array, words: Words) -> float:
+    if words.classes is None:
+        return rule.support * abs(rule.outcome - float(prior[0])) if isinstance(rule.outcome, float) else rule.support
+    return rule.support * (float(rule.confidence or 0.0) - float(prior[words.classes.index(rule.outcome)]))

@@ -1,0 +1,208 @@
+"""What the axis-parallel trees share: parameters, limits, growth, and what a fitted tree can be asked."""
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import is_tensor, to_numpy
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
+from didact.core.random import seed_sequence
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.trees.bins import bin_codes, learn_bins
+from didact.engines.trees.exact import grow_exact, presort
+from didact.engines.trees.forest import coded, grow_from_codes
+from didact.engines.trees.gathered import Gathered
+from didact.engines.trees.limits import Limits
+from didact.engines.trees.prune import Path, prune_cost_complexity, pruning_path
+from didact.engines.trees.targets import Targets
+from didact.engines.trees.tree import Tree, apply, decision_path, importances
+
+Array = np.ndarray[Any, Any]
+
+FEW = 1 << 17  # distinct values of a column up to which max_bins="auto" tries every midpoint
+
+
+def count_of(share: Any, n: int) -> int:
+    """A count as it is, a share of n rounded up."""
+    return int(share) if isinstance(share, Integral) else int(np.ceil(share * n))
+
+
+def feature_count(max_features: Any, p: int) -> int:
+    """How many features are drawn per node."""
+    if max_features is None:
+        return p
+    if isinstance(max_features, str):
+        return max(1, int(np.sqrt(p) if max_features == "sqrt" else np.log2(p)))
+    return int(max_features) if isinstance(max_features, Integral) else max(1, int(max_features * p))
+
+
+def few_values(X: Any) -> bool:
+    """Whether no column has more distinct values than exact growth is meant for."""
+    if X.shape[0] <= FEW:
+        return True
+    columns = X.tocsc() if sp.issparse(X) else X
+    return all(
+        len(np.unique(columns[:, [j]].data if sp.issparse(columns) else columns[:, j])) <= FEW
+        for j in range(X.shape[1])
+    )
+
+
+def whole_block(X: Any, y: Any, w: Any) -> Gathered:
+    """All rows of a block, those of weight 0 too: draws of rows go by their numbers."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    return Gathered(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
+
+
+def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
+    """X, y and weights of all rows at once."""
+    if not isinstance(rows, MemoryRows):
+        blocks = rows.reduce(whole_block).pieces
+        X, y, w = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        return X, y, w
+    X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
+    return X, y, w
+
+
+class _TreeModel(Estimator):
+    """Base of the decision trees. Abstract."""
+
+    _missing = True
+    _test_skips: ClassVar[dict[str, str]] = {
+        "text_refused/category": "Columns of a category type are read as they are.",
+        "constant_columns:max_features": "Features are drawn among all columns, constant ones among them.",
+    }
+
+    splitter: str = param(
+        "best", one_of("best", "random"), "Whether to take the best threshold of a feature or a random one."
+    )
+    max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
+    min_samples_split: Any = param(
+        2, [whole(2), share()], "Rows that a node needs to be split; a float is a share of all rows."
+    )
+    min_samples_leaf: Any = param(
+        1, [whole(1), share("neither")], "Rows that a leaf needs; a float is a share of all rows."
+    )
+    min_weight_fraction_leaf: float = param(0.0, between(0, 0.5), "Share of the total weight that a leaf needs.")
+    max_features: Any = param(
+        None,
+        [whole(1), share(), one_of("sqrt", "log2"), none],
+        "Features drawn at each node: a number, a share, the root or logarithm of all; None: all.",
+    )
+    random_state: Any = param(None, random_state, "Seed of the draws of features and random thresholds.")
+    max_leaf_nodes: int | None = param(
+        None, [whole(2), none], "Most leaves; the node of largest gain is then split first."
+    )
+    min_impurity_decrease: float = param(
+        0.0, at_least(0), "A split must lower the impurity by this, times its share of all weight."
+    )
+    ccp_alpha: float = param(0.0, at_least(0), "Price of a leaf in cost-complexity pruning after growth.")
+    monotonic_cst: Any = param(
+        None, [array_like, none], "For each feature 1 if the prediction may only rise with it, −1 only fall, 0 free."
+    )
+    max_bins: Any = param(
+        "auto",
+        [one_of("auto"), whole(2), none],
+        "None: every midpoint; a number: columns are cut into at most so many bins first; 'auto': every midpoint up to "
+        "131,072 distinct values in a column, else 255 bins.",
+    )
+    categorical_features: Any = param(
+        "from_dtype",
+        [one_of("from_dtype"), array_like, none],
+        "Columns that are categories: those of a category type, or a mask, positions or names.",
+    )
+
+    def _limits(self, n: int, p: int, weight: float) -> Limits:
+        """The limits on growth in rows, weight and score."""
+        if isinstance(self.max_features, Integral) and self.max_features > p:
+            raise ParameterError(f"max_features is {self.max_features}, but X has {p} features.")
+        self.max_features_ = feature_count(self.max_features, p)
+        leaf = count_of(self.min_samples_leaf, n)
+        return Limits(
+            1 << 30 if self.max_depth is None else int(self.max_depth),
+            int(self.max_leaf_nodes or 0),
+            max(2, count_of(self.min_samples_split, n), 2 * leaf),
+            leaf,
+            float(self.min_weight_fraction_leaf * weight),
+            float(self.min_impurity_decrease * weight),
+            0 if self.max_features_ >= p else self.max_features_,
+            self.splitter == "random",
+        )
+
+    def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
+        """The monotone constraints, checked."""
+        if self.monotonic_cst is None:
+            return None
+        signs = np.asarray(self.monotonic_cst)
+        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+        if not signs.any():
+            return None
+        if outputs > 1 or classes > 2 or self.criterion == "absolute_error":
+            raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
+        if self.categories_ is not None and signs[self.categories_.mask].any():
+            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
+        return signs.astype(np.int8)
+
+    def _grow(self, X: Any, targets: Targets, weight: float, classes: int) -> Tree:
+        """The tree of rows in memory."""
+        kept = X.shape[0] if targets.keep is None else int(targets.keep.sum())
+        limits = self._limits(kept, X.shape[1], weight)
+        signs = self._signs(X.shape[1], targets.outputs, classes)
+        seed = int(seed_sequence(self.random_state).generate_state(1, np.uint64)[0])
+        if self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
+            table = presort(X, None if self.categories_ is None else self.categories_.mask)
+            tree = grow_exact(table, targets, limits, seed, signs)
+        else:
+            counts = None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
+            bins = learn_bins(X, targets.weights, 255 if self.max_bins == "auto" else int(self.max_bins), counts)
+            tree = grow_from_codes(coded(bin_codes(X, bins), bins, signs), targets, limits, seed)
+        return prune_cost_complexity(tree, self.ccp_alpha)
+
+    def apply(self, X: Any, check_input: bool = True) -> Any:
+        """The number of the leaf in which each row ends."""
+        return self.map_rows(X, _leaves, "tree_")
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
+        return self.map_rows(X, _path, "tree_")
+
+    def get_depth(self) -> int:
+        """The number of tests on the longest path."""
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The share of each feature in the decrease of impurity."""
+        check_is_fitted(self)
+        return importances(self.tree_, self.n_features_in_)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> Path:
+        """The values of ccp_alpha at which a smaller subtree becomes the best, and the impurities of these subtrees."""
+        from sklearn.base import clone
+
+        whole_tree = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        return pruning_path(whole_tree.tree_)
+
+
+def _leaves(X: Any, tree: Tree) -> Array:
+    return apply(tree, local(X)).astype(np.int64)
+
+
+def _path(X: Any, tree: Tree) -> Any:
+    return decision_path(tree, local(X))
+
+
+def local(X: Any) -> Any:
+    """A tensor as an array; anything else as it is."""
+    return to_numpy(X) if is_tensor(X) else X

@@ -1,0 +1,198 @@
+"""Bagging: draws, combinations, out-of-bag estimates, variance, and agreement with scikit-learn and by hand."""
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.metrics import accuracy_score
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import didact
+from didact.ensemble import BaggingClassifier, BaggingRegressor
+from didact.ensemble.combine import weighted_median
+from didact.linear_model import LinearRegression, LogisticRegression, Ridge
+from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+D, T = load_diabetes(return_X_y=True)
+
+
+@pytest.mark.parametrize("n", [10, 100, 1000])
+def test_a_bootstrap_sample_holds_the_known_share_of_rows(n):
+    """Example 18: 1 − (1 − 1/n)^n of the rows on average."""
+    data = np.arange(2.0 * n).reshape(n, 2)
+    model = BaggingRegressor(LinearRegression(), n_estimators=400, random_state=0).fit(data, data[:, 0])
+    shares = [len(np.unique(rows)) / n for rows in model.estimators_samples_]
+    assert np.mean(shares) == pytest.approx(1 - (1 - 1 / n) ** n, abs=4 * np.std(shares) / 20)
+
+
+@pytest.mark.parametrize("base", [Ridge(), KNeighborsRegressor()], ids=["weights", "index"])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_every_model_is_the_fit_to_its_draw(base, bootstrap):
+    options = {"max_samples": 0.6, "max_features": 4, "bootstrap": bootstrap, "random_state": 1}
+    model = BaggingRegressor(base, n_estimators=5, **options).fit(D, T)
+    for fitted, rows, columns in zip(
+        model.estimators_, model.estimators_samples_, model.estimators_features_, strict=True
+    ):
+        assert len(rows) == int(0.6 * len(T))
+        assert (len(np.unique(rows)) < len(rows)) == bootstrap
+        assert len(np.unique(columns)) == 4
+        alone = sklearn.base.clone(base).fit(D[rows][:, columns], T[rows])
+        np.testing.assert_allclose(fitted.predict(D[:, columns]), alone.predict(D[:, columns]), rtol=1e-8)
+    each = [m.predict(D[:, f]) for m, f in zip(model.estimators_, model.estimators_features_, strict=True)]
+    np.testing.assert_allclose(model.predict(D), np.mean(each, axis=0))
+    np.testing.assert_allclose(model.set_params(combine="median").predict(D), np.median(each, axis=0))
+
+
+def test_columns_may_be_drawn_with_replacement():
+    model = BaggingClassifier(bootstrap_features=True, n_estimators=20, random_state=0).fit(X, Y)
+    assert any(len(np.unique(f)) < 4 for f in model.estimators_features_)
+    assert model.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("combine", ["mean", "vote"])
+def test_probabilities_are_means_or_shares_of_votes(combine):
+    model = BaggingClassifier(LogisticRegression(), combine=combine, random_state=0).fit(X, NAMES)
+    if combine == "mean":
+        expected = np.mean([m.predict_proba(X) for m in model.estimators_], axis=0)
+    else:
+        expected = np.mean([np.eye(3)[m.predict(X)] for m in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
+
+
+def test_a_draw_may_lack_a_class():
+    y = np.where(np.arange(len(Y)) < 3, "rare", NAMES)
+    model = BaggingClassifier(n_estimators=15, max_samples=20, random_state=0).fit(X, y)
+    assert min(len(m.classes_) for m in model.estimators_) < 4
+    probabilities = model.predict_proba(X)
+    assert probabilities.shape == (150, 4)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_out_of_bag_by_hand_and_near_a_held_out_score():
+    cancer, target = load_breast_cancer(return_X_y=True)
+    train = np.arange(len(target)) % 2 == 0
+    model = BaggingClassifier(n_estimators=60, oob_score=True, random_state=0).fit(cancer[train], target[train])
+    votes, seen = np.zeros((train.sum(), 2)), np.zeros(train.sum())
+    for fitted, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
+        out = np.setdiff1d(np.arange(train.sum()), rows)
+        votes[out] += fitted.predict_proba(cancer[train][out])
+        seen[out] += 1
+    np.testing.assert_allclose(model.oob_decision_function_, votes / seen[:, None])
+    assert model.oob_score_ == np.mean(votes.argmax(axis=1) == target[train])
+    assert model.oob_score_ == pytest.approx(model.score(cancer[~train], target[~train]), abs=0.04)
+
+
+def test_out_of_bag_of_regressors_and_a_score_of_ones_own():
+    model = BaggingRegressor(n_estimators=60, oob_score=True, combine="median", random_state=0).fit(D, T)
+    assert 0.3 < model.oob_score_ < model.score(D, T)
+    error = BaggingRegressor(n_estimators=60, oob_score=lambda y, f: np.mean(np.abs(y - f)), random_state=0).fit(D, T)
+    assert 40 < error.oob_score_ < 60
+    share = BaggingClassifier(bootstrap=False, max_samples=0.5, n_estimators=40, oob_score=True, random_state=0)
+    assert share.fit(X, Y).oob_score_ > 0.9, "draws without replacement leave rows out, too"
+    with pytest.warns(UserWarning, match="raise n_estimators"):
+        few = BaggingClassifier(n_estimators=2, oob_score=accuracy_score, random_state=0).fit(X, Y)
+    assert np.isnan(few.oob_decision_function_).any()
+
+
+def test_as_good_as_scikit_learn():
+    train = np.arange(len(T)) % 2 == 0
+    ours, theirs = (
+        np.mean(
+            [m(n_estimators=30, random_state=s).fit(D[train], T[train]).score(D[~train], T[~train]) for s in range(5)]
+        )
+        for m in (BaggingRegressor, sklearn.ensemble.BaggingRegressor)
+    )
+    assert ours == pytest.approx(theirs, abs=0.03)
+
+
+def test_bagging_lowers_the_variance_of_unstable_learners():
+    """Variance of trees over training sets, at fixed points: much lower for the mean; for a linear model it is not."""
+    rng = np.random.default_rng(0)
+    new = rng.normal(size=(200, 3))
+
+    def variance(model):
+        found = []
+        for _ in range(15):
+            A = rng.normal(size=(150, 3))
+            found.append(model.fit(A, A[:, 0] ** 2 + A[:, 1] + 0.5 * rng.normal(size=150)).predict(new))
+        return np.var(found, axis=0).mean()
+
+    tree, line = DecisionTreeRegressor(), LinearRegression()
+    assert variance(BaggingRegressor(tree, n_estimators=30, random_state=0)) < 0.6 * variance(tree)
+    assert variance(BaggingRegressor(line, n_estimators=30, random_state=0)) > 0.8 * variance(line)
+
+
+def test_the_mean_of_correlated_learners_has_the_variance_of_the_formula():
+    """Example 64: L = 3, variance 1, covariances ½: 2/3."""
+    L, c = 3, 0.5
+    assert 1 / L + (1 - 1 / L) * c == pytest.approx(2 / 3)
+    draws = np.random.default_rng(0).multivariate_normal(np.zeros(3), np.full((3, 3), c) + (1 - c) * np.eye(3), 200_000)
+    assert draws.mean(axis=1).var() == pytest.approx(2 / 3, rel=0.02)
+
+
+def test_weights_are_probabilities_of_the_draw():
+    w = np.where(np.arange(len(Y)) < 100, 1.0, 0.0)
+    model = BaggingClassifier(n_estimators=10, random_state=0).fit(X, NAMES, sample_weight=w)
+    assert max(rows.max() for rows in model.estimators_samples_) < 100
+    heavy = BaggingClassifier(n_estimators=200, random_state=0).fit(X, NAMES, sample_weight=1.0 + 9 * (Y == 2))
+    counts = np.bincount(np.concatenate(heavy.estimators_samples_), minlength=150)
+    assert counts[Y == 2].sum() / counts.sum() == pytest.approx(10 / 12, abs=0.01)
+
+
+def test_more_models_are_added_and_equal_a_fit_at_once():
+    model = BaggingClassifier(n_estimators=4, random_state=0, warm_start=True).fit(X, Y)
+    first = model.estimators_[0]
+    model.set_params(n_estimators=9).fit(X, Y)
+    assert model.estimators_[0] is first
+    once = BaggingClassifier(n_estimators=9, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
+    with pytest.raises(ValueError, match="less than the 9 models"):
+        model.set_params(n_estimators=3).fit(X, Y)
+
+
+def test_threads_change_nothing(two_threads):
+    found = []
+    for threads in (1, 2):
+        didact.set_threads(threads)
+        found.append(BaggingClassifier(random_state=0, n_estimators=20).fit(X, Y).predict_proba(X))
+    np.testing.assert_array_equal(*found)
+
+
+def test_pipelines_and_nested_parameters():
+    pipe = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2))
+    model = BaggingClassifier(pipe, random_state=0).fit(X, Y)
+    seeds = {m[-1].random_state for m in model.estimators_}
+    assert len(seeds) == 10, "each model has a seed of its own"
+    model.set_params(estimator__decisiontreeclassifier__max_depth=5)
+    assert model.get_params()["estimator__decisiontreeclassifier__max_depth"] == 5
+    assert BaggingClassifier(KNeighborsClassifier(), random_state=0).fit(X, Y).score(X, Y) > 0.9
+    assert not hasattr(BaggingClassifier(), "decision_function")
+    linear = BaggingClassifier(LogisticRegression(), random_state=0).fit(X, Y)
+    np.testing.assert_allclose(
+        linear.decision_function(X), np.mean([m.decision_function(X) for m in linear.estimators_], axis=0)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_features": 9}, "more than the 4 columns"),
+        ({"bootstrap": False, "max_samples": 500}, "without replacement"),
+        ({"bootstrap": False, "oob_score": True}, "out of bag"),
+        ({"n_estimators": 0}, "n_estimators"),
+    ],
+)
+def test_refusals(options, words):
+    with pytest.raises(ValueError, match=words):
+        BaggingClassifier(**options).fit(X, Y)
+
+
+def test_weighted_median():
+    values = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 9.0]])
+    np.testing.assert_array_equal(weighted_median(values, np.array([1.0, 1.0, 1.0])), [2.0, 5.0])
+    np.testing.assert_array_equal(weighted_median(values, np.array([5.0, 1.0, 1.0])), [3.0, 1.0])

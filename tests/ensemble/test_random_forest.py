@@ -1,0 +1,185 @@
+"""Forests: quality beside scikit-learn, seeds and threads, out-of-bag estimates, quantiles, single trees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import ensemble as theirs
+from sklearn.datasets import load_diabetes, make_classification, make_friedman1
+
+import didact
+from didact.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+
+def classes(n=2000, seed=0, k=2):
+    X, y = make_classification(n, 12, n_informative=6, n_classes=k, random_state=seed, flip_y=0.05)
+    return X[: n // 2], y[: n // 2], X[n // 2 :], y[n // 2 :]
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesClassifier"])
+def test_accuracy_is_scikit_learns(name, k):
+    X, y, Xt, yt = classes(k=k)
+    ours = getattr(didact.ensemble, name)(60, random_state=0).fit(X, y).score(Xt, yt)
+    other = getattr(theirs, name)(60, random_state=0).fit(X, y).score(Xt, yt)
+    assert ours == pytest.approx(other, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["RandomForestRegressor", "ExtraTreesRegressor"])
+def test_error_is_scikit_learns(name):
+    X, y = make_friedman1(1200, noise=1.0, random_state=0)
+    ours = getattr(didact.ensemble, name)(60, random_state=0).fit(X[:600], y[:600]).score(X[600:], y[600:])
+    other = getattr(theirs, name)(60, random_state=0).fit(X[:600], y[:600]).score(X[600:], y[600:])
+    assert ours == pytest.approx(other, abs=0.02)
+
+
+def test_a_forest_of_one_tree_on_all_rows_is_the_tree():
+    """Few distinct values, so bins lose nothing; both are then the same exact tree."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 20, (300, 4)).astype(float)
+    y = X @ [1.0, 2.0, -1.0, 0.5] + rng.normal(size=300)
+    one = DecisionTreeRegressor().fit(X, y)
+    for bins in ("auto", None):
+        forest = RandomForestRegressor(1, bootstrap=False, max_bins=bins).fit(X, y)
+        np.testing.assert_allclose(forest.predict(X), one.predict(X))
+        np.testing.assert_array_equal(forest.trees_[0].feature, one.tree_.feature)
+        np.testing.assert_allclose(forest.trees_[0].impurity, one.tree_.impurity, atol=1e-12)
+    labels = (y > 10).astype(int) + (y > 20)
+    forest = RandomForestClassifier(1, bootstrap=False, max_features=None).fit(X, labels)
+    np.testing.assert_array_equal(forest.trees_[0].feature, DecisionTreeClassifier().fit(X, labels).tree_.feature)
+
+
+def test_prediction_is_the_mean_of_the_trees(two_threads):
+    X, y, Xt, _ = classes(k=3)
+    forest = RandomForestClassifier(15, random_state=0).fit(X, y)
+    each = [tree.predict_proba(Xt) for tree in forest.estimators_]
+    np.testing.assert_allclose(forest.predict_proba(Xt), np.mean(each, axis=0), atol=1e-14)
+    Xt = Xt.copy()
+    Xt[::7, 2] = np.nan
+    each = [tree.predict_proba(Xt) for tree in forest.estimators_]
+    np.testing.assert_allclose(forest.predict_proba(Xt), np.mean(each, axis=0), atol=1e-14)
+    votes = RandomForestClassifier(15, random_state=0, combine="vote").fit(X, y)
+    shares = np.mean([np.eye(3)[p.argmax(axis=1)] for p in each], axis=0)
+    np.testing.assert_allclose(votes.predict_proba(Xt), shares, atol=1e-14)
+    median = RandomForestRegressor(15, random_state=0, combine="median").fit(X, y)
+    np.testing.assert_allclose(median.predict(Xt), np.median([t.predict(Xt) for t in median.estimators_], axis=0))
+
+
+def test_the_number_of_threads_changes_nothing(two_threads):
+    X, y, Xt, _ = classes()
+    found = []
+    for count in (1, 2):
+        didact.set_threads(count)
+        found.append(RandomForestClassifier(8, random_state=3).fit(X, y).predict_proba(Xt))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_out_of_bag_is_the_mean_over_trees_that_have_not_seen_a_row():
+    X, y, Xt, yt = classes()
+    forest = RandomForestClassifier(40, random_state=0, oob_score=True).fit(X, y)
+    assert forest.oob_score_ == pytest.approx(forest.score(Xt, yt), abs=0.03)
+    total, count = np.zeros((len(X), 2)), np.zeros(len(X))
+    for k, tree in enumerate(forest.estimators_):
+        rows = forest._out_of_bag(k)
+        total[rows] += tree.predict_proba(X[rows])
+        count[rows] += 1
+    np.testing.assert_allclose(forest.oob_decision_function_, total / count[:, None])
+    assert np.mean([len(forest._out_of_bag(k)) for k in range(40)]) / len(X) == pytest.approx(np.exp(-1), abs=0.02)
+
+
+def test_out_of_bag_importances_find_what_matters():
+    X, y = make_friedman1(600, n_features=10, noise=0.5, random_state=0)
+    found = RandomForestRegressor(30, random_state=0).fit(X, y).oob_permutation_importances(X, y)
+    assert set(np.argsort(found.importances_mean)[-4:]) == {0, 1, 3, 4} or found.importances_mean[:5].min() > (
+        found.importances_mean[5:].max()
+    )
+    assert found.importances.shape == (10, 30)
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y > 15)
+    assert forest.oob_permutation_importances(X, y > 15).importances_mean[3] > 0.02
+
+
+def test_quantiles_against_weights_by_hand():
+    X, y = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(12, random_state=0, min_samples_leaf=5, quantiles=True).fit(X[:300], y[:300])
+    levels = np.array([0.9, 0.1, 0.5])
+    found = forest.predict_quantiles(X[300:330], levels)
+    leaves, inside = forest.apply(X[300:330]), forest.apply(X[:300])
+    from didact.engines.trees.forest import draw_counts
+
+    counts = np.stack([draw_counts(seed, 300, 300) for seed in forest._seeds], axis=1)
+    order = np.argsort(y[:300], kind="stable")
+    for i in range(30):
+        same = (inside == leaves[i]) * counts
+        weight = (same / same.sum(axis=0)).mean(axis=1)[order]
+        below = np.cumsum(weight)
+        expected = [y[:300][order][np.searchsorted(below, q * (1 - 1e-9))] for q in levels]
+        np.testing.assert_array_equal(found[i], expected)
+    covered = (forest.predict_quantiles(X[300:], [0.05])[:, 0] <= y[300:]).mean()
+    assert covered > 0.85
+
+
+def test_warm_start_adds_the_trees_that_a_larger_forest_has():
+    X, y, Xt, _ = classes()
+    grown = RandomForestClassifier(5, random_state=1, warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=9).fit(X, y)
+    whole = RandomForestClassifier(9, random_state=1).fit(X, y)
+    np.testing.assert_array_equal(grown.predict_proba(Xt), whole.predict_proba(Xt))
+    with pytest.raises(ValueError, match="less than the 9 trees"):
+        grown.set_params(n_estimators=3).fit(X, y)
+
+
+def test_balanced_weights():
+    X, y = make_classification(1500, 8, weights=[0.95], random_state=0, flip_y=0.0)
+    plain, *balanced = (
+        RandomForestClassifier(25, random_state=0, max_depth=4, class_weight=c).fit(X, y).predict(X).mean()
+        for c in (None, "balanced", "balanced_subsample")
+    )
+    assert min(balanced) > plain
+
+
+def test_categories_missing_values_and_several_outputs():
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 6, 500)
+    x = np.where(rng.random(500) < 0.2, np.nan, rng.normal(size=500))
+    X = pd.DataFrame({"colour": pd.Series(list("abcdef"))[colour].to_numpy(), "x": x}).astype({"colour": "category"})
+    y = np.isin(colour, [1, 4]) * 2.0 + np.isnan(x)
+    for model in (RandomForestRegressor, ExtraTreesRegressor):
+        assert model(30, random_state=0).fit(X, y).score(X, y) > 0.9
+    labels = np.column_stack([np.isin(colour, [1, 4]), np.isnan(x)])
+    found = ExtraTreesClassifier(30, random_state=0).fit(X, labels)
+    assert (found.predict(X) == labels).mean() > 0.97
+    assert [p.shape for p in found.predict_proba(X)] == [(500, 2), (500, 2)]
+    assert (
+        RandomForestRegressor(10, random_state=0, max_features=None).fit(X, np.column_stack([y, -y])).predict(X)[:, 0]
+        > -1
+    ).all()
+
+
+def test_monotone_forest():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (600, 2))
+    y = X[:, 0] + np.sin(4 * X[:, 0]) + X[:, 1] ** 2
+    forest = RandomForestRegressor(10, random_state=0, monotonic_cst=[1, 0], min_samples_leaf=5).fit(X, y)
+    grid = np.linspace(-2, 2, 80)
+    for z in (-1.0, 0.5):
+        assert (np.diff(forest.predict(np.column_stack([grid, np.full(80, z)]))) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
+        ({"bootstrap": False, "max_samples": 0.5}, "bootstrap=True"),
+        ({"max_samples": 500}, "only 4 rows"),
+        ({"monotonic_cst": [5]}, "−1, 0 or 1"),
+    ],
+)
+def test_bad_parameters_in_one_sentence(params, words):
+    with pytest.raises(ValueError, match=words):
+        RandomForestRegressor(2, **params).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+
+
+def test_quantiles_have_to_be_asked_for():
+    forest = RandomForestRegressor(2, random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(ValueError, match="quantiles=True"):
+        forest.predict_quantiles([[0.0]])
