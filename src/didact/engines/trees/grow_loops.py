@@ -24,8 +24,7 @@ FLAT = 1e-14  # a gain that is smaller than this share of the score is rounding
 
 NODE = np.dtype(
     [(name, np.int64) for name in ("start", "stop", "depth", "left", "right", "feature", "bin", "hist", "missing_left")]
-    + [("key", np.uint64)]
-    + [(name, np.float64) for name in ("gain", "low", "high", "left_value", "right_value")]
+    + [("key", np.uint64), *((name, np.float64) for name in ("gain", "low", "high", "left_value", "right_value"))]
 )
 FEATURE = np.dtype([(name, np.int64) for name in ("first", "n_bins", "categorical", "monotone")])
 
