@@ -271,3 +271,15 @@ def test_bad_data_are_refused_in_words():
     np.testing.assert_array_equal(HistGradientBoostingRegressor(max_iter=3).fit(X, y).predict(X), without)
     many = HistGradientBoostingRegressor(max_iter=3, max_bins=10_000).fit(X, y)  # more bins than values
     np.testing.assert_array_equal(many.predict(X), without)
+
+
+def test_many_rows_on_several_threads_are_scikit_learns():
+    """Where the bins coincide; enough rows that nodes are divided among threads."""
+    rng = np.random.default_rng(0)
+    X = np.clip(np.round(30 * rng.normal(size=(40_000, 6))), -100, 100) / 30
+    z = X[:, 0] + np.sin(3 * X[:, 1]) * X[:, 2] + 0.5 * (X[:, 3] > 0.3) * X[:, 4]
+    y = (z + rng.normal(size=len(X)) > 0).astype(int)
+    how = {"max_iter": 15, "early_stopping": False, "random_state": 0}
+    ours = HistGradientBoostingClassifier(**how).fit(X, y).decision_function(X)
+    theirs = sklearn.ensemble.HistGradientBoostingClassifier(**how).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)

@@ -29,8 +29,8 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan, raw_predictions
 from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.grow import Limits
 from didact.engines.trees.grow_rows import coded_rows
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
 from didact.engines.trees.tree import Tree
 from didact.ensemble.hist_gradient_boosting_watch import Watch

@@ -29,9 +29,9 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
-from didact.linear_model.logistic import decision, predict_labels, weigh_classes
+from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.ridge import solve as solve_ridge
-from didact.parts.statistics import label_codes, label_counts
+from didact.parts.statistics import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
@@ -32,7 +32,7 @@ from didact.engines.result import Result
 from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics import Counts, label_codes, label_counts
+from didact.parts.statistics import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 
@@ -47,18 +47,6 @@ def encode(X: Any, y: Any, w: Any, offset: Any, classes: Array, class_weights: A
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
     return X, (xp.astype(codes, X.dtype if is_tensor(X) else xp.float64) if len(classes) == 2 else codes), w, offset
-
-
-def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
-    """One factor per class: given, or inversely proportional to the classes' weights."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, str):
-        return counts.weights.sum() / (len(counts.values) * np.maximum(counts.weights, np.finfo(float).tiny))
-    unknown = [label for label in class_weight if label not in counts.values]
-    if unknown:
-        raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
-    return np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
 
 
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,

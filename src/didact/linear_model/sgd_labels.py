@@ -6,9 +6,8 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
-from didact.linear_model.logistic import weigh_classes
 from didact.linear_model.sgd_base import Seen, seen
-from didact.parts.statistics import Counts, label_codes
+from didact.parts.statistics import Counts, label_codes, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.errors import ParameterError
 from didact.core.rows.memory import in_pieces
 from didact.parts.moment_loops import CHUNK, centred_products
 
@@ -189,6 +190,18 @@ def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
             return Counts((seen + low).astype(y.dtype), weights.astype(np.float64))
     values, where = np.unique(y, return_inverse=True)
     return Counts(values, np.bincount(where, w, len(values)).astype(np.float64))
+
+
+def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
+    """One factor per class: given, or inversely proportional to the classes' weights."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        return counts.weights.sum() / (len(counts.values) * np.maximum(counts.weights, np.finfo(float).tiny))
+    unknown = [label for label in class_weight if label not in counts.values]
+    if unknown:
+        raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
+    return np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
 
 
 def label_codes(y: Any, values: Array) -> Any:

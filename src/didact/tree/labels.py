@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.parts.statistics import Counts
+from didact.parts.statistics import weigh_classes as class_factors
 
 Array = np.ndarray[Any, Any]
 
@@ -27,16 +29,6 @@ def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], wei
     total = np.ones(len(codes)) if weights is None else weights.astype(np.float64)
     start = total
     for column, labels, one in zip(codes.T, classes, given, strict=True):
-        total = total * _factors(one, column, labels, start)[column]
+        factors = class_factors(one, Counts(labels, np.bincount(column, start, len(labels))))
+        total = total if factors is None else total * factors[column]
     return total
-
-
-def _factors(class_weight: Any, codes: Array, labels: Array, weights: Array) -> Array:
-    """One factor per class: given, or inversely proportional to the classes' weights."""
-    if isinstance(class_weight, str):
-        sums = np.bincount(codes, weights, minlength=len(labels))
-        return weights.sum() / (len(labels) * np.maximum(sums, np.finfo(float).tiny))
-    unknown = [label for label in class_weight if label not in labels]
-    if unknown:
-        raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
-    return np.asarray([class_weight.get(label, 1.0) for label in labels.tolist()], np.float64)

@@ -13,7 +13,8 @@ from didact.engines.trees import crew
 from didact.engines.trees import grow as module
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, unit_channels, value_channels
-from didact.engines.trees.grow import Limits, grow
+from didact.engines.trees.grow import grow
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import importances
 from didact.parts.criteria import Entropy, Gini, Poisson, SquaredError
 from didact.parts.gradient_criterion import Gradient

@@ -9,8 +9,9 @@ from didact import Batches
 from didact.core.rows import BatchRows, ClusterRows
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, value_channels
-from didact.engines.trees.grow import Limits, grow
+from didact.engines.trees.grow import grow
 from didact.engines.trees.grow_rows import grow_rows, learn_bins_rows
+from didact.engines.trees.limits import Limits
 from didact.parts.criteria import Gini, SquaredError
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from didact.core.errors import InputError
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, value_channels
-from didact.engines.trees.grow import Limits, grow
+from didact.engines.trees.grow import grow
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, apply_all, join, level_order, pack, predict_mean, predict_sum
 from didact.engines.trees.tree import renumbered
 from didact.parts.criteria import Gini, SquaredError

@@ -6,7 +6,8 @@ import pytest
 from didact.engines.trees import grow as module
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, unit_channels, value_channels
-from didact.engines.trees.grow import Limits, grow
+from didact.engines.trees.grow import grow
+from didact.engines.trees.limits import Limits
 from didact.parts.criteria import Gini
 from didact.parts.gradient_criterion import Gradient
 

@@ -17,8 +17,9 @@ from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost_loops import add_leaves, pack_ones, pack_pairs
 from didact.engines.trees.boost_loss import PIECE, Objective, weighted_quantile
 from didact.engines.trees.channels import Channels, count_shift, power_below
-from didact.engines.trees.grow import Grower, Grown, Limits
+from didact.engines.trees.grow import Grower, Grown
 from didact.engines.trees.histogram_loops import UNIT, VALUES
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.tree import Tree

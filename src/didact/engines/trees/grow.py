@@ -36,6 +36,7 @@ from didact.engines.trees.grow_loops import (
     grow_serial,
 )
 from didact.engines.trees.histogram_loops import LABELS
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import leaf_rows, preorder
 from didact.engines.trees.sparse_loops import Rare, list_rare
 from didact.engines.trees.split_loops import BEST
@@ -47,21 +48,6 @@ Array = np.ndarray[Any, Any]
 MANY = 20_000  # rows from which one tree is grown on several threads
 RARE = 0.8  # share of one value from which a column counts as mostly that value
 HISTOGRAMS = 64  # kept at a time without a limit of leaves
-
-
-class Limits(NamedTuple):
-    """When to stop, and how splits are drawn."""
-
-    max_depth: int = 1 << 30
-    max_leaf_nodes: int = 0  # 0: no limit, depth first; else best first
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0  # weight (or hessian) that each side must have
-    min_gain: float = 0.0  # in units of the score: weight times impurity decrease
-    max_features: int = 0  # drawn for each node; 0: all
-    random_splits: bool = False  # one random threshold for each feature
-    category_smoothing: float = 0.0  # weight added to that of a category for its place in the order
-    min_category: int = 1  # rows that a category needs in a node to be sent left
 
 
 class Grown(NamedTuple):

@@ -15,8 +15,9 @@ import numpy as np
 from didact.core.rows import Rows
 from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.channels import Channels
-from didact.engines.trees.grow import Grower, Grown, Limits, finished
+from didact.engines.trees.grow import Grower, Grown, finished
 from didact.engines.trees.grow_loops import Nodes, Sample, Space, find_split, make_children
+from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
 

@@ -14,3 +14,5 @@ class Limits(NamedTuple):
     min_gain: float = 0.0  # a split needs gain ≥ this (score units: total weight × impurity decrease)
     max_features: int = 0  # drawn per node; 0: all
     random_splits: bool = False  # one random threshold per feature (extra trees)
+    category_smoothing: float = 0.0  # histograms: weight added to that of a category for its place in the order
+    min_category: int = 1  # histograms: rows that a category needs in a node to be sent left
