@@ -24,6 +24,8 @@ from typing import Any, TypeVar, overload
 
 import numba
 import numba.extending
+from llvmlite import ir
+from numba.core import cgutils
 from numba.core.caching import FunctionCache
 from numba.misc.appdirs import AppDirs
 
@@ -123,6 +125,28 @@ def dispatch(name: str) -> Callable[..., Any]:
         return lambda noun, *args: method(noun, *args)
 
     return call
+
+
+@numba.extending.intrinsic
+def prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
+    """Ask for array[row, column] to be brought near, for use in loops that know which rows come next. Never faults."""
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind, byte, number = signature.args[0], ir.IntType(8).as_pointer(), ir.IntType(32)
+        view = context.make_array(kind)(context, builder, args[0])
+        place = cgutils.get_item_pointer(context, builder, kind, view, [args[1], args[2]], wraparound=False)
+        form = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        ask = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+        builder.call(ask, [builder.bitcast(place, byte), number(0), number(3), number(1)])  # to read, keep, data
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.uint64, numba.types.uint64), generate
+
+
+if _config.DISABLE_JIT:
+
+    def prefetch(array, row, column):  # type: ignore[no-untyped-def]  # noqa: F811
+        """Nothing, where loops run as plain Python."""
 
 
 class _LoopCache(FunctionCache):
