@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from didact import Batches
-from didact.ensemble import RandomForestClassifier, RandomForestRegressor
 from didact.engines.trees import passes
+from didact.ensemble import RandomForestClassifier, RandomForestRegressor
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor, tree_base
 
 
@@ -26,7 +26,7 @@ def batches(X, y, w=None):
 
 
 def same_splits(a, b, X):
-    """Thresholds may differ where a node has no rows between two bins, and sides of missing values where it has none."""
+    """Thresholds may differ where a node has no rows between two bins, sides of missing values where it has none."""
     np.testing.assert_array_equal(a.apply(X), b.apply(X))
     for name in ("children_left", "feature", "n_node_samples"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -97,7 +97,7 @@ def test_a_tree_without_limits_is_grown_from_codes(monkeypatch):
 
 def test_many_rows_are_binned_by_themselves(monkeypatch):
     monkeypatch.setattr(tree_base, "FEW", 500)
-    X, y, labels, _ = table()
+    X, _, labels, _ = table()
     a = DecisionTreeClassifier(max_depth=5).fit(batches(X, labels)).tree_
     same_splits(a, DecisionTreeClassifier(max_depth=5).fit(X, labels).tree_, X)
 

@@ -128,9 +128,7 @@ def dispatch(name: str) -> Callable[..., Any]:
 
 
 @numba.extending.intrinsic
-def prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
-    """Ask for array[row, column] to be brought near, for use in loops that know which rows come next. Never faults."""
-
+def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind, byte, number = signature.args[0], ir.IntType(8).as_pointer(), ir.IntType(32)
         view = context.make_array(kind)(context, builder, args[0])
@@ -143,10 +141,8 @@ def prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
     return numba.types.void(array, numba.types.uint64, numba.types.uint64), generate
 
 
-if _config.DISABLE_JIT:
-
-    def prefetch(array, row, column):  # type: ignore[no-untyped-def]  # noqa: F811
-        """Nothing, where loops run as plain Python."""
+# prefetch(array, row, column), in loops that know which rows come next: ask for an element to be brought near.
+prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
 
 
 class _LoopCache(FunctionCache):

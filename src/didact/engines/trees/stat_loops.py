@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, lean
-from didact.engines.trees.category_loops import RandomSplit, halves, halves_score, random_cut, scan_categories
+from didact.engines.trees.category_loops import (
+    RandomSplit,
+    halves,
+    halves_score,
+    random_cut,
+    scan_categories,
+    sums_left,
+)
 from didact.engines.trees.scan_loops import (
     NO_SPLIT,
     Bounds,
@@ -42,19 +49,6 @@ def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
         add1(stat, sums, row)
         base += base1(stat, row)
     return total1(stat, sums), base, weight1(stat, sums)
-
-
-@lean(fastmath={"reassoc"})
-def sums_left(codes: Array, near: Array, n: int, cut: int, top: int, missing_left: bool) -> tuple[float, float, int]:
-    """Sums, weight and number of the rows whose code is at most `cut`; without branches, so that several go at once."""
-    s, w, many, targets, weights = 0.0, 0.0, 0, near[0], near[1]
-    last, first = np.int32(cut), np.int32(top if missing_left else 0x7FFFFFFF)
-    for i in range(n):
-        goes = (codes[i] <= last) | (codes[i] >= first)
-        s += targets[i] if goes else 0.0
-        w += weights[i] if goes else 0.0
-        many += goes
-    return s, w, many
 
 
 class Scalar(NamedTuple):
