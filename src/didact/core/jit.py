@@ -83,7 +83,8 @@ def lean(function: Any = None, **options: Any) -> Any:
     Counting costs two locked instructions for every slice and every field of a NamedTuple, half the time of loops over
     small nodes, and more when threads share an array. What such a loop calls through `dispatch` must be of its kind.
     """
-    return jit(function, _nrt=False, **options)
+    how: Any = jit
+    return how(function, _nrt=False, **options)
 
 
 def dispatch(name: str) -> Callable[..., Any]:

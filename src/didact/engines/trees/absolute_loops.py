@@ -12,9 +12,9 @@ import numpy as np
 from didact.core.jit import jit, lean
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
-from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, missing_at
+from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, missing_at
 from didact.engines.trees.sort_loops import sort_keys
-from didact.engines.trees.stat_loops import Stock
+
 
 Array = np.ndarray[Any, Any]
 

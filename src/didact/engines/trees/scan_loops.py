@@ -19,6 +19,7 @@ from didact.core.jit import dispatch, jit, lean
 
 Array = np.ndarray[Any, Any]
 Split = tuple[float, int, bool]
+Stock = tuple[float, float, float]
 
 NO_SPLIT = -math.inf
 TIE = 1e-13  # scores that differ by less, relative to the node's, are equal: the first one counts
@@ -118,3 +119,16 @@ def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bound
             if score > best + tie:
                 best, at, side = score, i + 1, turn == 1
     return best, at, side
+
+
+@lean
+def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
+    """Score, base and weight of the rows of a line; fills in their sums."""
+    base = 0.0
+    for k in range(sums.shape[0]):
+        sums[k] = 0.0
+    for i in range(line.shape[0]):
+        row = line[i] & 0xFFFFFFFF
+        add1(stat, sums, row)
+        base += base1(stat, row)
+    return total1(stat, sums), base, weight1(stat, sums)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, lean
+from didact.core.jit import dispatch
 from didact.engines.trees.category_loops import (
     RandomSplit,
     halves,
@@ -20,35 +20,19 @@ from didact.engines.trees.scan_loops import (
     NO_SPLIT,
     Bounds,
     Split,
-    add1,
+    Stock,
     cut_scalar,
     missing_at,
     scan_vector,
-    total1,
-    weight1,
+    take_stock,
 )
 from didact.engines.trees.sweep_loops import sweep_scalar, sweep_vector
 
 Array = np.ndarray[Any, Any]
-Stock = tuple[float, float, float]
 
 score1 = dispatch("score1")
 score2 = dispatch("score2")
-base1 = dispatch("base1")
 base2 = dispatch("base2")
-
-
-@lean
-def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
-    """Score, base and weight of the rows of a line; fills in their sums."""
-    base = 0.0
-    for k in range(sums.shape[0]):
-        sums[k] = 0.0
-    for i in range(line.shape[0]):
-        row = line[i] & 0xFFFFFFFF
-        add1(stat, sums, row)
-        base += base1(stat, row)
-    return total1(stat, sums), base, weight1(stat, sums)
 
 
 class Scalar(NamedTuple):
