@@ -15,7 +15,6 @@ from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, missing_at
 from didact.engines.trees.sort_loops import sort_keys
 
-
 Array = np.ndarray[Any, Any]
 
 
