@@ -18,6 +18,8 @@ _SUBMODULES = frozenset(
         "linear_model",
         "naive_bayes",
         "multiclass",
+        "decision",
+        "feature_extraction",
         "ensemble",
         "tree",
         "impute",
