@@ -48,7 +48,7 @@ FAREWELLS = ("best wishes", "thanks", "see you", "your team", "", "", "")
 
 
 def make_messages(
-    n_samples: int = 600, spam: float = 0.35, mixing: float = 0.12, random_state: Any = 0
+    n_samples: int = 600, spam: float = 0.35, mixing: float = 0.06, random_state: Any = 0
 ) -> tuple[list[str], Any]:
     """Short messages and their labels "mail" and "spam", made of hand-written phrases by a rule.
 
