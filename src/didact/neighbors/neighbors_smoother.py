@@ -170,7 +170,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         return np.array([np.mean((Y - values) ** 2) for values in found])
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """Distances and row numbers (m, k) of the nearest training rows, nearest first; k is n_neighbors_ by default."""
+        """Distances and row numbers (m, k) of the nearest training rows, nearest first; by default n_neighbors_."""
         check_is_fitted(self)
         return super().kneighbors(X, self.n_neighbors_ if n_neighbors is None else n_neighbors, return_distance)
 
