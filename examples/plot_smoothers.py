@@ -18,13 +18,13 @@ x = np.sort(np.concatenate([rng.uniform(0, 2, 110), rng.uniform(2, 6, 60)]))
 
 def truth(x):
     """Quick on the left, slow on the right."""
-    return np.sin(6 / (x + 0.6))
+    return np.sin(7 / (x + 1.0))
 
 
 y = truth(x) + rng.normal(scale=0.2, size=len(x))
 hit = rng.choice(len(x), 7, replace=False)
-y[hit] += rng.choice([-2.5, 2.5], 7)  # outliers
-X, places = x[:, None], np.linspace(-0.2, 6.2, 900)[:, None]
+y[hit] += rng.choice([-2.0, 2.0], 7)  # outliers
+X, places = x[:, None], np.linspace(x[0], x[-1], 900)[:, None]
 
 # %%
 # One curve each
@@ -50,7 +50,7 @@ for axes, (name, model) in zip(panels.flat, smoothers.items(), strict=False):
     axes.plot(places, truth(places), "--", color="black", linewidth=1)
     axes.plot(places, curve, color="C0")
     axes.set(
-        title=f"{name}: {'k' if isinstance(width, int) else 'h'} = {width:.3g}, off by {error:.2f}", ylim=(-2.2, 2.4)
+        title=f"{name}: {'k' if isinstance(width, int) else 'h'} = {width:.3g}, off by {error:.2f}", ylim=(-3.1, 3.2)
     )
 plt.show()
 
@@ -70,6 +70,6 @@ left.legend(frameon=False)
 right.plot(x, y, "o", color="0.65", markersize=3, markeredgewidth=0)
 for k, color in ((5, "C1"), (15, "C0"), (81, "C2")):
     right.plot(places, RunningMedian(n_neighbors=k).fit(X, y).predict(places), color=color, label=f"median of {k}")
-right.set(ylim=(-2.2, 2.4))
+right.set(ylim=(-3.1, 3.2))
 right.legend(frameon=False)
 plt.show()

@@ -56,9 +56,11 @@ def averages(distances: Array, rows: Array, Y: Array, kernel: str) -> Array:
     return np.einsum("mk,mkt->mt", weights, Y[rows]) / weights.sum(axis=1, keepdims=True)
 
 
-def predict_neighbors(X: Any, index: Index, y: Array, k: int, kernel: str) -> Array:
+def predict_neighbors(X: Any, index: Index, y: Array, k: int, kernel: str, missing: bool) -> Array:
     """The smooth at the rows X, in their float type."""
     Y, step = as_columns(y), max(PAIRS // k, 1)
+    if not missing and not np.isfinite(X.sum()):  # refused by the caller, in words
+        return np.zeros(X.shape[0])
     blocks = [averages(*index.nearest(X[start : start + step], k), Y, kernel) for start in range(0, X.shape[0], step)]
     out = np.concatenate(blocks).astype(X.dtype)
     return out if y.ndim == 2 else out[:, 0]
@@ -176,4 +178,4 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(X, predict_neighbors, "_index", "y_fit_", "n_neighbors_", "kernel")
+        return self.map_rows(X, predict_neighbors, "_index", "y_fit_", "n_neighbors_", "kernel", "_missing")

@@ -59,7 +59,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
-    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 5}, {"column": 0, "bandwidth": 0.3}]
+    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "Places (distinct x) in a window; 'cv': chosen by leave-one-out errors."
