@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
 from sklearn.linear_model import Perceptron
@@ -215,6 +217,22 @@ def test_a_fitted_classifier_stays_as_it_is():
     assert model.risk(X2[300:], y2[300:]) == pytest.approx(min(costs))
 
 
+def test_a_frozen_classifier_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        BayesDecision(FrozenEstimator(GaussianNB())).fit(X2, y2)
+
+
+def test_answers_for_batches_and_sparse_rows():
+    counts = sp.csr_array(np.floor(np.abs(2 * X3)))
+    model = BayesDecision(MultinomialNB(), reject_cost=0.3).fit(counts, y3)
+    np.testing.assert_array_equal(model.predict(counts), model.predict(counts.toarray()))
+    pieces = didact.Batches(lambda: (X3[k : k + 40] for k in range(0, 150, 40)))
+    rule = BayesDecision(GaussianNB(), reject_cost=0.1).fit(X3, y3)
+    assert rule.expected_risk(pieces) == pytest.approx(rule.expected_risk(X3))
+    assert rule.share_rejected(pieces) == pytest.approx(rule.share_rejected(X3))
+    assert rule.risk(pieces, y3) == pytest.approx(rule.risk(X3, y3))
+
+
 def test_texts_and_pipelines_are_read_as_they_are():
     texts = ["cheap pills", "win cash now", "lunch at noon", "minutes of meeting", "cash prize win", "see you at lunch"]
     labels = ["spam", "spam", "mail", "mail", "spam", "mail"]
@@ -367,6 +385,7 @@ def test_data_that_are_refused():
         {"distributions": [Gaussian(0.0, 1.0)] * 2, "priors": [1.0]},
         {"distributions": [Gaussian(0.0, 1.0)] * 2, "classes": ["a", "a"]},
         {"distributions": [Gaussian(0.0, 1.0)] * 2, "loss": [[0, 1]]},
+        {"distributions": [Gaussian(0.0, 1.0)] * 2, "thresholds": "tune"},
     ],
 )
 def test_densities_that_are_refused(arguments):

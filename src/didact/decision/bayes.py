@@ -131,6 +131,8 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         cls, distributions: Any, priors: Any = None, loss: Any = None, classes: Any = None, **params: Any
     ) -> "BayesDecision":
         """The optimal rule for known class-conditional distributions and priors: fitted without data."""
+        if isinstance(params.get("thresholds"), str):
+            raise ParameterError("Thresholds are tuned on rows: give numbers, or none, with known densities.")
         known = _KnownDensities(distributions, priors, classes).fit()
         return cls(FrozenEstimator(known), loss=loss, **params)._set_rule(known)
 
@@ -149,7 +151,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         columns = raw_columns(X, y, sample_weight) if raw else self.training(X, y, sample_weight, target="labels")
         params = self.routed(fit_params)
         if isinstance(base, FrozenEstimator):
-            return self._set_rule(base)._tune(base, columns, params)
+            return self._set_rule(base.fit(*columns[:2]))._tune(base, columns, params)
         self.coded(columns[1])
         return self._set_rule(fit_model(clone(base), *columns, params))._tune(base, columns, params)
 
