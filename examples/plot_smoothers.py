@@ -41,7 +41,7 @@ smoothers = {
 }
 figure, panels = plt.subplots(2, 3, figsize=(11, 5.6), layout="constrained", sharex=True, sharey=True)
 for axes in panels.flat[len(smoothers) :]:
-    axes.set_axis_off()
+    figure.delaxes(axes)
 for axes, (name, model) in zip(panels.flat, smoothers.items(), strict=False):
     curve = model.fit(X, y).predict(places)
     width = getattr(model, "n_neighbors_", 0) or float(np.ravel(model.bandwidth_)[0])

@@ -64,8 +64,10 @@ def make_messages(
     --------
     >>> from didact.datasets import make_messages
     >>> texts, labels = make_messages(4, random_state=1)
-    >>> len(texts), sorted(set(labels))
-    (4, ['mail', 'spam'])
+    >>> texts[2]
+    'dear friend, we still need a speaker for the workshop, the key is under the flower pot'
+    >>> labels.tolist()
+    ['mail', 'spam', 'mail', 'spam']
     """
     if not 0 < spam < 1 or not 0 <= mixing <= 0.8:
         raise ParameterError("spam must lie between 0 and 1, and mixing between 0 and 0.8.")

@@ -87,10 +87,10 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     >>> from didact.distributions import Gaussian
     >>> ill = BayesDecision.from_densities([Gaussian(0.0, 1.0), Gaussian(3.0, 1.0)], priors=[0.9, 0.1],
     ...                                    classes=["healthy", "ill"], loss=[[0, 100], [1, 0]], reject_cost=0.5)
-    >>> ill.predict([[-2.0], [0.0], [3.0]]).tolist()
+    >>> ill.predict([[-2.0], [2.0], [3.0]]).tolist()
     ['healthy', 'reject', 'ill']
-    >>> ill.risks([[0.0]]).round(3)
-    array([[0.123, 0.999, 0.5  ]])
+    >>> ill.risks([[2.0]]).round(2)
+    array([[33.24,  0.67,  0.5 ]])
     """
 
     _test_params = [{}, {"thresholds": "tune"}]

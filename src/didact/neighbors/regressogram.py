@@ -179,7 +179,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
     _test_skips = {
         "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
-        "pipeline?": "A value at the edge of a bin may fall to either side once the column is scaled.",
     }
 
     bins: Any = param(
