@@ -148,6 +148,23 @@ def test_tuning_never_loses_on_its_own_rows_and_repairs_wrong_priors(K, cost):
             assert mean_loss(by_thresholds(P, moved, cost is not None), codes, w, loss) >= tuned - 1e-12
 
 
+@pytest.mark.parametrize("cost", [None, 0.3])
+@pytest.mark.parametrize("swap", [False, True])
+def test_probabilities_that_are_one_to_the_last_digit(cost, swap):
+    """Half of the rows say 1, of which the smaller ones of the other class still tell who is who."""
+    other = np.array([1e-40, 1e-30, 1e-25, 1e-20, 0.3, 0.6])
+    P = np.column_stack([other, np.where(other < 0.1, 1.0, 1 - other)])
+    codes = np.array([1, 1, 0, 0, 0, 0])
+    P, codes = (P[:, ::-1], 1 - codes) if swap else (P, codes)
+    loss = loss_matrix(None, 2, None) if cost is None else with_reject(loss_matrix(None, 2, None), cost)
+    t = tune(P, codes, None, loss)
+    assert mean_loss(by_thresholds(P, t, cost is not None), codes, np.ones(6), loss) == 0.0 or cost is not None
+    certain = np.array([[0.0, 1.0], [1.0, 0.0]])[[0, 1, 0, 1]]
+    for always in (0, 1):  # whatever the probabilities say, the class is always the same
+        t = tune(certain, np.full(4, always), None, loss)
+        assert (by_thresholds(certain, t, cost is not None) == always).all()
+
+
 def test_weights_are_repetition_in_the_tuning():
     P, codes, w = two_class_rows(5)
     loss = with_reject(loss_matrix(None, 2, None), 0.2)

@@ -14,6 +14,8 @@ from didact.core.errors import ParameterError
 
 Array = np.ndarray[Any, Any]
 
+LEAST = 1e-300  # a probability of 0 stays comparable
+
 
 def loss_matrix(loss: Any, n_classes: int, n_actions: int | None) -> Array:
     """The losses λ (actions, classes) that a user asked for, checked."""
@@ -73,7 +75,7 @@ def least_risk(P: Array, loss: Array) -> Array:
 
 def by_thresholds(P: Array, thresholds: Array, rejects: bool) -> Array:
     """The class with the largest P/t, or the number of classes where the row is rejected."""
-    ratio = np.asarray(P, np.float64) / thresholds
+    ratio = np.maximum(np.asarray(P, np.float64), LEAST) / thresholds
     best = ratio.argmax(axis=1)
     return np.where(ratio[np.arange(len(best)), best] < 1.0, ratio.shape[1], best) if rejects else best
 

@@ -12,13 +12,14 @@ Elkan (2001), The foundations of cost-sensitive learning.
 from typing import Any
 
 import numpy as np
+from scipy import special
 
-from didact.decision.rules import by_thresholds
+from didact.decision.rules import LEAST, by_thresholds
 
 Array = np.ndarray[Any, Any]
 
 ROUNDS = 20
-LEAST = 1e-12  # thresholds are positive
+SMALL = 1e-12
 
 
 def start(loss: Array, rejects: bool) -> Array:
@@ -26,15 +27,15 @@ def start(loss: Array, rejects: bool) -> Array:
     K = loss.shape[1]
     errors = loss[:K] - np.diag(loss)  # what a wrong class costs more than the right one
     false, missed = (errors.sum(axis=axis) / max(K - 1, 1) for axis in (1, 0))
-    plain = np.clip(false, LEAST, None) / np.clip(false + missed, LEAST, None)
+    plain = np.clip(false, SMALL, None) / np.clip(false + missed, SMALL, None)
     if not rejects:
-        return np.clip(plain, LEAST, 1.0)
+        return np.clip(plain, SMALL, 1.0)
     mean = (loss[:K].sum(axis=1) - np.diag(loss)) / max(K - 1, 1)  # of choosing k wrongly
     others = (loss[K].sum() - loss[K]) / max(K - 1, 1)
     gain, price = mean - others, loss[K] - np.diag(loss)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(gain > 0, gain / np.maximum(gain + price, LEAST), 0.0)
-    return np.clip(t if t.sum() > 1.0 else plain, LEAST, 1.0)
+        t = np.where(gain > 0, gain / np.maximum(gain + price, SMALL), 0.0)
+    return np.clip(t if t.sum() > 1.0 else plain, SMALL, 1.0)
 
 
 def mean_loss(actions: Array, codes: Array, w: Array, loss: Array) -> float:
@@ -49,7 +50,7 @@ def tune(P: Array, codes: Array, w: Array | None, loss: Array) -> Array:
     kept = w > 0
     P, codes, w, rejects = P[kept], codes[kept], w[kept], len(loss) > K
     if K == 2:
-        return two_cuts(P[:, 1], codes, w, loss, start(loss, rejects))
+        return two_cuts(P, codes, w, loss, start(loss, rejects))
     t = start(loss, rejects)
     best = mean_loss(by_thresholds(P, t, rejects), codes, w, loss)
     for _ in range(ROUNDS):
@@ -62,27 +63,39 @@ def tune(P: Array, codes: Array, w: Array | None, loss: Array) -> Array:
     return t if rejects else t / t.sum()
 
 
-def two_cuts(p: Array, codes: Array, w: Array, loss: Array, first: Array) -> Array:
-    """Thresholds (1 − a, b) of two classes: below a the first class, above b the second, between them a reject."""
-    order = np.argsort(p, kind="stable")
-    p, costs = p[order], loss[:, codes[order]] * w[order]
+def two_cuts(P: Array, codes: Array, w: Array, loss: Array, first: Array) -> Array:
+    """Thresholds of two classes: up to the log-odds a the first class, from b on the second, between them a reject."""
+    with np.errstate(divide="ignore"):
+        odds = np.log(P[:, 1]) - np.log(P[:, 0])  # they tell rows apart where probabilities are 1 to the last digit
+    order = np.argsort(odds, kind="stable")
+    odds, costs = odds[order], loss[:, codes[order]] * w[order]
     sums = np.concatenate([np.zeros((len(loss), 1)), np.cumsum(costs, axis=1)], axis=1)
-    cut = np.append(True, np.append(p[1:] > p[:-1], True))  # between equal probabilities there is no cut
-    edges, sums = np.concatenate([[0.0], (p[1:] + p[:-1]) / 2, [1.0]])[cut], sums[:, cut]
+    cut = np.append(True, np.append(odds[1:] > odds[:-1], True))  # between equal rows there is no cut
+    places, sums = between(odds)[cut], sums[:, cut]
+    wanted = special.logit(np.clip(first, SMALL, 1 - SMALL))
     if len(loss) == 2:
-        j = nearest_least(sums[0] - sums[1], edges, first[1])
-        return np.clip([1.0 - edges[j], edges[j]], LEAST, 1.0)
-    left, right = sums[0] - sums[2], sums[2] - sums[1]
-    low = np.minimum.accumulate(left)
-    j = nearest_least(low + right, edges, first[1])
-    i = nearest_least(left[: j + 1], edges[: j + 1], 1.0 - first[0])
-    return np.clip([1.0 - edges[i], edges[j]], LEAST, 1.0)
+        i = j = nearest_least(sums[0] - sums[1], places, wanted[1])
+    else:
+        left, right = sums[0] - sums[2], sums[2] - sums[1]
+        j = nearest_least(np.minimum.accumulate(left) + right, places, wanted[1])
+        i = nearest_least(left[: j + 1], places[: j + 1], -wanted[0])
+    ends = np.array([-places[i], places[j]])
+    t = np.maximum(special.expit(ends), LEAST)
+    return np.where(np.isposinf(ends), np.inf, t)  # out of reach: a class that is never taken
+
+
+def between(odds: Array) -> Array:
+    """Places before, between and after rising log-odds, some of which may be infinite."""
+    low, high = np.append(-np.inf, odds), np.append(odds, np.inf)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(np.isneginf(low), high - 1.0, np.where(np.isposinf(high), low + 1.0, (low + high) / 2))
+    return np.where(np.isneginf(low) & np.isposinf(high), 0.0, middle)
 
 
 def nearest_least(values: Array, places: Array, wanted: float) -> int:
     """Where the least value stands; of equal ones the nearest to the wanted place."""
     least = values.min()
-    ties = np.flatnonzero(values <= least + 1e-12 * max(1.0, np.abs(values).max()))
+    ties = np.flatnonzero(values <= least + SMALL * max(1.0, np.abs(values).max()))
     return int(ties[np.argmin(np.abs(places[ties] - wanted))])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import to_numpy
+from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
@@ -39,8 +39,8 @@ def gather(X: Any, y: Any, w: Any, column: int) -> Gathered:
 def predict_running(X: Any, column: int, kind: str, k: int, h: float, x: Array, Y: Array, w: Array) -> Array:
     """The smooth at the rows X, in their float type."""
     q = np.nan_to_num(one_column(X, column))  # what is not finite is refused by the caller
-    out = smooth(sort_rows(x, as_columns(Y), w), q, Window(k, h), kind).astype(X.dtype)
-    return out if Y.ndim == 2 else out[:, 0]
+    out = smooth(sort_rows(x, as_columns(Y), w), q, Window(k, h), kind).astype(float_type(X))
+    return like(out if Y.ndim == 2 else out[:, 0], X)
 
 
 def choose(rows: Sorted, candidates: list[Window], kind: str, report: Any) -> Array:
