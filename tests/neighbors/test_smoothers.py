@@ -7,7 +7,7 @@ from scipy.ndimage import median_filter, uniform_filter1d
 
 from didact.core.errors import InputError, ParameterError
 from didact.linear_model import LinearRegression, LocallyWeightedRegression
-from didact.neighbors import RunningLine, RunningMean, RunningMedian
+from didact.neighbors import Regressogram, RunningLine, RunningMean, RunningMedian
 
 ALL = (RunningMean, RunningMedian, RunningLine)
 rng = np.random.default_rng(0)
@@ -165,6 +165,15 @@ def test_local_regression_is_near(cls):
     """No identity, but the same curve: a check of the scale of widths."""
     smooth = LocallyWeightedRegression(span=21, degree=0).fit(X, y).predict(X)
     assert np.corrcoef(cls(n_neighbors=15).fit(X, y).predict(X), smooth)[0, 1] > 0.97
+
+
+@pytest.mark.parametrize("model", [cls(n_neighbors=5) for cls in ALL] + [Regressogram(bins=9)])
+def test_tensors_give_tensors(model):
+    torch = pytest.importorskip("torch")
+    single = torch.as_tensor(X, dtype=torch.float32)
+    got = model.fit(single, torch.as_tensor(y)).predict(single)
+    assert got.dtype == torch.float32
+    np.testing.assert_allclose(got.numpy(), model.fit(single.numpy(), y).predict(single.numpy()), rtol=1e-6)
 
 
 def test_a_single_row_and_a_single_place():

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
@@ -59,11 +60,14 @@ def averages(distances: Array, rows: Array, Y: Array, kernel: str) -> Array:
 def predict_neighbors(X: Any, index: Index, y: Array, k: int, kernel: str, missing: bool) -> Array:
     """The smooth at the rows X, in their float type."""
     Y, step = as_columns(y), max(PAIRS // k, 1)
-    if not missing and not np.isfinite(X.sum()):  # refused by the caller, in words
+    if not missing and not np.isfinite(float(X.sum())):  # refused by the caller, in words
         return np.zeros(X.shape[0])
-    blocks = [averages(*index.nearest(X[start : start + step], k), Y, kernel) for start in range(0, X.shape[0], step)]
-    out = np.concatenate(blocks).astype(X.dtype)
-    return out if y.ndim == 2 else out[:, 0]
+    rows = X if is_sparse(X) else to_numpy(X)
+    blocks = [
+        averages(*index.nearest(rows[start : start + step], k), Y, kernel) for start in range(0, X.shape[0], step)
+    ]
+    out = np.concatenate(blocks).astype(float_type(X))
+    return like(out if y.ndim == 2 else out[:, 0], X)
 
 
 def left_out(index: Index, Y: Array, candidates: list[int], kernel: str) -> list[Array]:
