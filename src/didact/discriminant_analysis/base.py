@@ -15,6 +15,12 @@ from didact.engines.posterior import in_blocks, log_density, log_posterior, most
 from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 Array = np.ndarray[Any, Any]
+FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}
+SINGULAR = FEW | {
+    "check_sample_weights_shape": "A column of the check is constant within a class: a singular covariance.",
+    "check_sample_weights_not_overwritten": "A column of the check is constant within a class: a singular covariance.",
+    "check_array_api_input": "Columns of the check are sums of others: a singular covariance.",
+}
 EM_TOL = 1e-8  # gain of the log-likelihood, for each unit of weight, at which EM ends
 
 
@@ -35,8 +41,6 @@ class _Discriminant(ClassifierMixin, Estimator):
         if not S.gaps.any():
             self.n_iter_ = 1
             return S
-        if self.shrinkage == "auto":
-            raise InputError("shrinkage='auto' looks at whole rows, and some have gaps: give a number, or fill them.")
         S, result = fit_with_gaps(rows, S.pool() if shared else S, tol, self.max_iter, progress.report)
         self.report_convergence(result)
         return S

@@ -54,10 +54,11 @@ def scales(covariance: Array) -> Array:
 
 
 def auto_shrunk(covariance: Array, weight: float, fourth: float | None) -> Array:
-    """Correlations shrunk by Ledoit and Wolf's share if the fourth moment of the scaled rows is given, else by OAS."""
+    """Correlations shrunk by Ledoit and Wolf's share; by OAS if the fourth moment of the scaled rows is not known."""
     scale = scales(covariance)
     R = covariance / np.outer(scale, scale)
-    share = oas_share(R, weight) if fourth is None else ledoit_wolf_share(R, weight, fourth)
+    known = fourth is not None and not np.isnan(fourth)  # rows with gaps have none
+    share = ledoit_wolf_share(R, weight, fourth) if known else oas_share(R, weight)
     return np.outer(scale, scale) * shrunk(R, share)
 
 
