@@ -145,7 +145,24 @@ def test_predictions_use_the_columns_that_are_there():
     expected = np.exp(g) / np.exp(g).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(hole), expected, rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(model.predict_proba(np.full((1, 4), np.nan))[0], model.priors_)
-    assert np.isnan(model.transform(hole)).all()
+
+
+def test_rows_with_gaps_are_projected_where_they_are_expected():
+    """E[x | what is there] is the mean over the classes of the conditional means."""
+    X, y = IRIS
+    model = LinearDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    gauss = GaussianClassifier(covariance="shared").fit(X, y)
+    hole = X.copy()
+    hole[:, 2] = np.nan
+    share = model.predict_proba(hole)
+    full = X.copy()
+    full[:, 2] = [
+        sum(p * gauss.class_distribution(k).conditional([0, 1, 3], row[[0, 1, 3]]).mean[0] for k, p in enumerate(P))
+        for row, P in zip(hole, share)
+    ]
+    np.testing.assert_allclose(model.transform(hole), model.transform(full), rtol=1e-6, atol=1e-8)
+    singular = LinearDiscriminantAnalysis().fit(np.column_stack([X, X[:, 0]]), y)
+    assert np.isnan(singular.transform(np.column_stack([hole, X[:, 0]]))).all()
 
 
 def test_a_fit_with_gaps_is_the_gaussian_classifiers():

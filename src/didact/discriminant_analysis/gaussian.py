@@ -80,8 +80,9 @@ class GaussianClassifier(_Density):
     class or for the shared covariance; they leave variances alone.
 
     Missing values: full and shared covariances are those of greatest likelihood, by EM over rows grouped by the pattern
-    of their gaps (the likelihood never falls; `pooling` and `shrinkage` come after it), variances those of the values
-    that are there. "auto" takes OAS for a class with gaps. A prediction uses the columns that a row has. Without gaps nothing of this is paid for.
+    of their gaps (the likelihood never falls; `pooling` and `shrinkage` come after it, and "auto" takes OAS for a class
+    with gaps); variances are those of the values that are there. A prediction uses the columns that a row has. Without
+    gaps nothing of this is paid for.
 
     Cost: one pass, n p²/2 multiply-adds (n p for variances), and K p³; prediction n p² K. Shape of computation: reduce;
     iterate with missing values.

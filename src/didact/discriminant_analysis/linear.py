@@ -7,13 +7,13 @@ An eigenvalue decomposition of the latter, its columns scaled to variance 1, whi
 left out. Between the whitened means, the directions in which they differ most are the discriminants.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_tensor, like, namespace
+from didact.core.backend import float_type
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
@@ -26,9 +26,8 @@ from didact.discriminant_analysis.base import (
     refuse_together,
     shrunk_covariances,
 )
-from didact.engines.class_scatter import GAPS_IN_TENSORS, ClassScatter
-from didact.engines.gaussian_gaps import patterns
-from didact.engines.gaussian_scores import joint_of_gaps
+from didact.discriminant_analysis.linear_scores import Shared, decision, linear_scores, project, whitening, with_signs
+from didact.engines.class_scatter import ClassScatter
 from didact.engines.posterior import class_priors, in_blocks
 from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
@@ -36,75 +35,6 @@ NO_VARIANCE = (
     "The number of samples must be more than the number of classes, and rows of a class must differ: there is no "
     "variance within the classes."
 )
-
-
-class Shared(NamedTuple):
-    """What rows with gaps are scored by: the covariance within classes, what whitens it, means and log priors."""
-
-    covariance: Array
-    whiten: Array  # (p, rank)
-    means: Array
-    log_prior: Array
-    tol: float
-
-
-def whitening(covariance: Array, tol: float) -> Array:
-    """W (p, rank) with WᵀΣW = I; left out are directions of deviation at most tol in columns scaled to variance 1."""
-    scale = scales(covariance)
-    values, vectors = linalg.eigh(covariance / np.outer(scale, scale))
-    least = max(tol * tol, 4 * len(values) * np.finfo(float).eps * float(values[-1]))
-    keep = np.flatnonzero(values > least)[::-1]
-    return vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None]
-
-
-def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
-    """Discriminants of the classes (n, K), up to a number for each row; of two classes the first has 0."""
-    xp = namespace(X)
-    scores = X @ like(coef.T, X) + like(intercept, X)
-    if scores.shape[1] == 1:
-        scores = xp.concat([0 * scores, scores], axis=1)
-    hole = xp.isnan(scores[:, 0])
-    if bool(xp.any(hole)):
-        if is_tensor(X):
-            raise InputError(GAPS_IN_TENSORS)
-        scores[hole] = scores_of_gaps(np.asarray(X[hole], np.float64), shared)
-    return scores
-
-
-def scores_of_gaps(X: Array, shared: Shared) -> Array:
-    """The same from the columns that are there."""
-    covariance, W, means, log_prior, tol = shared
-    if W.shape[0] == W.shape[1]:
-        return joint_of_gaps(X, log_prior, means, W[None], np.zeros(1))
-    out = np.tile(log_prior, (len(X), 1))
-    for rows, pattern, columns in patterns(np.isnan(X)):
-        for u, missing in enumerate(columns):
-            there = np.setdiff1d(np.arange(X.shape[1]), missing)
-            if len(there):
-                chosen = rows[pattern == u]
-                part = whitening(covariance[np.ix_(there, there)], tol)
-                Z, M = X[np.ix_(chosen, there)] @ part, means[:, there] @ part
-                out[chosen] += Z @ M.T - 0.5 * (M * M).sum(axis=1)
-    return out
-
-
-def decision(X: Any, fn: Any, *args: Any) -> Any:
-    """Scores, for two classes those of the second less the first."""
-    scores = in_blocks(X, fn, *args)
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def project(X: Any, scalings: Array, xbar: Array) -> Any:
-    """(x − x̄) times the scalings."""
-    return (X - like(xbar, X)) @ like(scalings, X)
-
-
-def with_signs(vectors: Array) -> Array:
-    """Columns whose largest entry is positive: the sign of a direction means nothing."""
-    if not vectors.size:
-        return vectors
-    top = np.argmax(np.abs(vectors), axis=0)
-    return vectors * np.where(vectors[top, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Discriminant):
@@ -142,10 +72,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Cost: one pass, n p²/2 multiply-adds, and p³; prediction n p K. All solvers start from the scatter within the
     classes. "svd" takes it as it is and leaves out directions by `tol`; "lsqr" only classifies; "lsqr" and "eigen"
     weigh the classes' covariances by `priors` and know `shrinkage`. A singular covariance is no error: directions
-    without variance within the classes are left out. Missing values: means and the shared covariance of greatest
-    likelihood by EM over rows grouped by the pattern of their gaps (with the classes weighed by their rows, and OAS in
-    place of Ledoit and Wolf's share); a prediction uses the columns that a row has; `transform` of a row with gaps is NaN. Weights count rows. Shape of
-    computation: reduce; iterate with missing values.
+    without variance within the classes are left out.
+
+    Missing values: means and the shared covariance of greatest likelihood by EM over rows grouped by the pattern of
+    their gaps (classes weighed by their rows, OAS in place of Ledoit and Wolf's share). A prediction uses the columns
+    that a row has, and `transform` puts it where it is expected (NaN if the covariance is singular). Without gaps
+    nothing of this is paid for. Weights count rows. Shape of computation: reduce; iterate with missing values.
 
     References
     ----------
@@ -165,6 +97,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     """
 
     _scores = staticmethod(linear_scores)
+    _project = staticmethod(project)
     _score_attributes = ("coef_", "intercept_", "_shared")
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
     _test_skips = {
@@ -285,7 +218,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """The rows in the directions in which the classes differ most."""
         if self.solver == "lsqr":
             raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
-        return self.map_rows(X, project, "_projection", "_origin")
+        return self.map_rows(X, in_blocks, "_project", "_projection", "_origin", "_shared")
 
     @property
     def _projection(self) -> Array:

@@ -58,9 +58,11 @@ class QuadraticDiscriminantAnalysis(_Density):
     -----
     Cost: one pass, n p²/2 multiply-adds, and K p³; prediction n p² K. Covariances are those of greatest likelihood
     (divided by n). Both solvers decompose the covariance; with "svd" `reg_param` mixes it with the identity, with
-    "eigen" `shrinkage` with a multiple of it. Rows with missing values: means and covariances of greatest likelihood by
-    EM (a class with gaps is shrunk by OAS if "auto"), predictions from the columns that are there. Weights count rows. Shape of computation: reduce; iterate with
-    missing values.
+    "eigen" `shrinkage` with a multiple of it. A singular covariance is refused.
+
+    Missing values: means and covariances of greatest likelihood by EM over rows grouped by the pattern of their gaps (a
+    class with gaps is shrunk by OAS if "auto"); a prediction uses the columns that a row has. Without gaps nothing of
+    this is paid for. Weights count rows. Shape of computation: reduce; iterate with missing values.
 
     References
     ----------

@@ -106,19 +106,20 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
     codes = label_codes(y, counts.values)
     if is_tensor(X):
         return _of_tensor(X, codes, w, counts.values, counts.weights, pooled)
-    codes, gaps = np.asarray(codes, np.int64), np.zeros(len(counts.values))
+    codes = np.asarray(codes, np.int64)
+    gaps: Array = np.zeros(len(counts.values))
     X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
     w = None if w is None else np.asarray(w, np.float64)
     weight = counts.weights
     mean = means_by_class(X, codes, w, weight)
     if np.isnan(mean).any():
         hole = np.isnan(X).any(axis=1)
-        gaps = np.bincount(codes[hole], None if w is None else w[hole], len(gaps))
+        gaps = np.bincount(codes[hole], None if w is None else w[hole], len(gaps)).astype(np.float64)
         X, codes, w = X[~hole], codes[~hole], None if w is None else w[~hole]
         weight = np.bincount(codes, w, len(gaps)).astype(np.float64)
         mean = means_by_class(X, codes, w, weight)
     scatter = _products(X, codes, w, mean, pooled)
-    return ClassScatter(counts.values, weight, np.asarray(gaps, np.float64), mean, scatter, pooled)
+    return ClassScatter(counts.values, weight, gaps, mean, scatter, pooled)
 
 
 def _products(X: Array, codes: Array, w: Array | None, mean: Array, pooled: bool) -> Array:

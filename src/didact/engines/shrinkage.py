@@ -57,8 +57,8 @@ def auto_shrunk(covariance: Array, weight: float, fourth: float | None) -> Array
     """Correlations shrunk by Ledoit and Wolf's share; by OAS if the fourth moment of the scaled rows is not known."""
     scale = scales(covariance)
     R = covariance / np.outer(scale, scale)
-    known = fourth is not None and not np.isnan(fourth)  # rows with gaps have none
-    share = ledoit_wolf_share(R, weight, fourth) if known else oas_share(R, weight)
+    unknown = fourth is None or np.isnan(fourth)  # as with rows that have gaps
+    share = oas_share(R, weight) if unknown else ledoit_wolf_share(R, weight, fourth or 0.0)
     return np.outer(scale, scale) * shrunk(R, share)
 
 
