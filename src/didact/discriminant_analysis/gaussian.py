@@ -15,7 +15,7 @@ from didact.core.parameters import array_like, at_least, between, none, one_of, 
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
-from didact.discriminant_analysis.base import SINGULAR, Array, _Density, require_spread, singular
+from didact.discriminant_analysis.base import FEW, SINGULAR, Array, _Density, require_spread, singular
 from didact.discriminant_analysis.gaussian_estimates import (
     FORMS,
     Form,
@@ -104,7 +104,7 @@ class GaussianClassifier(_Density):
     ['round', 'tall', 'tall']
     >>> rows, labels = model.sample(3, random_state=0)
     >>> rows.shape, labels.tolist()
-    ((3, 2), ['tall', 'round', 'round'])
+    ((3, 2), ['tall', 'round', 'tall'])
     """
 
     _test_params = [
@@ -129,7 +129,9 @@ class GaussianClassifier(_Density):
     def _test_skips(self) -> dict[str, str]:
         reason = "A constant column makes covariances singular, or changes the isotropic variance."
         constant = {"constant_columns/constant": reason, "constant_columns/zeros": reason}
-        return constant | (SINGULAR if self.covariance == "full" and self.shrinkage is None else {})
+        if self._form.shared or self.pooling > 0:
+            return constant
+        return constant | (SINGULAR if self.shrinkage is None else FEW)
 
     @property
     def _form(self) -> Form:
@@ -182,14 +184,14 @@ class GaussianClassifier(_Density):
         try:
             return factor(covariance)
         except ParameterError as error:
-            raise singular(None if S.pooled else S.classes[k].item(), CURE) from error
+            raise singular(None if S.pooled else S.classes.tolist()[k], CURE) from error
 
     def _diagonal_attributes(self, rows: Rows, M: ClassMoments) -> dict[str, Any]:
         M = with_unit_means(M) if self._form.unit else M
         found = variances(M, self._form, self.pooling, self.shrinkage)
         if (found <= 0).any():
             k = int(np.argwhere(found <= 0)[0][0])
-            raise singular(None if self._form.shared else M.classes[k].item(), CURE)
+            raise singular(None if self._form.shared else M.classes.tolist()[k], CURE)
         return self._common(rows, M, found) | {"_variances": np.broadcast_to(found, M.mean.shape).copy()}
 
     def _common(self, rows: Rows, S: Any, covariances: Array) -> dict[str, Any]:

@@ -88,8 +88,10 @@ def checked_moments(rows: Rows) -> ClassMoments:
     if (present == 0).any():
         k, j = np.argwhere(present == 0)[0]
         column = rows.names[j] if rows.names is not None else int(j)
-        raise InputError(f"Column {column!r} has no value in class {M.classes[k].item()!r}: drop or fill the column.")
-    constant = M.scatter <= present * (4 * np.finfo(float).eps * M.mean) ** 2
+        raise InputError(f"Column {column!r} has no value in class {M.classes.tolist()[k]!r}: drop or fill the column.")
+    eps = np.finfo(float).eps
+    way = M.mean - (present * M.mean).sum(axis=0) / present.sum(axis=0)  # sums are about the middle of all rows
+    constant = M.scatter <= present * (64 * eps * way**2 + (4 * eps * M.mean) ** 2)
     return M._replace(scatter=np.where(constant, 0.0, M.scatter))
 
 
@@ -97,7 +99,7 @@ def with_unit_means(M: ClassMoments) -> ClassMoments:
     """The same moments about means that are scaled to length 1."""
     length = np.linalg.norm(M.mean, axis=1, keepdims=True)
     if (length == 0).any():
-        label = M.classes[np.argmin(length)].item()
+        label = M.classes.tolist()[int(np.argmin(length))]
         raise InputError(f"The mean of class {label!r} is zero, which has no direction for a dot product.")
     mean = M.mean / length
     return M._replace(mean=mean, scatter=M.scatter + M.present * (M.mean - mean) ** 2)
