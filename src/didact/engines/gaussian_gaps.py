@@ -168,7 +168,7 @@ def first_guess(rows: Rows, S: ClassScatter) -> ClassScatter:
         k, j = np.argwhere(present == 0)[0]
         column = rows.names[j] if rows.names is not None else int(j)
         raise InputError(
-            f"Column {column!r} has no value in class {S.classes.tolist()[k]!r}, so its mean there cannot be estimated: "
+            f"Column {column!r} has no value in class {S.classes.tolist()[k]!r}, so it has no mean there: "
             "drop or fill the column."
         )
     if S.pooled:

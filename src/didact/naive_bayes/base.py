@@ -12,9 +12,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.random import streams
+from didact.core.rows import MemoryRows, Rows
 from didact.engines.class_sums import spread
 from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
@@ -25,6 +27,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     """Fit, update and predict. Abstract."""
 
     _missing = True
+    _sparse_at_once: ClassVar[bool] = False
     _summary: ClassVar[Any]  # a block of rows → statistic with labels
     _joint: ClassVar[Any]  # joint log probabilities of a block, from the attributes named here
     _joint_attributes: ClassVar[tuple[str, ...]] = ()
@@ -34,7 +37,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         """Learn from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels", categories=getattr(self, "categorical_features", None))
         self._prepare(rows)
-        self._stats = rows.reduce(self._summary, *self._summary_arguments())
+        self._stats = self._sum_up(rows)
         return self._learn(self._stats.classes, rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -45,12 +48,18 @@ class _NaiveBayes(ClassifierMixin, Estimator):
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
         if first:
             self._prepare(rows)
-        stats = rows.reduce(self._summary, *self._summary_arguments())
+        stats = self._sum_up(rows)
         strange = np.setdiff1d(stats.classes, known)
         if len(strange):
             raise InputError(f"The target label(s) {strange} in y do not exist in the initial classes {known}.")
         self._stats = stats if first else self._stats.merge(stats)
         return self._learn(known, rows.dtype)
+
+    def _sum_up(self, rows: Rows) -> Any:
+        """The statistic of all rows; sums of sparse rows are large beside them, so those in memory are one block."""
+        if self._sparse_at_once and isinstance(rows, MemoryRows) and is_sparse(rows.X):
+            return self._summary(*rows.columns, *self._summary_arguments())
+        return rows.reduce(self._summary, *self._summary_arguments())
 
     def _learn(self, classes: Array, dtype: Any) -> Any:
         """Attributes from the statistics, in the float type of the rows."""
