@@ -130,8 +130,17 @@ def fit_with_gaps(
         return now._replace(mean=now.mean + shift, scatter=sums[1] - _outer(sums[0], shift, S.pooled))
 
     start = first_guess(rows, S._replace(weight=total, gaps=np.zeros_like(total)))
-    result = em(expect, maximize, start, tol * float(total.sum()), max_iter, report)
+    result = em(expect, maximize, start, tol * float(total.sum()), max_iter, report, further)
     return result.x, result
+
+
+def further(old: ClassScatter, new: ClassScatter, share: float) -> ClassScatter:
+    """A longer or shorter step than that of EM; its own where a longer one would leave the positive definite."""
+    mean = old.mean + share * (new.mean - old.mean)
+    scatter = old.scatter + share * (new.scatter - old.scatter)
+    least = np.linalg.eigvalsh(scatter)[:, 0]
+    bound = 1e-3 * np.linalg.eigvalsh(new.scatter)[:, 0]
+    return new._replace(mean=mean, scatter=scatter) if (least > bound).all() else new
 
 
 def _outer(a: Array, b: Array, pooled: bool) -> Array:
