@@ -41,7 +41,8 @@ def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_de
 
 
 def _squares(Z: Any) -> Any:
-    return namespace(Z).sum(Z * Z, axis=1)
+    """‖z‖² of each row."""
+    return namespace(Z).sum(Z * Z, axis=1) if is_tensor(Z) else np.einsum("ij,ij->i", Z, Z)
 
 
 def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Array:
