@@ -39,6 +39,7 @@ bench: setup
 	$(BIN)/python -m benchmarks setup
 	$(BIN)/python -m benchmarks linear
 	$(BIN)/python -m benchmarks optimize
+	$(BIN)/python -m benchmarks probability
 	$(BIN)/python -m benchmarks trees
 	$(BIN)/python -m benchmarks accuracy
 

@@ -142,6 +142,31 @@ def text(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     return X, draw_labels(rng, 10 * X @ truth)
 
 
+def gaussian_classes(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Five Gaussian classes with means and covariances of their own; the latter have condition numbers of about 10."""
+    truth = np.random.default_rng([SEED, p])
+    shapes = np.eye(p) + 0.3 * truth.standard_normal((5, p, p)) / np.sqrt(p)
+    means = 0.15 * truth.standard_normal((5, p)) + 1.0
+    y = rng.integers(0, 5, n)
+    X = rng.standard_normal((n, p))
+    for k in range(5):
+        X[y == k] = X[y == k] @ shapes[k] + means[k]
+    return X, y
+
+
+def word_counts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.2 % at 50,000 words: counts of Zipf-like words in ten classes, which use them more or less often."""
+    tokens = p // 490
+    tilt = np.exp(0.3 * np.random.default_rng([SEED, p]).standard_normal((10, p)))
+    edges = np.cumsum(tilt / (np.arange(p) + 30.0) ** 0.9, axis=1)
+    y = rng.integers(0, 10, n)
+    words = np.empty((n, tokens), np.int64)
+    for k in range(10):
+        words[y == k] = np.searchsorted(edges[k, :-1] / edges[k, -1], rng.random(((y == k).sum(), tokens)))
+    cells, times = np.unique(words + p * np.arange(n)[:, None], return_counts=True)
+    return from_cells(cells, times.astype(float), n, p), y
+
+
 def surface(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     """Continuous columns for trees, and a function of half of them with waves, products, kinks and steps.
 

@@ -18,6 +18,7 @@ _SUBMODULES = frozenset(
         "linear_model",
         "naive_bayes",
         "neighbors",
+        "discriminant_analysis",
         "multiclass",
         "decision",
         "feature_extraction",

@@ -57,7 +57,8 @@ def check_memory(
         X, y = checked(multi_output=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if y.ndim > 1 or y.dtype.kind not in "iub":  # one column of whole numbers can only be labels
+            check_classification_targets(y)
         y = column_or_1d(y) if target == "labels" else y
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
