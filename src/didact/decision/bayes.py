@@ -196,7 +196,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         return getattr(self, "thresholds_", None)
 
     def _ask(self, X: Any, fn: Any, *attributes: str) -> Any:
-        """fn(X, *fitted attributes) on rows of any kind, which a pipeline reads by itself."""
+        """``fn(X, *attributes)`` on rows of any kind, which a pipeline reads by itself."""
         check_is_fitted(self)
         if as_it_is(self._base(), X):
             return fn(X, *(getattr(self, name) for name in attributes))

@@ -26,7 +26,7 @@ class RunningMean(_Running):
 
     Notes
     -----
-    Places are the distinct values of x. With a bandwidth h the window holds those with |x_i − x| ≤ h, or the
+    Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one
@@ -71,7 +71,7 @@ class RunningMedian(_Running):
 
     Notes
     -----
-    Places are the distinct values of x. With a bandwidth h the window holds those with |x_i − x| ≤ h, or the
+    Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of
@@ -117,7 +117,7 @@ class RunningLine(_Running):
 
     Notes
     -----
-    Places are the distinct values of x. With a bandwidth h the window holds those with |x_i − x| ≤ h, or the
+    Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out
