@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from didact.core.errors import InputError, ParameterError
 from didact.engines.edit_index import Costs, distances, index_words, number_queries, number_words
 
+PLAIN = Costs()
 LETTERS = "abcß漢\U0001f600"
 
 
-def oracle(a, b, costs=Costs()):
+def oracle(a, b, costs=PLAIN):
     """The textbook recursion, cell by cell."""
     insert, delete, substitute, transpose = costs
 
@@ -30,7 +31,7 @@ def oracle(a, b, costs=Costs()):
     return cell(len(a), len(b))
 
 
-def table(A, B, costs=Costs()):
+def table(A, B, costs=PLAIN):
     words = number_words(B)
     return distances(number_queries(A, words.alphabet), words, costs.array())
 

@@ -38,6 +38,14 @@ class Costs(NamedTuple):
         return np.array([self.insert, self.delete, self.substitute, transpose, float(equal)], np.float64)
 
 
+def edit_costs(given: dict[str, Any] | None) -> Costs:
+    """Costs by their names."""
+    unknown = set(given or ()) - set(Costs._fields)
+    if unknown:
+        raise ParameterError(f"The metric 'edit' has no parameter {min(unknown)!r}; it has {', '.join(Costs._fields)}.")
+    return Costs(**(given or {}))
+
+
 class Alphabet(NamedTuple):
     """The numbers of letters: of code points by sorted search, of other things by a dictionary."""
 
@@ -164,11 +172,21 @@ class EditIndex(NamedTuple):
         """All letters."""
         return self.words.letters
 
+    def _sound(self) -> Words:
+        """The words, if their numbers are what the loops take them for: a file can say anything."""
+        letters, begins, alphabet = self.words
+        whole = len(begins) > 0 and begins[0] == 0 and begins[-1] == len(letters) and (np.diff(begins) >= 0).all()
+        if not (whole and letters.min(initial=0) >= 0 and letters.max(initial=0) < alphabet.size):
+            raise InputError("The index of words is broken: letters or the beginnings of words are out of range.")
+        return self.words
+
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         """Distances and numbers (queries, k) of the k nearest words; Q None: of each word, without itself."""
-        words, most = self.words, self.n_rows - (Q is None)
+        words, most = self._sound(), self.n_rows - (Q is None)
         if not 1 <= k <= most:
-            raise InputError(f"Expected n_neighbors <= n_samples_fit: {k} neighbours were asked for, and there are {most} rows.")
+            raise InputError(
+                f"Expected n_neighbors <= n_samples_fit: {k} neighbours were asked for, and there are {most} rows."
+            )
         queries = words if Q is None else number_queries(_column(Q), words.alphabet)
         dist, rows = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
         fixed = (words.letters, words.begins, words.alphabet.size, self.costs)
@@ -182,11 +200,12 @@ class EditIndex(NamedTuple):
 
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
         """(indptr, rows, distances) of all words at most `radius` away from each query, in order of their numbers."""
-        queries = self.words if Q is None else number_queries(_column(Q), self.words.alphabet)
+        words = self._sound()
+        queries = words if Q is None else number_queries(_column(Q), words.alphabet)
         counts, rows, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-        for a, b in _pieces(len(queries), len(self.words)):
+        for a, b in _pieces(len(queries), len(words)):
             part = Words(queries.letters, queries.begins[a : b + 1], queries.alphabet)
-            table = distances(part, self.words, self.costs)
+            table = distances(part, words, self.costs)
             near = table <= radius
             if Q is None:
                 near[np.arange(b - a), np.arange(a, b)] = False

@@ -115,7 +115,14 @@ def word_distance(
 
 @jit
 def fill_distances(
-    letters: Array, begins: Array, other: Array, other_begins: Array, alphabet: int, costs: Array, start: int, out: Array
+    letters: Array,
+    begins: Array,
+    other: Array,
+    other_begins: Array,
+    alphabet: int,
+    costs: Array,
+    start: int,
+    out: Array,
 ) -> None:
     """out[i, j]: distance from word start + i to the j-th of the other words."""
     longest, other_longest = 1, 1
