@@ -15,7 +15,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Rows
-from didact.core.rows.memory import refuse_non_finite
+from didact.core.rows.memory import NO_WEIGHT, refuse_non_finite
 from didact.engines.edit_index import edit_costs, index_words
 from didact.engines.index import Index, build
 from didact.neighbors.words import word_rows
@@ -91,6 +91,8 @@ class _Neighbors(Estimator):
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w = gathered(list(rows.stream()))
+        if w is not None and not (w > 0).any():
+            raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
         if self.metric == "edit":

@@ -94,7 +94,6 @@ class CondensedNearestNeighbor(_RowSelection):
     """
 
     _voters = None
-    _test_skips = {"row_order": "The kept rows depend on the order of the rows, as the class says."}
 
     n_seeds: int = param(1, whole(1), "Rows of each class that loses rows that are kept at the outset.")
     shuffle: bool = param(False, is_bool, "Whether the rows are visited in a drawn order instead of the given one.")
