@@ -29,7 +29,7 @@ sets = {
     "all rows": (X, y),
     "edited": edited,
     "condensed": CondensedNearestNeighbor().fit_resample(X, y),
-    "edited, then condensed": CondensedNearestNeighbor().fit_resample(*edited),
+    "edited, condensed": CondensedNearestNeighbor().fit_resample(*edited),
 }
 
 side = np.linspace(-8, 8, 160)

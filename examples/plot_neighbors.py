@@ -31,7 +31,7 @@ models = {
     "k = 25": KNeighborsClassifier(n_neighbors=25),
     "k = 150": KNeighborsClassifier(n_neighbors=150),
     "k = 150, weights 1/d": KNeighborsClassifier(n_neighbors=150, weights="distance"),
-    "k = 150, Gaussian weights": KNeighborsClassifier(n_neighbors=150, weights="gaussian", bandwidth=0.25),
+    "k = 150, Gaussian": KNeighborsClassifier(n_neighbors=150, weights="gaussian", bandwidth=0.25),
 }
 
 across, up = np.linspace(-2, 3, 180), np.linspace(-1.6, 2.1, 140)
