@@ -102,7 +102,7 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     ['sea', 'land']
     """
 
-    _test_params = [{}, {"weights": "distance", "algorithm": "brute"}, {"weights": "gaussian", "p": 1.0}]
+    _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
     weights: Any = weights_param()

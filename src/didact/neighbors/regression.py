@@ -79,7 +79,7 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     array([1.75, 4.  ])
     """
 
-    _test_params = [{}, {"weights": "distance", "algorithm": "brute"}, {"weights": "gaussian", "p": 1.0}]
+    _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
