@@ -309,3 +309,20 @@ def test_a_large_k_smooths_and_all_rows_give_the_larger_class():
         changes.append((np.diff(regions, axis=0) != 0).sum() + (np.diff(regions, axis=1) != 0).sum())
     assert changes[0] > changes[1] > changes[2]
     assert (KNeighborsClassifier(120).fit(X, y).predict(grid) == 0).all()
+
+
+def test_mixed_columns_with_gaps():
+    table = pd.DataFrame({
+        "size": [1.0, 1.2, np.nan, 5.0, 5.2, 4.8],
+        "colour": pd.Categorical(["red", "red", "red", "blue", "blue", None]),
+    })  # fmt: skip
+    model = KNeighborsClassifier(3, metric="gower").fit(table, list("aaabbb"))
+    new = pd.DataFrame({"size": [np.nan, 5.1], "colour": pd.Categorical(["red", "blue"])})
+    assert model.predict(new).tolist() == ["a", "b"]
+
+
+def test_places_on_a_sphere():
+    cities = np.radians([[52.5, 13.4], [48.9, 2.3], [40.7, -74.0], [34.1, -118.2]])
+    model = KNeighborsClassifier(1, metric="haversine").fit(cities, ["Berlin", "Paris", "New York", "Los Angeles"])
+    assert model.predict(np.radians([[51.5, -0.1], [37.8, -122.4]])).tolist() == ["Paris", "Los Angeles"]
+    assert 6371 * model.kneighbors(np.radians([[51.5, -0.1]]))[0][0, 0] == pytest.approx(338, abs=3), "kilometres"
