@@ -48,8 +48,8 @@ def distance_named(
         found = PLAIN[metric]()
     else:
         raise ParameterError(f"There is no metric {metric!r}; there are {', '.join(NAMES)}, and functions of two rows.")
-    if given.get("w") is not None:
-        found = _weighted(found, given.pop("w"), X)
+    if (w := given.pop("w", None)) is not None:
+        found = _weighted(found, w, X)
     if given:
         raise ParameterError(f"The metric {metric!r} has no parameter {next(iter(given))!r}.")
     return found if feature_weights is None else _weighted(found, feature_weights, X)

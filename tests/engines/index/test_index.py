@@ -74,7 +74,7 @@ def ways(X, noun, leaf):
     yield build(X, noun, "brute", leaf)
     if noun.coordinatewise:
         yield build(X, noun, "kd_tree", leaf)
-    if noun.metric and not (isinstance(noun, Minkowski) and noun.p < 1):
+    if noun.metric:
         yield build(X, noun, "ball_tree", leaf)
     yield build(X, noun, "auto", leaf)
 
