@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 
 Array = np.ndarray[Any, Any]
 STRIP = 512  # rows whose distances are computed at once: they stay in the first-level cache
 
 
-@jit
+@lean
 def sweep(columns: Array, new: int, begin: int, stop: int, strip: Array) -> None:
     """Squared distances of rows begin … stop from row `new`."""
     m = stop - begin
@@ -29,7 +29,7 @@ def sweep(columns: Array, new: int, begin: int, stop: int, strip: Array) -> None
             strip[r] += d * d
 
 
-@jit
+@lean
 def lower(target: Array, begin: int, stop: int, strip: Array) -> None:
     """target[begin … stop] becomes the smaller of itself and the strip."""
     part = target[begin:stop]
@@ -37,7 +37,7 @@ def lower(target: Array, begin: int, stop: int, strip: Array) -> None:
         part[r] = min(part[r], strip[r])
 
 
-@jit
+@lean
 def keep_one(columns: Array, first: int, last: int, new: int, own: Array, other: Array, strip: Array) -> None:
     """Row `new`, of the class with rows first … last, is kept; its distance from itself does not count."""
     n = own.shape[0]
@@ -55,7 +55,7 @@ def keep_one(columns: Array, first: int, last: int, new: int, own: Array, other:
     own[new] = mine
 
 
-@jit
+@lean
 def condense_nearest(
     columns: Array,
     codes: Array,
@@ -84,7 +84,7 @@ def condense_nearest(
     return place, added
 
 
-@jit
+@lean
 def keep_among(columns: Array, codes: Array, new: int, near: Array, votes: Array, strip: Array) -> None:
     """Row `new` is kept: it enters the lists of the k nearest kept rows, (n, k) distances and classes."""
     n, k = near.shape
@@ -103,7 +103,7 @@ def keep_among(columns: Array, codes: Array, new: int, near: Array, votes: Array
         begin = stop
 
 
-@jit
+@lean
 def wins(votes: Array, code: int) -> bool:
     """Whether a class has more votes than any other; −1 is no vote."""
     mine = 0
@@ -119,7 +119,7 @@ def wins(votes: Array, code: int) -> bool:
     return mine > 0
 
 
-@jit
+@lean
 def condense_votes(
     columns: Array,
     codes: Array,
@@ -143,7 +143,7 @@ def condense_votes(
     return place, added
 
 
-@jit
+@lean
 def count_wins(codes: Array, votes: Array) -> int:
     """For how many rows the own class wins the vote."""
     total = 0

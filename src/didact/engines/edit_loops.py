@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def note_places(word: Array, places: Array, forget: bool) -> None:
     """Set, or clear, for each letter of the word the bits of its places, 64 to a row: places[block, letter]."""
     for i in range(word.shape[0]):
@@ -29,7 +29,7 @@ def note_places(word: Array, places: Array, forget: bool) -> None:
             places[i >> 6, word[i]] |= np.uint64(1) << np.uint64(i & 63)
 
 
-@jit
+@lean
 def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, falls: Array, limit: float) -> float:
     """Insertions, deletions and substitutions between a word of which the places are noted and another one.
 
@@ -68,7 +68,7 @@ def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, 
     return float(score)
 
 
-@jit
+@lean
 def any_cost_distance(
     a: Array, b: Array, insert: float, delete: float, substitute: float, transpose: float, rows: Array, limit: float
 ) -> float:
@@ -97,13 +97,13 @@ def any_cost_distance(
     return rows[n % 3, m]
 
 
-@jit
+@lean
 def least_cost(n: int, m: int, insert: float, delete: float) -> float:
     """What at the least has to be paid to turn a word of n letters into one of m: the difference in length."""
     return (m - n) * insert if m > n else (n - m) * delete
 
 
-@jit
+@lean
 def word_distance(
     query: Array, word: Array, costs: Array, places: Array, rises: Array, falls: Array, rows: Array, limit: float
 ) -> float:
