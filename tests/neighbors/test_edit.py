@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from didact.neighbors import edit_distance, edit_distances
+from didact.engines.edit_index import index_words
+from didact.neighbors import NearestNeighbors, edit_distance, edit_distances
 
 text = st.text("abcd", max_size=7)
 
@@ -47,3 +48,29 @@ def test_insertions_and_deletions_alone_count_the_longest_common_subsequence(a, 
 def test_numbers_have_no_edit_distance():
     with pytest.raises(ValueError, match="strings or sequences"):
         edit_distance(12, 13)
+
+
+def test_nearest_words():
+    model = NearestNeighbors(n_neighbors=2, radius=1.0, metric="edit").fit(["cat", "cart", "dog", "dot"])
+    distances, rows = model.kneighbors(["cut", "dots"])
+    assert rows.tolist() == [[0, 1], [3, 2]]
+    assert distances.tolist() == [[1.0, 2.0], [1.0, 2.0]]
+    np.testing.assert_array_equal(model.kneighbors()[1][:, 0], [1, 0, 3, 2])
+    np.testing.assert_array_equal(
+        model.radius_neighbors_graph().toarray(), [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    )
+    with pytest.raises(ValueError, match="n_neighbors <= n_samples_fit"):
+        model.kneighbors(["cut"], 5)
+
+
+def test_a_broken_index_of_words_is_refused():
+    """Compiled loops do not look at bounds, so a forged file must not get that far."""
+    index = index_words(["cat", "dog"])
+    broken = [
+        index.words._replace(letters=index.words.letters + 100),
+        index.words._replace(begins=np.array([0, 3, 99])),
+        index.words._replace(begins=np.array([0, -3, 6])),
+    ]
+    for words in broken:
+        with pytest.raises(ValueError, match="broken"):
+            index._replace(words=words).nearest(["cat"], 1)

@@ -78,7 +78,9 @@ class Words(NamedTuple):
     begins: Array
     alphabet: Alphabet
 
-    def __len__(self) -> int:
+    @property
+    def n_words(self) -> int:
+        """How many there are."""
         return len(self.begins) - 1
 
 
@@ -132,7 +134,7 @@ def _pieces(n: int, m: int) -> list[tuple[int, int]]:
 
 def distances(queries: Words, words: Words, costs: Array) -> Array:
     """All distances (queries, words)."""
-    out = np.empty((len(queries), len(words)))
+    out = np.empty((queries.n_words, words.n_words))
     size = words.alphabet.size
 
     def fill(piece: tuple[int, int]) -> None:
@@ -165,7 +167,7 @@ class EditIndex(NamedTuple):
     @property
     def n_rows(self) -> int:
         """How many words there are to find."""
-        return len(self.words)
+        return self.words.n_words
 
     @property
     def rows(self) -> Array:
@@ -188,14 +190,14 @@ class EditIndex(NamedTuple):
                 f"Expected n_neighbors <= n_samples_fit: {k} neighbours were asked for, and there are {most} rows."
             )
         queries = words if Q is None else number_queries(_column(Q), words.alphabet)
-        dist, rows = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
+        dist, rows = np.empty((queries.n_words, k)), np.empty((queries.n_words, k), np.int64)
         fixed = (words.letters, words.begins, words.alphabet.size, self.costs)
 
         def search(piece: tuple[int, int]) -> None:
             a, b = piece
             nearest_words(queries.letters, queries.begins, *fixed, a, Q is None, dist[a:b], rows[a:b])
 
-        parallel_map(search, _pieces(len(queries), len(words)))
+        parallel_map(search, _pieces(queries.n_words, words.n_words))
         return dist, rows
 
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
@@ -203,7 +205,7 @@ class EditIndex(NamedTuple):
         words = self._sound()
         queries = words if Q is None else number_queries(_column(Q), words.alphabet)
         counts, rows, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-        for a, b in _pieces(len(queries), len(words)):
+        for a, b in _pieces(queries.n_words, words.n_words):
             part = Words(queries.letters, queries.begins[a : b + 1], queries.alphabet)
             table = distances(part, words, self.costs)
             near = table <= radius
