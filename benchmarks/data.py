@@ -174,6 +174,16 @@ def uneven_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, n
     return centres[cluster] + 1.5 * rng.standard_normal((n, p)), (cluster < 6).astype(np.int64)
 
 
+def scattered(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Standard normal rows among which to find neighbours."""
+    return rng.standard_normal((n, p)), np.zeros(n)
+
+
+def queries(p: int, m: int) -> np.ndarray:
+    """Rows whose neighbours are to be found: as ``scattered``, whatever the number of rows."""
+    return np.random.default_rng([SEED, p, HELD]).standard_normal((m, p))
+
+
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 

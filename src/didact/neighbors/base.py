@@ -32,7 +32,7 @@ def algorithm_param() -> Any:
 
 def leaf_size_param() -> Any:
     """The parameter `leaf_size`."""
-    return param(64, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
+    return param(128, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
 
 
 def metric_param() -> Any:

@@ -27,12 +27,13 @@ from didact.parts.distances import Distance, Euclidean
 
 Array = np.ndarray[Any, Any]
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
-LEAF = 64
+LEAF = 128
+BALL_LEAF = 32  # distances of whole rows cost more than those that are gathered column by column
 FEW = 32  # queries for which no tree is grown
 SMALL = 1000  # rows below which a tree is as good as anything
 WIDE = 64  # columns from which on a tree is not even tried for the Euclidean distance
 SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
-SHARE = 0.15  # of the leaves: a row in a leaf costs about 5 times as much as one in a product
+SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
 
 
 class Index(NamedTuple):
@@ -124,7 +125,7 @@ def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEA
     if not tables.compiled(noun) or sp.issparse(rows):
         return Index(distance, rows, "products" if euclidean and sp.issparse(rows) else "tables")
     if method == "ball_tree" or (method == "auto" and not coordinatewise and getattr(noun, "metric", False)):
-        return Index(distance, rows, "balls", balls(rows.astype(np.float64, copy=False), noun, leaf_size))
+        return Index(distance, rows, "balls", balls(rows.astype(np.float64, copy=False), noun, min(leaf_size, BALL_LEAF)))
     if method == "kd_tree" or (method == "auto" and coordinatewise):
         tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
         if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree)):
