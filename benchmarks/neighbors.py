@@ -6,9 +6,9 @@ order, is longer than that of the best answer by more than a share of 1e-10, or 
 has two threads; scikit-learn's entry is the fastest of its ways.
 
 Condensing (Hart's rule): both libraries keep all rows of the smaller class and condense the larger one, which is
-imbalanced-learn's only way. It goes over the rows once, didact until nothing is added. Answers are the same when the
-nearest kept row is right on as many of the rows held out, to 0.005; the number of rows kept stands beside that. The clock
-runs from the array to the kept rows; predicting has no target, as it is scikit-learn's for the peer.
+imbalanced-learn's default. It goes over the rows once, didact until nothing is added. Answers are the same when the
+nearest kept row is right on as many of the rows held out, to 0.005; the number of rows kept stands beside that. The
+clock runs from the array to the kept rows; predicting has no target, as it is scikit-learn's for the peer.
 
 What must be done: for 50,000 × 100 and 10,000 queries 5·10¹⁰ multiplications and additions, 1.1 s of one core at the 90
 Gflop/s that OpenBLAS reaches here in float32, twice that in float64; a tree over 100,000 × 8 needs about 9,000 rows a
