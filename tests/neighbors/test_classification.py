@@ -130,6 +130,8 @@ def test_precomputed_distances():
     model = KNeighborsClassifier(metric="precomputed", weights="distance").fit(D, y)
     expected = KNeighborsClassifier(weights="distance").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(Q), expected.predict_proba(new), rtol=1e-9)
+    with pytest.raises(InputError, match="Negative"):
+        model.predict(-Q)
     D[3, 4] = -1
     with pytest.raises(InputError, match="Negative"):
         KNeighborsClassifier(metric="precomputed").fit(D, y)

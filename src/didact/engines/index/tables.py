@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.index.best_loops import offer_table
 from didact.engines.index.rows_loops import table_rows
@@ -67,7 +68,10 @@ def compiled(noun: Any) -> bool:
 def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
     """The number of the first row and the distances of all queries to a block of rows, block by block."""
     if isinstance(noun, Precomputed):
-        yield 0, np.ascontiguousarray(dense(Q), np.float64)
+        D = np.ascontiguousarray(dense(Q), np.float64)
+        if D.min(initial=0.0) < 0:
+            raise InputError("Negative values in the precomputed distances: distances are at least 0.")
+        yield 0, D
         return
     Q = dense(Q)
     for a, b in blocks(rows.shape[0], ROWS):
