@@ -41,6 +41,7 @@ bench: setup
 	$(BIN)/python -m benchmarks optimize
 	$(BIN)/python -m benchmarks probability
 	$(BIN)/python -m benchmarks trees
+	$(BIN)/python -m benchmarks neighbors
 	$(BIN)/python -m benchmarks accuracy
 
 lint: setup

@@ -192,6 +192,23 @@ def nonlinear_values(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, 
     return X, f + rng.standard_normal(n)
 
 
+def uneven_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Twenty normal clusters that overlap a little; six of them are the smaller class."""
+    centres = 3.0 * np.random.default_rng([SEED, p]).standard_normal((20, p))
+    cluster = rng.integers(0, 20, n)
+    return centres[cluster] + 1.5 * rng.standard_normal((n, p)), (cluster < 6).astype(np.int64)
+
+
+def scattered(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Standard normal rows among which to find neighbours."""
+    return rng.standard_normal((n, p)), np.zeros(n)
+
+
+def queries(p: int, m: int) -> np.ndarray:
+    """Rows whose neighbours are to be found: as ``scattered``, whatever the number of rows."""
+    return np.random.default_rng([SEED, p, HELD]).standard_normal((m, p))
+
+
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 

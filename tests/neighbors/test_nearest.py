@@ -1,5 +1,10 @@
 """NearestNeighbors against scikit-learn's; graphs, frames, sparse rows, missing values, files, sentences."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -180,3 +185,25 @@ def test_sentences():
         NearestNeighbors(n_jobs=2)
     with pytest.raises(ParameterError, match="no metric"):
         NearestNeighbors(metric="braycurtis", algorithm="ball_tree").fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_a_search_can_be_interrupted(algorithm):
+    """It would take minutes; Ctrl-C ends it within seconds, as pieces of work are short."""
+    code = (
+        "import numpy as np, sys; from didact.neighbors import NearestNeighbors\n"
+        "X = np.random.default_rng(0).normal(size=(200_000, 20))\n"
+        f"model = NearestNeighbors(algorithm={algorithm!r}).fit(X); model.kneighbors(X[:500])\n"
+        "print('begin', flush=True); model.kneighbors()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(0.5)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=60)[1]
+        assert "KeyboardInterrupt" in error
+        assert time.monotonic() - begin < 5.0
+    finally:
+        process.kill()

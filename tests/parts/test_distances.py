@@ -217,6 +217,8 @@ def test_bad_parameters():
         distance_named("mahalanobis", metric_params={"VI": -np.eye(4)}, X=X)
     with pytest.raises(InputError, match="seuclidean"):
         distance_named("seuclidean", X=np.ones((3, 2)))
+    with pytest.raises(InputError, match="latitude and longitude"):
+        distance_named("haversine", X=X)
     with pytest.raises(InputError, match="dense"):
         distance_named("gower", X=sp.csr_array(X))
     assert isinstance(distance_named("mahalanobis", metric_params={"VI": np.eye(4)}, X=X), Mahalanobis)

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
-from didact.core.rows import Batches
-from didact.core.rows.memory import refuse_non_finite
+from didact.core.rows import Batches, Rows
+from didact.core.rows.memory import NO_WEIGHT, refuse_non_finite
+from didact.engines.edit_index import edit_costs, index_words
 from didact.engines.index import Index, build
+from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
 
 Array = np.ndarray[Any, Any]
@@ -30,13 +32,16 @@ def algorithm_param() -> Any:
 
 def leaf_size_param() -> Any:
     """The parameter `leaf_size`."""
-    return param(64, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
+    return param(128, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
 
 
 def metric_param() -> Any:
     """The parameter `metric`."""
-    doc = "The distance: a name of scikit-learn, 'gower', 'kernel', 'precomputed', or a function of two rows."
-    return param("minkowski", [one_of(*NAMES), is_callable], doc)
+    doc = (
+        "The distance: a name of scikit-learn, 'gower', 'kernel', 'precomputed', 'edit' (X is a column of words), or a "
+        "function of two rows."
+    )
+    return param("minkowski", [one_of(*NAMES, "edit"), is_callable], doc)
 
 
 def p_param() -> Any:
@@ -50,7 +55,7 @@ def p_param() -> Any:
 
 def metric_params_param() -> Any:
     """The parameter `metric_params`."""
-    doc = "More parameters of the metric, such as V or VI of 'mahalanobis', or kernel and gamma of 'kernel'."
+    doc = "More parameters of the metric: V or VI of 'mahalanobis', kernel and gamma of 'kernel', the costs of 'edit'."
     return param(None, [dict, none], doc)
 
 
@@ -75,25 +80,42 @@ class _Neighbors(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.sparse = self.metric != "gower"
+        tags.input_tags.sparse = self.metric not in ("gower", "edit")
+        tags.input_tags.string = self.metric == "edit"
         return tags
+
+    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, **how: Any) -> Rows:
+        """The data, checked; for the edit distance a column of words."""
+        if self.metric == "edit":
+            return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
+        return super().rows(X, y, sample_weight, *more, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
         """Check the training data, build the index of its rows, and return y and the weights, checked."""
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
-        X, y, w = _gathered(list(rows.stream()))
-        if not mixed:
-            refuse_infinite_sum(X, rows.names)
-        if self.metric == "precomputed":
-            _check_table(X)
-        given = dict(self.metric_params or {})
-        if mixed and getattr(self, "categories_", None) is not None:
-            given["categorical"] = self.categories_.mask
-        distance = distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
-        self._index = build(X, distance, self.algorithm, self.leaf_size)
+        X, y, w = gathered(list(rows.stream()))
+        if w is not None and not (w > 0).any():
+            raise InputError(NO_WEIGHT)
+        if w is not None and self.metric != "precomputed" and (w == 0).any():
+            X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        if self.metric == "edit":
+            self._index = index_words(X, edit_costs(self.metric_params))
+        else:
+            self._index = build(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
         self.n_samples_fit_ = self._index.n_rows
         return y, w
+
+    def _distance(self, X: Any, w: Any, names: Any) -> Any:
+        """The distance for the rows X of weights w, which are looked at for what it cannot read."""
+        if self.metric != "gower":
+            refuse_infinite_sum(X, names)
+        if self.metric == "precomputed":
+            _check_table(X)
+        given = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
+        if self.metric == "gower" and getattr(self, "categories_", None) is not None:
+            given["categorical"] = self.categories_.mask
+        return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
 
     def _queries(self, X: Any) -> Any:
         """New rows, checked; None stays None."""
@@ -172,6 +194,16 @@ class RadiusQueries:
         return edges, rows, self._cast(distances)  # type: ignore[attr-defined]
 
 
+def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> dict[str, Any]:
+    """Parameters with the (co)variances of weighted rows, where the metric would compute those of the rows."""
+    if w is None or metric not in ("mahalanobis", "seuclidean") or not given.keys().isdisjoint({"V", "VI"}):
+        return given
+    X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    D = X - np.average(X, axis=0, weights=w)
+    V = (D.T * w) @ D / (w.sum() - 1)
+    return given | {"V": V if metric == "mahalanobis" else np.diag(V).copy()}
+
+
 def refuse_infinite_sum(X: Any, names: Any) -> None:
     """Refuse missing and infinite values, by name of the columns."""
     with np.errstate(all="ignore"):
@@ -184,7 +216,7 @@ def _same(X: Any) -> Any:
     return X
 
 
-def _gathered(blocks: list[tuple[Any, ...]]) -> tuple[Any, Any, Any]:
+def gathered(blocks: list[tuple[Any, ...]]) -> tuple[Any, Any, Any]:
     """The columns X, y, w of all blocks together: an index holds all rows."""
     if len(blocks) == 1:
         return blocks[0][0], blocks[0][1], blocks[0][2]

@@ -118,10 +118,9 @@ class MemoryRows(Rows):
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""
         with np.errstate(all="ignore"):
-            out, total = fn(self.X, *args), 0.0 if self.missing else self.X.sum()
-        if not _all_finite(total):  # labels and probabilities can hide it, so the input is looked at
-            refuse_non_finite(self.X, self.names)
-        return out
+            if not self.missing and not _all_finite(self.X.sum()):  # labels can hide it, so the input is looked at
+                refuse_non_finite(self.X, self.names)
+            return fn(self.X, *args)
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
