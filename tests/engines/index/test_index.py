@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import didact
@@ -81,6 +81,7 @@ def ways(X, noun, leaf):
 
 
 @pytest.mark.parametrize("noun", [*COORDINATEWISE, BrayCurtis(), Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_every_way_finds_the_same_rows(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n, p, seed).astype(np.float32 if single else np.float64)
@@ -96,6 +97,7 @@ def test_every_way_finds_the_same_rows(noun, kind, n, p, seed, leaf, single, par
 
 
 @pytest.mark.parametrize("noun", [Euclidean(), Manhattan(), Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_rows_without_themselves(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n + 1, p, seed)
@@ -108,6 +110,7 @@ def test_rows_without_themselves(noun, kind, n, p, seed, leaf, single, part):
 
 
 @pytest.mark.parametrize("noun", [*COORDINATEWISE, Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_within_a_radius(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n, p, seed)
