@@ -178,6 +178,16 @@ def test_the_error_bound_of_products_holds():
     assert error.max() > 1e-4 * margin.max(), "the bound is of the right order"
 
 
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e12, 1e20])
+def test_queries_far_away_see_ties_as_rounding_makes_them(far):
+    """All rows are at nearly the same distance, many at the same one in float64."""
+    X, Q = draw("normal", 500, 3, 0), far * np.array([[1.0, 0.5, -0.3], [-1.0, 1.0, 1.0]])
+    X = X / np.abs(X).max()
+    distances, rows = oracle(exact(Euclidean(), Q, X), 20)
+    for index in ways(X, Euclidean(), 16):
+        np.testing.assert_array_equal(index.nearest(Q, 20)[1], rows)
+
+
 def test_queries_that_products_leave_open_are_found_all_the_same(monkeypatch):
     X, Q = draw("grid", 900, 3, 0), draw("grid", 50, 3, 1)
     monkeypatch.setattr(products, "CANDIDATES", 8)
