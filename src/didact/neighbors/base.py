@@ -147,6 +147,8 @@ class KNeighborsQueries:
         check_is_fitted(self)
 
         def ask(Q: Any) -> Any:
+            if isinstance(X, Batches) and Q.dtype.kind == "f" and not self._missing:  # type: ignore[attr-defined]
+                refuse_infinite_sum(Q, getattr(self, "feature_names_in_", None))
             distances, rows = self._index.nearest(Q, int(k))
             return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
 

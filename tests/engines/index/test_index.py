@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import didact
@@ -81,6 +81,7 @@ def ways(X, noun, leaf):
 
 
 @pytest.mark.parametrize("noun", [*COORDINATEWISE, BrayCurtis(), Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_every_way_finds_the_same_rows(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n, p, seed).astype(np.float32 if single else np.float64)
@@ -96,6 +97,7 @@ def test_every_way_finds_the_same_rows(noun, kind, n, p, seed, leaf, single, par
 
 
 @pytest.mark.parametrize("noun", [Euclidean(), Manhattan(), Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_rows_without_themselves(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n + 1, p, seed)
@@ -108,6 +110,7 @@ def test_rows_without_themselves(noun, kind, n, p, seed, leaf, single, part):
 
 
 @pytest.mark.parametrize("noun", [*COORDINATEWISE, Jaccard()], ids=str)
+@settings(max_examples=25)
 @given(**CASES)
 def test_within_a_radius(noun, kind, n, p, seed, leaf, single, part):
     X = draw(kind, n, p, seed)
@@ -173,6 +176,16 @@ def test_the_error_bound_of_products_holds():
     error = np.abs(computed - true)
     assert (error <= margin[:, None]).all()
     assert error.max() > 1e-4 * margin.max(), "the bound is of the right order"
+
+
+@pytest.mark.parametrize("far", [1e3, 1e8, 1e12, 1e20])
+def test_queries_far_away_see_ties_as_rounding_makes_them(far):
+    """All rows are at nearly the same distance, many at the same one in float64."""
+    X, Q = draw("normal", 500, 3, 0), far * np.array([[1.0, 0.5, -0.3], [-1.0, 1.0, 1.0]])
+    X = X / np.abs(X).max()
+    rows = oracle(exact(Euclidean(), Q, X), 20)[1]
+    for index in ways(X, Euclidean(), 16):
+        np.testing.assert_array_equal(index.nearest(Q, 20)[1], rows)
 
 
 def test_queries_that_products_leave_open_are_found_all_the_same(monkeypatch):

@@ -94,7 +94,9 @@ def _room(n: int, k: int) -> int:
 def _margin(p: int, length: Array, size: float, dtype: Any) -> Array:
     """How far a computed ½‖x‖² − q·x of rows of at most this size can be from the true one, for each query.
 
-    What underflows adds an absolute error; the limits are compared in float64, with room for their own rounding.
+    What underflows adds an absolute error. Distances from differences are rounded, too, and rows at equal ones must
+    stay together, however far away the query is: the last term.
     """
-    u = float(np.finfo(dtype).eps) / 2.0
-    return 1.05 * (u * ((p + 6.0) * length * size + 2.0 * size * size) + p * float(np.finfo(dtype).tiny))
+    u, fine = float(np.finfo(dtype).eps) / 2.0, 2.0**-53
+    product = u * ((p + 6.0) * length * size + 2.0 * size * size) + p * float(np.finfo(dtype).tiny)
+    return 1.05 * (product + fine * (p + 6.0) * (length + size) ** 2)
