@@ -17,6 +17,7 @@ _SUBMODULES = frozenset(
         "optimize",
         "linear_model",
         "naive_bayes",
+        "neighbors",
         "multiclass",
         "ensemble",
         "tree",
