@@ -18,14 +18,14 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.kernel_nearest_loops import nearest_squares
-from didact.engines.kernel_sums_loops import CODES, Cloud, blocks
+from didact.engines.kernel_sums_loops import CODES, FULL, Cloud, blocks, buffers
 from didact.engines.shaped_sums_loops import shaped
 from didact.parts.windows import Nearest
 
 Array = np.ndarray[Any, Any]
 
 EXACT = 1e-11  # relative error of sums that are called exact
-LEAF = 64  # points in a leaf
+LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
 BLOCK = 32  # queries in a block
 FEW = 64  # queries that are not sorted into blocks
 PIECE = 100_000_000  # values that one piece of work takes at the most
@@ -38,6 +38,10 @@ class Points(NamedTuple):
     cloud: Cloud
     order: Array
 
+    def places(self) -> Array:
+        """The points as rows, in this order."""
+        return np.ascontiguousarray(self.cloud.points[:, : len(self.order)].T)
+
 
 class Sums(NamedTuple):
     """Sums by bandwidth and query, of weights and of weighted targets, in units of K at u² = nearest."""
@@ -49,17 +53,17 @@ class Sums(NamedTuple):
 
 def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = None, leaf: int = LEAF) -> Points:
     """Points X of weights w with targets Y (n, k); `widths` are the points' own factors of the bandwidth."""
-    n, p = X.shape
+    p = X.shape[1]
     order, start, stop, low, high = tree(X, leaf)
-    columns = np.empty((0, n)) if Y is None else np.ascontiguousarray((w[:, None] * Y)[order].T)
-    share = np.minimum(1.0, 1.0 / w)[order]
+    weight = w if widths is None else w * widths ** -float(p)
+    columns = np.column_stack([weight] if Y is None else [weight, weight[:, None] * Y])[order].T
     stretch = np.empty(0) if widths is None else (widths**-2.0)[order]
-    weight = w[order] if widths is None else (w * widths**-float(p))[order]
+    more = np.zeros(0 if widths is None else FULL)
     up = _Upwards(start)
     cloud = Cloud(
-        np.ascontiguousarray(X[order].T), weight, share, columns, np.ascontiguousarray(stretch), start, stop, low, high,
-        up(np.add, weight), np.column_stack([up(np.add, c) for c in columns] or [np.empty((len(start), 0))]),
-        up(np.minimum, stretch), up(np.maximum, stretch),
+        np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T), np.ascontiguousarray(columns),
+        np.minimum(1.0, 1.0 / w)[order], np.append(stretch, more), start, stop, low, high, np.column_stack([up(np.add, c) for c in columns]), up(np.minimum, stretch),
+        up(np.maximum, stretch),
     )  # fmt: skip
     return Points(cloud, order)
 
@@ -93,7 +97,7 @@ def kernel_sums(
     their window get the nearest points.
     """
     order, edges = _sorted(Q) if Q is not None else (points.order, _leaves(points.cloud))
-    places = np.ascontiguousarray(Q[order]) if Q is not None else np.ascontiguousarray(points.cloud.points.T)
+    places = np.ascontiguousarray(Q[order]) if Q is not None else points.places()
     own = np.full(len(places), -1) if Q is not None else np.arange(len(places))
     down = np.argsort(-scales, kind="stable")  # narrow windows first
     c, near = np.ascontiguousarray(scales[down]), np.zeros(len(places))
@@ -135,10 +139,10 @@ def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None
 
     def piece(a: int, b: int) -> None:
         part = np.empty((len(scales), b - a))
-        shaped(CODES[type(window)], P, w, share, A, places[a:b], own[a:b], window.tails, scales, part, near[a:b])
+        shaped(CODES[type(window)], P, w[None], share, A, places[a:b], own[a:b], window.tails, scales, part, near[a:b])
         sums[:, a:b] = part
 
-    _map(piece, len(places), len(scales) + X.shape[1] ** 2 // 20, Points(Cloud(P, *[w] * 12), own))
+    _map(piece, len(places), len(scales) + X.shape[1] ** 2 // 20, Points(Cloud(P, *[w] * 10), own))
     return Sums(sums, np.empty((*sums.shape, 0)), near)
 
 
@@ -146,15 +150,15 @@ def _run(
     window: Any, cloud: Cloud, Q: Array, own: Array, near: Array, edges: Array, scales: Array, rtol: float, atol: Array
 ) -> Array:
     """The sums of sorted queries, block by block, on all threads."""
-    width = 1 + len(cloud.columns)
     size = max(1, int(PIECE / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
     cuts = [*range(0, len(edges) - 1, size), len(edges) - 1]
 
     def piece(cut: tuple[int, int]) -> Array:
         first, last = edges[cut[0]], edges[cut[1]]
-        out = np.zeros((len(scales), last - first, width))
+        out = np.zeros((len(scales), last - first, len(cloud.columns)))
         mine = np.ascontiguousarray(edges[cut[0] : cut[1] + 1]) - first
-        blocks(CODES[type(window)], cloud, Q[first:last], own[first:last], near[first:last], mine, scales, rtol, atol, out)
+        blocks(CODES[type(window)], cloud, Q[first:last], own[first:last], near[first:last], mine, scales, rtol, atol, out,
+               *buffers(Q.shape[1]))  # fmt: skip
         return out
 
     return np.concatenate(parallel_map(piece, pairwise(cuts)), axis=1)
@@ -176,7 +180,7 @@ def _sorted(Q: Array) -> tuple[Array, Array]:
 
 def _leaves(cloud: Cloud) -> Array:
     """The edges of the leaves."""
-    return np.append(cloud.start[len(cloud.start) // 2 :], cloud.points.shape[1])
+    return np.append(cloud.start[len(cloud.start) // 2 :], cloud.stop[0])
 
 
 def tree(X: Array, leaf: int) -> tuple[Array, Array, Array, Array, Array]:

@@ -29,7 +29,9 @@ from didact.parts.windows import (
 Array = np.ndarray[Any, Any]
 
 CHUNK = 256  # points whose distances are held at once
+FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one
 DEPTH = 64
+FAR = 1e8  # values that are larger than what is allowed by this factor are never that close together (but for tophats)
 
 value1 = dispatch("value1")
 
@@ -42,55 +44,60 @@ LINEAR, COSINE, TRICUBE, NEAREST = Linear(), Cosine(), Tricube(), Nearest()
 class Cloud(NamedTuple):
     """Points in the order of a tree's leaves, and what has to be known of each node; node i has children 2i+1, 2i+2."""
 
-    points: Array  # (p, n)
-    weight: Array  # (n,)
+    points: Array  # (p, n + FULL); behind the last point zeros
+    columns: Array  # (1 + k, n): weights, and weights times targets
     share: Array  # (n,): the part of a point that goes when one of its rows is left out
-    columns: Array  # (k, n): weight times target
-    stretch: Array  # (n,): factors of the squared distances; empty if all are 1
+    stretch: Array  # (n + FULL,): factors of the squared distances; empty if all are 1
     start: Array  # (nodes,)
     stop: Array
     low: Array  # (nodes, p)
     high: Array
-    mass: Array  # (nodes,): total weight
-    sums: Array  # (nodes, k): total of the columns
+    sums: Array  # (nodes, 1 + k): totals of the columns
     least: Array  # (nodes,): range of the stretch
     most: Array
 
 
-@jit(fastmath={"contract"})
-def squares(points: Array, stretch: Array, a: int, b: int, q: Array, out: Array) -> None:
-    """Squared distances of the points a…b−1 from q, two dimensions at a time."""
-    m, p = b - a, points.shape[0]
-    x, v = points[0, a:b], q[0]
-    for j in range(m):
-        d = x[j] - v
-        out[j] = d * d
-    f = 1
-    while f + 1 < p:
-        x, y, v, u = points[f, a:b], points[f + 1, a:b], q[f], q[f + 1]
+@jit(_nrt=False, fastmath={"contract"})
+def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: int, out: Array) -> None:
+    """Squared distances of `count` points from row i of Q, up to three dimensions in a pass.
+
+    Unsigned places, as everywhere below: a negative one would count from the end, and the test for it, or the view of a
+    part of an array that avoids the test, takes longer than the distance.
+    """
+    a, m, p = np.uint64(start), np.uint64(count), points.shape[0]
+    f = p % 3 if p % 3 else 3
+    q, r, s = Q[i, 0], Q[i, min(1, p - 1)], Q[i, min(2, p - 1)]
+    if f == 1:
         for j in range(m):
-            d, e = x[j] - v, y[j] - u
-            out[j] += d * d + e * e
-        f += 2
-    if f < p:
-        x, v = points[f, a:b], q[f]
+            x = points[0, a + j] - q
+            out[j] = x * x
+    elif f == 2:
         for j in range(m):
-            d = x[j] - v
-            out[j] += d * d
+            x, y = points[0, a + j] - q, points[1, a + j] - r
+            out[j] = x * x + y * y
+    else:
+        for j in range(m):
+            x, y, z = points[0, a + j] - q, points[1, a + j] - r, points[2, a + j] - s
+            out[j] = x * x + y * y + z * z
+    while f < p:
+        q, r, s = Q[i, f], Q[i, f + 1], Q[i, f + 2]
+        for j in range(m):
+            x, y, z = points[f, a + j] - q, points[f + 1, a + j] - r, points[f + 2, a + j] - s
+            out[j] += x * x + y * y + z * z
+        f += 3
     if stretch.shape[0] > 0:
-        s = stretch[a:b]
         for j in range(m):
-            out[j] *= s[j]
+            out[j] *= stretch[a + j]
 
 
-@jit(fastmath={"contract"})
+@jit(_nrt=False, fastmath={"contract"})
 def fill(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
     """K for m squared distances."""
-    for j in range(m):
+    for j in range(np.uint64(m)):
         out[j] = value1(window, scale * d[j], nearest)
 
 
-@jit
+@jit(_nrt=False)
 def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
     """K for m squared distances, of the window with this number."""
     near = scale * nearest
@@ -112,156 +119,188 @@ def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array
         fill(NEAREST, scale, near, d, m, out)
 
 
-@jit(fastmath=True)
-def dot(a: Array, b: Array, m: int) -> float:
-    """Σ a_j b_j."""
-    total = 0.0
-    for j in range(m):
-        total += a[j] * b[j]
+@jit(_nrt=False)
+def value(code: int, square: float, nearest: float) -> float:
+    """K for one u²."""
+    if code == 0:
+        return value1(GAUSSIAN, square, nearest)
+    if code == 1:
+        return value1(TOPHAT, square, nearest)
+    if code == 2:
+        return value1(EPANECHNIKOV, square, nearest)
+    if code == 3:
+        return value1(EXPONENTIAL, square, nearest)
+    if code == 4:
+        return value1(LINEAR, square, nearest)
+    if code == 5:
+        return value1(COSINE, square, nearest)
+    if code == 6:
+        return value1(TRICUBE, square, nearest)
+    return value1(NEAREST, square, nearest)
+
+
+@jit(_nrt=False, fastmath=True)
+def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
+    """Σ_j v_j w_k,start+j."""
+    total, a = 0.0, np.uint64(start)
+    for j in range(np.uint64(count)):
+        total += v[j] * w[k, a + j]
     return total
 
 
-@jit
-def node_range(cloud: Cloud, node: int, qlow: Array, qhigh: Array, ends: Array) -> None:
-    """The least and the largest u² between a node and a box of queries, put into `ends`."""
+@jit(_nrt=False)
+def node_range(
+    low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: Array, j: int
+) -> tuple[float, float]:
+    """The least and the largest squared distance between a node and the box from row i of qlow to row j of qhigh."""
     least = most = 0.0
-    low, high = cloud.low[node], cloud.high[node]
-    for f in range(low.shape[0]):
-        gap = max(low[f] - qhigh[f], qlow[f] - high[f], 0.0)
-        span = max(high[f] - qlow[f], qhigh[f] - low[f])
+    for f in range(low.shape[1]):
+        gap = max(low[node, f] - qhigh[j, f], qlow[i, f] - high[node, f], 0.0)
+        span = max(high[node, f] - qlow[i, f], qhigh[j, f] - low[node, f])
         least += gap * gap
         most += span * span
-    if cloud.stretch.shape[0] > 0:
-        least *= cloud.least[node]
-        most *= cloud.most[node]
-    ends[0], ends[1] = least, most
+    return least, most
 
 
-@jit
-def middle(code: int, scale: float, nearest: float, ends: Array, allowed: float) -> float:
+@jit(_nrt=False)
+def middle(code: int, scale: float, nearest: float, least: float, most: float, allowed: float) -> float:
     """The value by which a whole node may count, or −1 if its values differ by more than what is allowed."""
-    values(code, scale, nearest, ends, 2, ends[2:])
-    return 0.5 * (ends[2] + ends[3]) if 0.5 * (ends[2] - ends[3]) <= allowed else -1.0
+    near = scale * nearest
+    high = value(code, scale * least, near)
+    if high <= allowed:
+        return 0.5 * high
+    if high > FAR * allowed and most > least and code != 1:
+        return -1.0
+    low = value(code, scale * most, near)
+    return 0.5 * (high + low) if 0.5 * (high - low) <= allowed else -1.0
 
 
-@jit
+@jit(_nrt=False)
 def add_points(
-    code: int, cloud: Cloud, node: int, q: Array, own: int, nearest: float, scales: Array, first: int, last: int,
-    d: Array, v: Array, out: Array,
+    code: int, points: Array, columns: Array, share: Array, stretch: Array, start: int, stop: int, Q: Array, i: int,
+    own: int, nearest: float, scales: Array, first: int, last: int, d: Array, v: Array, out: Array,
 ) -> None:  # fmt: skip
-    """The points of a leaf, added to the sums of one query; a share of the point `own` is left out."""
-    for a in range(cloud.start[node], cloud.stop[node], CHUNK):
-        b = min(a + CHUNK, cloud.stop[node])
-        squares(cloud.points, cloud.stretch, a, b, q, d)
+    """The points start…stop−1, added to the sums of query i; a share of the point `own` is left out."""
+    for a in range(start, stop, CHUNK):
+        m = min(CHUNK, stop - a)
+        full = (m + FULL - 1) // FULL * FULL
+        squares(points, stretch, a, full, Q, i, d)
         for s in range(first, last):
-            values(code, scales[s], nearest, d, b - a, v)
-            if a <= own < b:
-                v[own - a] *= 1.0 - cloud.share[own]
-            out[s, 0] += dot(v, cloud.weight[a:b], b - a)
-            for k in range(cloud.columns.shape[0]):
-                out[s, 1 + k] += dot(v, cloud.columns[k, a:b], b - a)
+            values(code, scales[s], nearest, d, full, v)
+            if a <= own < a + m:
+                v[own - a] *= 1.0 - share[own]
+            for k in range(columns.shape[0]):
+                out[s, i, k] += dot(v, columns, k, a, m)
 
 
-@jit
-def add_node(cloud: Cloud, node: int, value: float, own: int, out: Array) -> None:
-    """A whole node, by one value, added to the sums of one query at one scale."""
-    gone = cloud.share[own] if cloud.start[node] <= own < cloud.stop[node] else 0.0
-    out[0] += value * (cloud.mass[node] - (gone * cloud.weight[own] if gone > 0.0 else 0.0))
-    for k in range(cloud.columns.shape[0]):
-        out[1 + k] += value * (cloud.sums[node, k] - (gone * cloud.columns[k, own] if gone > 0.0 else 0.0))
-
-
-@jit
+@jit(_nrt=False)
 def settle(
-    code: int, cloud: Cloud, node: int, s: int, own: Array, nearest: float, scales: Array, ends: Array, rtol: float,
-    atol: Array, out: Array,
+    code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
+    own: Array, i: int, j: int, nearest: float, scale: float, s: int, rtol: float, atol: float, out: Array,
 ) -> bool:  # fmt: skip
-    """Whether a node counts as a whole for all queries of `out` at one scale; if so, it is added."""
-    least = out[s, 0, 0]
-    for i in range(1, out.shape[1]):
-        least = min(least, out[s, i, 0])
-    value = middle(code, scales[s], nearest, ends, (rtol * least + atol[s]) / cloud.mass[0])
-    if value > 0.0:
-        for i in range(out.shape[1]):
-            add_node(cloud, node, value, own[i], out[s, i])
-    return value >= 0.0
+    """Whether a node counts as a whole for the queries i…j−1 at one scale; if so, it is added."""
+    low = out[s, i, 0]
+    for t in range(i + 1, j):
+        low = min(low, out[s, t, 0])
+    mid = middle(code, scale, nearest, least, most, (rtol * low + atol) / sums[0, 0])
+    if mid > 0.0:
+        for t in range(i, j):
+            for k in range(columns.shape[0]):
+                out[s, t, k] += mid * sums[node, k]
+            if start <= own[t] < stop:
+                for k in range(columns.shape[0]):
+                    out[s, t, k] -= mid * share[own[t]] * columns[k, own[t]]
+    return mid >= 0.0
 
 
-@jit
+@jit(_nrt=False)
 def settle_range(
-    code: int, cloud: Cloud, node: int, own: Array, nearest: float, scales: Array, ends: Array, rtol: float,
-    atol: Array, out: Array, first: int, last: int,
+    code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
+    own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float, atol: Array, out: Array, first: int,
+    last: int,
 ) -> tuple[int, int]:  # fmt: skip
     """The range of scales that is left when a node has been settled for as many as can be, from both sides."""
-    while first < last and settle(code, cloud, node, first, own, nearest, scales, ends, rtol, atol, out):
+    while first < last and settle(
+        code, columns, share, sums, start, stop, node, least, most, own, i, j, nearest, scales[first], first, rtol,
+        atol[first], out,
+    ):  # fmt: skip
         first += 1
-    while first < last and settle(code, cloud, node, last - 1, own, nearest, scales, ends, rtol, atol, out):
+    while first < last - 1 and settle(
+        code, columns, share, sums, start, stop, node, least, most, own, i, j, nearest, scales[last - 1], last - 1,
+        rtol, atol[last - 1], out,
+    ):  # fmt: skip
         last -= 1
     return first, last
 
 
-@jit
+@jit(_nrt=False)
 def block(
-    code: int, cloud: Cloud, Q: Array, own: Array, nearest: float, scales: Array, rtol: float, atol: Array, out: Array
-) -> None:
-    """The sums of a block of queries: out (scales, queries, 1 + columns)."""
-    p, nodes = Q.shape[1], cloud.start.shape[0]
-    qlow, qhigh = Q[0].copy(), Q[0].copy()
-    for i in range(1, Q.shape[0]):
-        for f in range(p):
-            qlow[f], qhigh[f] = min(qlow[f], Q[i, f]), max(qhigh[f], Q[i, f])
-    d, v, ends = np.empty(CHUNK), np.empty(CHUNK), np.empty(4)
-    stack = np.empty((DEPTH, 3), np.int64)
+    code: int, cloud: Cloud, Q: Array, own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float,
+    atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
+) -> None:  # fmt: skip
+    """The sums of the queries i…j−1, which lie together: out (scales, queries, 1 + k)."""
+    points, columns, share, stretch, begin, end, lows, highs, sums, narrow, wide = cloud
+    nodes, own_widths = begin.shape[0], stretch.shape[0] > 0
+    for f in range(Q.shape[1]):
+        box[0, f], box[1, f] = Q[i, f], Q[i, f]
+        for t in range(i + 1, j):
+            box[0, f], box[1, f] = min(box[0, f], Q[t, f]), max(box[1, f], Q[t, f])
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, scales.shape[0]
     size = 1
     while size > 0:
         size -= 1
         node, first, last = stack[size, 0], stack[size, 1], stack[size, 2]
-        node_range(cloud, node, qlow, qhigh, ends)
-        first, last = settle_range(code, cloud, node, own, nearest, scales, ends, rtol, atol, out, first, last)
-        if first == last:
-            continue
-        left = 2 * node + 1
-        if left >= nodes:
-            for i in range(Q.shape[0]):  # for a query by itself the leaf may be settled, too
-                node_range(cloud, node, Q[i], Q[i], ends)
+        start, stop, left = begin[node], end[node], 2 * node + 1
+        a, b = (narrow[node], wide[node]) if own_widths else (1.0, 1.0)
+        least, most = node_range(lows, highs, node, box, 0, box, 1)
+        first, last = settle_range(
+            code, columns, share, sums, start, stop, node, a * least, b * most, own, i, j, nearest, scales, rtol, atol,
+            out, first, last,
+        )  # fmt: skip
+        if first < last and left < nodes:
+            nearer = node_range(lows, highs, left, box, 0, box, 1)[0] <= node_range(lows, highs, left + 1, box, 0, box, 1)[0]
+            stack[size, 0], stack[size, 1], stack[size, 2] = left + nearer, first, last
+            stack[size + 1, 0], stack[size + 1, 1], stack[size + 1, 2] = left + 1 - nearer, first, last  # on top
+            size += 2
+        elif first < last:
+            for t in range(i, j):  # for a query by itself the leaf may be settled, too
+                least, most = node_range(lows, highs, node, Q, t, Q, t)
                 low, high = settle_range(
-                    code, cloud, node, own[i : i + 1], nearest, scales, ends, rtol, atol, out[:, i : i + 1], first, last
-                )
+                    code, columns, share, sums, start, stop, node, a * least, b * most, own, t, t + 1, nearest, scales,
+                    rtol, atol, out, first, last,
+                )  # fmt: skip
                 if low < high:
-                    add_points(code, cloud, node, Q[i], own[i], nearest, scales, low, high, d, v, out[:, i])
-            continue
-        node_range(cloud, left, qlow, qhigh, ends)
-        least = ends[0]
-        node_range(cloud, left + 1, qlow, qhigh, ends)
-        near = left if least <= ends[0] else left + 1
-        for child in (2 * left + 1 - near, near):  # the near one is on top
-            stack[size, 0], stack[size, 1], stack[size, 2] = child, first, last
-            size += 1
+                    add_points(
+                        code, points, columns, share, stretch, start, stop, Q, t, own[t], nearest, scales, low, high, d,
+                        v, out,
+                    )  # fmt: skip
 
 
-@jit
+@jit(_nrt=False)
 def blocks(
     code: int, cloud: Cloud, Q: Array, own: Array, nearest: Array, edges: Array, scales: Array, rtol: float,
-    atol: Array, out: Array,
+    atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
 ) -> None:  # fmt: skip
     """The sums of several blocks of queries, edges[i] to edges[i + 1]; a block has the `nearest` of its first query."""
     for i in range(edges.shape[0] - 1):
         a, b = edges[i], edges[i + 1]
         if a < b:
-            block(code, cloud, Q[a:b], own[a:b], nearest[a], scales, rtol, atol, out[:, a:b])
+            block(code, cloud, Q, own, a, b, nearest[a], scales, rtol, atol, out, d, v, stack, box)
+
+
+def buffers(p: int) -> tuple[Array, Array, Array, Array]:
+    """Room for distances, values, a stack and a box, which `blocks` works in."""
+    return np.empty(CHUNK), np.empty(CHUNK), np.empty((DEPTH, 3), np.int64), np.empty((2, p))
 
 
 def tiny_cloud() -> Cloud:
     """Four points, for compiling."""
-    X, one = np.ascontiguousarray(np.arange(8.0).reshape(2, 4)), np.ones(4)
-    node, box = np.zeros(1, np.int64), np.zeros((1, 2))
-    return Cloud(X, one, one, np.empty((0, 4)), np.empty(0), node, node + 4, box, box + 8, one[:1], np.empty((1, 0)),
-                 np.empty(0), np.empty(0))  # fmt: skip
+    one, node, box, none = np.ones(4), np.zeros(1, np.int64), np.zeros((1, 2)), np.empty(0)
+    return Cloud(np.ones((2, 4 + FULL)), one[None], one, none, node, node + 4, box, box + 8, one[None, :1], none, none)
 
 
 def warm() -> None:
     """Compile for the types that callers use."""
     cloud = tiny_cloud()
-    Q, own, out = np.ascontiguousarray(cloud.points.T), np.full(4, -1), np.zeros((1, 4, 1))
-    blocks(0, cloud, Q, own, np.zeros(4), np.array([0, 4]), np.ones(1), 1e-11, np.zeros(1), out)
+    Q, own, out = np.ones((4, 2)), np.full(4, -1), np.zeros((1, 4, 1))
+    blocks(0, cloud, Q, own, np.zeros(4), np.array([0, 4]), np.ones(1), 1e-11, np.zeros(1), out, *buffers(2))

@@ -53,11 +53,11 @@ def shaped(
             values(code, scales[s], nearest[i], d, n, v)
             if own[i] >= 0:
                 v[own[i]] *= 1.0 - gone
-            sums[s, i] = dot(v, weight, n)
+            sums[s, i] = dot(v, weight, 0, 0, n)
 
 
 def warm() -> None:
     """Compile for the types that callers use."""
     X, one = np.ascontiguousarray(np.arange(8.0).reshape(2, 4)), np.ones(4)
     Q, own, A = np.ascontiguousarray(X.T), np.full(4, -1), np.ones((2, 2, 4))
-    shaped(0, X, one, one, A, Q, own, True, one[:1], np.empty((1, 4)), np.empty(4))
+    shaped(0, X, one[None], one, A, Q, own, True, one[:1], np.empty((1, 4)), np.empty(4))

@@ -9,6 +9,7 @@ own widths are :math:`\lambda_i = (\hat p(x_i)/g)^{-\alpha}` with g the geometri
 Silverman (1986), doi:10.1007/978-1-4899-3324-9; Abramson (1982), doi:10.1214/aos/1176345986.
 """
 
+import math
 from numbers import Real
 from typing import Any
 
@@ -34,6 +35,8 @@ def rule(name: str, total: float, dimensions: int) -> float:
 def given(bandwidth: Any, dimensions: int) -> float | Array:
     """A bandwidth that is a number, or one number for each column; both positive and finite."""
     if isinstance(bandwidth, Real):
+        if not math.isfinite(bandwidth):
+            raise ParameterError("The bandwidth must be finite.")
         return float(bandwidth)
     try:
         widths = np.asarray(bandwidth, np.float64)
@@ -115,8 +118,8 @@ def typical_width(X: Array, w: Array) -> float:
 
 def abramson(window: Any, points: Points, w: Array, h: float, alpha: float) -> Array:
     """Own widths of the points, from the density with the fixed bandwidth h at the points themselves."""
-    places = np.empty_like(points.cloud.points.T)
-    places[points.order] = points.cloud.points.T
+    places = np.empty((len(w), len(points.cloud.points)))
+    places[points.order] = points.places()
     scales = np.array([h**-2.0])
-    logs = log_sums(window, kernel_sums(window, points, np.ascontiguousarray(places), scales), scales)[0]
+    logs = log_sums(window, kernel_sums(window, points, places, scales), scales)[0]
     return np.exp(-alpha * (logs - np.average(logs, weights=w)))
