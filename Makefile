@@ -41,6 +41,7 @@ bench: setup
 	$(BIN)/python -m benchmarks optimize
 	$(BIN)/python -m benchmarks trees
 	$(BIN)/python -m benchmarks accuracy
+	$(BIN)/python -m benchmarks density
 
 lint: setup
 	$(BIN)/ruff check --fix src tests benchmarks examples

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks import harness, processes, real_data, report
 
-CHAPTERS = ("linear", "optimize", "trees", "accuracy")
+CHAPTERS = ("linear", "optimize", "trees", "accuracy", "density")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost")
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs

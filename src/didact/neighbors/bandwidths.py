@@ -63,7 +63,7 @@ def covariance(X: Array, w: Array) -> Array:
     """The covariance of rows that are repeated w times."""
     total = w.sum()
     if total <= 1.0:
-        raise InputError("The spread of the columns needs at least two rows.")
+        raise InputError("The spread of the columns needs at least two rows, and n_samples = 1.")
     centred = X - w @ X / total
     return (w[:, None] * centred).T @ centred / (total - 1.0)
 

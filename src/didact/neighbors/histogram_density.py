@@ -149,7 +149,7 @@ class HistogramDensity(DensityMixin, Estimator):
             number = np.maximum(np.ceil((E.high - E.low) / width - bins_of.ROUND), 1.0)
             return (bins_of.axes_of_count(E, number, None),)
         if E.weight <= 1.0:
-            raise InputError("Cross-validation leaves out one row, and there is only one: give a number of bins.")
+            raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a number of bins.")
         most = min(max(2.0, 4.0 * E.weight ** (1.0 / (1 + p))), 1000.0)
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)

@@ -117,7 +117,7 @@ class KernelDensity(DensityMixin, Estimator):
     """
 
     _sparse = False
-    _test_params = [{"bandwidth": 0.4}, {"shape": "full", "bandwidth": "scott", "adaptive": 0.5}]
+    _test_params = [{"bandwidth": 0.4}, {"shape": "full", "bandwidth": "scott"}]
     _test_skips = {
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
@@ -173,7 +173,7 @@ class KernelDensity(DensityMixin, Estimator):
         if not isinstance(self.bandwidth, str):
             return given(self.bandwidth, D)
         if w.sum() <= 1.0:
-            raise InputError("Cross-validation leaves out one row, and there is only one: give a bandwidth.")
+            raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a bandwidth.")
         start = rule("scott", float(w.sum()), D) * (1.0 if WINDOWS[self.kernel].tails else math.sqrt(D + 4.0))
         start *= typical_width(X, w) if self.shape == "spherical" else 1.0
         self.grid_ = candidates(self.grid, start)

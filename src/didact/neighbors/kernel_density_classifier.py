@@ -81,10 +81,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
     """
 
     _sparse = False
-    _test_params = [{"bandwidth": 0.5}, {"bandwidth": "scott", "shape": "diagonal", "kernel": "exponential"}]
-    _test_skips = {
-        "check_fit2d_1sample": "one row has one class, and a classifier needs two",
-    }
+    _test_params = [{"bandwidth": 1.0, "kernel": "epanechnikov"}, {"bandwidth": "scott", "shape": "diagonal", "kernel": "tricube"}]
 
     bandwidth: Any = param(
         "cv",

@@ -87,7 +87,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     _sparse = False
-    _test_params = [{"bandwidth": 0.4}, {"bandwidth": [0.5] * 5, "kernel": "epanechnikov"}]
+    _test_params = [{"bandwidth": 0.4}, {"bandwidth": 1.5, "kernel": "epanechnikov", "scale": True}]
 
     bandwidth: Any = param(
         "cv",
@@ -115,7 +115,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         if not isinstance(self.bandwidth, str):
             return given(self.bandwidth, X.shape[1])
         if w.sum() <= 1.0:
-            raise InputError("Cross-validation leaves out one row, and there is only one: give a bandwidth.")
+            raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a bandwidth.")
         start = rule("scott", float(w.sum()), X.shape[1]) * typical_width(X, w) if self.grid is None else 1.0
         self.grid_ = candidates(self.grid, start if WINDOWS[self.kernel].tails else 2.0 * start)
         targets = self._targets()[0]
