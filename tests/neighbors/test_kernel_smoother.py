@@ -108,7 +108,6 @@ def test_the_chosen_bandwidth_is_sensible():
         (KernelSmoother(bandwidth=[1.0, -1.0]), [[1.0, 2.0], [2.0, 1.0]], "positive"),
         (KernelSmoother(), [[1.0]], "n_samples = 1"),
         (KernelSmoother(), [[1.0], [1.0]], "All rows are equal"),
-        (KernelSmoother(bandwidth=1.0, scale=True), [[1.0], [1.0]], "constant"),
         (KernelSmoother(bandwidth=1.0), [[np.nan], [1.0]], "NaN"),
         (KernelSmoother(grid=[]), [[0.0], [1.0]], "grid"),
     ],

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.engines.index.boxes import boxes
 from didact.engines.kernel_nearest_loops import nearest_squares
 from didact.engines.kernel_sums_loops import CODES, FULL, Cloud, blocks, buffers
 from didact.engines.shaped_sums_loops import shaped
@@ -183,25 +184,13 @@ def _leaves(cloud: Cloud) -> Array:
     return np.append(cloud.start[len(cloud.start) // 2 :], cloud.stop[0])
 
 
+
 def tree(X: Array, leaf: int) -> tuple[Array, Array, Array, Array, Array]:
-    """TEMPORARY."""
-    n = len(X)
-    depth = 0
-    while (n >> depth) > leaf:
-        depth += 1
-    nodes = 2 ** (depth + 1) - 1
-    order = np.arange(n)
-    start, stop = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64)
-    low, high = np.empty((nodes, X.shape[1])), np.empty((nodes, X.shape[1]))
-    stop[0] = n
-    for i in range(nodes):
-        rows = order[start[i] : stop[i]]
-        part = X[rows]
-        low[i], high[i] = part.min(axis=0), part.max(axis=0)
-        if 2 * i + 1 < nodes:
-            m = len(rows) // 2
-            f = int(np.argmax(high[i] - low[i]))
-            order[start[i] : stop[i]] = rows[np.argpartition(part[:, f], m)]
-            start[2 * i + 1], stop[2 * i + 1] = start[i], start[i] + m
-            start[2 * i + 2], stop[2 * i + 2] = start[i] + m, stop[i]
-    return order, start, stop, low, high
+    """A k-d tree: the order of the rows, and the range and the box of each node."""
+    found = boxes(X, leaf)
+    edges = [
+        ((np.arange((1 << level) + 1) << (found.levels - level)) * len(X)) >> found.levels
+        for level in range(found.levels + 1)
+    ]
+    start, stop = np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
+    return found.order, start, stop, found.low, found.high

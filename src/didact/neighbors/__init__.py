@@ -1,9 +1,10 @@
-"""Neighbours and windows: densities, classifiers and smoothers that look at the rows around a place."""
+"""Neighbours and windows: the search itself, and the models that look at the rows around a place."""
 
 from didact.neighbors.histogram_density import HistogramDensity
 from didact.neighbors.kernel_density import KernelDensity
 from didact.neighbors.kernel_density_classifier import KernelDensityClassifier
 from didact.neighbors.kernel_smoother import KernelSmoother
+from didact.neighbors.nearest import NearestNeighbors
 from didact.neighbors.neighbors_density import KNeighborsDensity
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "KernelDensity",
     "KernelDensityClassifier",
     "KernelSmoother",
+    "NearestNeighbors",
 ]

@@ -107,6 +107,12 @@ def log_volume(F: Array) -> float:
     return float(np.log(F if F.ndim == 1 else np.diagonal(F)).sum())
 
 
+def spreads(X: Array, w: Array) -> Array:
+    """Standard deviations of the columns; 1 for constant ones."""
+    spread = np.sqrt(np.diagonal(covariance(X, w)))
+    return np.where(spread > FLAT * np.abs(X).max(axis=0), spread, 1.0)
+
+
 def typical_width(X: Array, w: Array) -> float:
     """The geometric mean of the standard deviations of the columns that vary."""
     spread = np.sqrt(np.diagonal(covariance(X, w)))

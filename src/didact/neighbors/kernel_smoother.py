@@ -23,7 +23,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
 from didact.engines.kernel_sums import Points, kernel_sums, prepare
-from didact.neighbors.bandwidths import candidates, deviations, given, rule, typical_width
+from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import gather, queries
 from didact.parts.windows import WINDOWS
 
@@ -96,7 +96,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     )
     kernel: str = param("gaussian", one_of(*WINDOWS), "Window.")
     grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 around Scott's rule.")
-    scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first.")
+    scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first (constant ones stay).")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
@@ -104,8 +104,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         _prepared.pop(self, None)
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(gather).columns()
         kept, w = self.X_fit_.astype(np.float64), self.sample_weight_
-        names = getattr(self, "feature_names_in_", None)
-        self.scale_ = deviations(kept, w, names) if self.scale else np.ones(rows.n_features)
+        self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
         self.bandwidth_ = self._choose(kept / self.scale_, w)
         return self
 

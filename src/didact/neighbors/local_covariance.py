@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.threads import parallel_map
+from didact.engines.index.index import build
 from didact.neighbors.neighbor_weights import nearest_by_weight
+from didact.parts.distances import Euclidean
 
 Array = np.ndarray[Any, Any]
 
@@ -24,9 +25,10 @@ def local_factors(X: Array, w: Array, k: int) -> tuple[Array, Array]:
     least = 1e-12 * max(float(np.var(X, axis=0).max()), np.finfo(float).tiny)
     if float(np.ptp(X, axis=0).max(initial=0.0)) == 0.0:
         raise InputError("All rows are equal, so there is no covariance around a point: give a bandwidth instead.")
+    index = build(X, Euclidean())
 
     def piece(start: int) -> Array:
-        _, rows, take = nearest_by_weight(X, w, X[start : start + BLOCK], float(min(k, w.sum())))
+        _, rows, take = nearest_by_weight(index, w, X[start : start + BLOCK], float(min(k, w.sum())))
         near = X[rows]
         total = take.sum(axis=1)
         centred = near - np.einsum("ij,ijf->if", take, near)[:, None] / total[:, None, None]
@@ -34,6 +36,6 @@ def local_factors(X: Array, w: Array, k: int) -> tuple[Array, Array]:
         mean = np.maximum(np.trace(C, axis1=1, axis2=2) / p, least)
         return (1 - SHRINK) * C + SHRINK * mean[:, None, None] * np.eye(p)
 
-    S = np.concatenate(parallel_map(piece, range(0, n, BLOCK)))
+    S = np.concatenate([piece(start) for start in range(0, n, BLOCK)])
     A = np.linalg.inv(np.linalg.cholesky(S))
     return A, np.log(np.diagonal(A, axis1=1, axis2=2)).sum(axis=1)

@@ -3,23 +3,22 @@
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+
+from didact.engines.index.index import Index
 
 Array = np.ndarray[Any, Any]
 
 
-def nearest_by_weight(X: Array, w: Array, Q: Array, k: float, tree: Any = None) -> tuple[Array, Array, Array]:
-    """The nearest rows of X for each query until their weights reach k: distances, rows, and the weight taken of each.
+def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array, Array, Array]:
+    """The nearest rows of each query until their weights reach k: distances, rows, and the weight taken of each.
 
-    The last one counts with what is missing; beyond it weights are 0. Rows of equal distance come in the tree's order.
+    The last one counts with what is missing; beyond it weights are 0.
     """
-    tree = cKDTree(X) if tree is None else tree
-    count = min(len(X), int(np.ceil(k)))
+    count = min(len(w), int(np.ceil(k)))
     while True:
-        distance, rows = tree.query(Q, k=np.arange(1, count + 1))
+        distance, rows = index.nearest(Q, count)
         mass = np.cumsum(w[rows], axis=1)
-        if count == len(X) or (mass[:, -1] >= k * (1 - 1e-12)).all():
+        if count == len(w) or (mass[:, -1] >= k * (1 - 1e-12)).all():
             break
-        count = min(len(X), 2 * count)
-    before = mass - w[rows]
-    return distance, rows, np.clip(k - before, 0.0, w[rows])
+        count = min(len(w), 2 * count)
+    return distance, rows, np.clip(k - (mass - w[rows]), 0.0, w[rows])

@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,29 +18,28 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import param, whole
-from didact.core.threads import parallel_map
+from didact.engines.index.index import build
 from didact.neighbors.gathered import gather, queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
+from didact.parts.distances import Euclidean
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 4096
+BLOCK = 16_384  # queries whose neighbours are held at once
 
 
 def log_density(X: Any, rows: Array, w: Array, k: int) -> Any:
     """log k − log n − log V_D − D log d_k; +∞ where k rows lie at x itself."""
-    Q, kept, D = queries(X), rows.astype(np.float64), rows.shape[1]
-    tree = cKDTree(kept)
-
-    def piece(start: int) -> Array:
-        distance, _, take = nearest_by_weight(kept, w, Q[start : start + BLOCK], float(k), tree)
-        return np.where(take > 0, distance, 0.0).max(axis=1)
-
-    far = np.concatenate(parallel_map(piece, range(0, len(Q), BLOCK)))
+    Q, D = queries(X), rows.shape[1]
+    index = build(rows.astype(np.float64), Euclidean())
+    far = []
+    for start in range(0, len(Q), BLOCK):
+        distance, _, take = nearest_by_weight(index, w, Q[start : start + BLOCK], float(k))
+        far.append(np.where(take > 0, distance, 0.0).max(axis=1))
     with np.errstate(divide="ignore"):
-        logs = math.log(k) - math.log(w.sum()) - log_ball(D) - D * np.log(far)
+        logs = math.log(k) - math.log(w.sum()) - log_ball(D) - D * np.log(np.concatenate(far))
     return like(logs.astype(float_type(X)), X)
 
 
