@@ -73,7 +73,10 @@ def test_far_from_all_points(name):
 def test_each_point_without_one_row_of_itself(name, copies):
     """Duplicates, weights below and above 1, a lonely point: as if the row had really been left out."""
     window, (X, w, _, _) = WINDOWS[name], case(n=400)
-    X, w = np.vstack([X[:50].repeat(copies, axis=0), X[50:], [[40.0, 0.0, 0.0]]]), np.append(w, np.ones(50 * copies - 49))
+    X, w = (
+        np.vstack([X[:50].repeat(copies, axis=0), X[50:], [[40.0, 0.0, 0.0]]]),
+        np.append(w, np.ones(50 * copies - 49)),
+    )
     W = np.tile(w, (len(X), 1))
     W[np.arange(len(X)), np.arange(len(X))] -= np.minimum(1.0, w)
     found = log_sums(window, kernel_sums(window, prepare(X, w, leaf=20), None, SCALES), SCALES)
@@ -103,7 +106,8 @@ def test_a_covariance_for_each_point():
 
 @settings(max_examples=40, deadline=None)
 @given(
-    n=st.integers(1, 400), p=st.integers(1, 5), spread=st.floats(0.01, 30.0), rtol=st.sampled_from([0.0, 1e-6, 1e-3, 0.2]),
+    n=st.integers(1, 400), p=st.integers(1, 5), spread=st.floats(0.01, 30.0),
+    rtol=st.sampled_from([0.0, 1e-6, 1e-3, 0.2]),
     atol=st.sampled_from([0.0, 1e-4, 0.5]), name=st.sampled_from(sorted(WINDOWS)), seed=st.integers(0, 10**6),
     ties=st.booleans(), leaf=st.integers(2, 64),
 )  # fmt: skip

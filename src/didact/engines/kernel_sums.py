@@ -19,8 +19,9 @@ import numpy as np
 from didact.core.threads import parallel_map
 from didact.engines.index.boxes import boxes
 from didact.engines.kernel_nearest_loops import nearest_squares
-from didact.engines.kernel_sums_loops import CODES, FULL, Cloud, blocks, buffers
+from didact.engines.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.shaped_sums_loops import shaped
+from didact.parts.window_loops import CODES
 from didact.parts.windows import Nearest
 
 Array = np.ndarray[Any, Any]
@@ -63,8 +64,8 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
     up = _Upwards(start)
     cloud = Cloud(
         np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T), np.ascontiguousarray(columns),
-        np.minimum(1.0, 1.0 / w)[order], np.append(stretch, more), start, stop, low, high, np.column_stack([up(np.add, c) for c in columns]), up(np.minimum, stretch),
-        up(np.maximum, stretch),
+        np.minimum(1.0, 1.0 / w)[order], np.append(stretch, more), start, stop, low, high,
+        np.column_stack([up(np.add, c) for c in columns]), up(np.minimum, stretch), up(np.maximum, stretch),
     )  # fmt: skip
     return Points(cloud, order)
 
@@ -105,8 +106,8 @@ def kernel_sums(
     low = np.broadcast_to(np.asarray(atol, float), c.shape)[down] / (1.0 + rtol)
     tolerance = max(rtol / (1.0 + rtol), EXACT), np.ascontiguousarray(low)
     out = _run(window, points.cloud, places, own, near, edges, c, *tolerance)
-    lost = np.flatnonzero((out[:, :, 0] < TINY).any(axis=0)) if window.tails or empty else []
-    if len(lost):
+    lost = np.flatnonzero((out[:, :, 0] < TINY).any(axis=0))
+    if len(lost) and (window.tails or empty):
         some, mine, near_some = places[lost], own[lost], np.empty(len(lost))
         _map(lambda a, b: nearest_squares(points.cloud, some[a:b], mine[a:b], near_some[a:b]), len(lost), 1, points)
         redo = window if window.tails else Nearest()
@@ -152,14 +153,14 @@ def _run(
 ) -> Array:
     """The sums of sorted queries, block by block, on all threads."""
     size = max(1, int(PIECE / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
-    cuts = [*range(0, len(edges) - 1, size), len(edges) - 1]
+    cuts, code = [*range(0, len(edges) - 1, size), len(edges) - 1], CODES[type(window)]
 
     def piece(cut: tuple[int, int]) -> Array:
         first, last = edges[cut[0]], edges[cut[1]]
         out = np.zeros((len(scales), last - first, len(cloud.columns)))
         mine = np.ascontiguousarray(edges[cut[0] : cut[1] + 1]) - first
-        blocks(CODES[type(window)], cloud, Q[first:last], own[first:last], near[first:last], mine, scales, rtol, atol, out,
-               *buffers(Q.shape[1]))  # fmt: skip
+        part = slice(first, last)
+        blocks(code, cloud, Q[part], own[part], near[part], mine, scales, rtol, atol, out, *buffers(Q.shape[1]))
         return out
 
     return np.concatenate(parallel_map(piece, pairwise(cuts)), axis=1)
@@ -182,7 +183,6 @@ def _sorted(Q: Array) -> tuple[Array, Array]:
 def _leaves(cloud: Cloud) -> Array:
     """The edges of the leaves."""
     return np.append(cloud.start[len(cloud.start) // 2 :], cloud.stop[0])
-
 
 
 def tree(X: Array, leaf: int) -> tuple[Array, Array, Array, Array, Array]:

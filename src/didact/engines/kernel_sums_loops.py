@@ -1,4 +1,4 @@
-r"""Compiled loops of kernel sums over a k-d tree: :math:`S_b(q) = \sum_i w_i\,K(c_b\,s_i\|q-x_i\|^2)`, several scales at once.
+r"""Compiled kernel sums over a k-d tree: :math:`S_b(q) = \sum_i w_i\,K(c_b\,s_i\|q-x_i\|^2)` at several scales c_b.
 
 Queries come in blocks that lie together. From the root down, near children first, a node counts as a whole, by the
 middle of the least and the largest value in it, as soon as half their difference is at most ``rtol`` times the sum so
@@ -7,24 +7,16 @@ leaf is summed point by point, in buffers that stay in the first-level cache: di
 loops without branches over contiguous numbers, about 2p + 20 operations a pair, all of them vector instructions.
 
 A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
-smoothness. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
+smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays (`_nrt`): that
+would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
-from didact.parts.windows import (
-    Cosine,
-    Epanechnikov,
-    Exponential,
-    Gaussian,
-    Linear,
-    Nearest,
-    Tophat,
-    Tricube,
-)
+from didact.core.jit import jit
+from didact.parts.window_loops import value, values
 
 Array = np.ndarray[Any, Any]
 
@@ -32,13 +24,6 @@ CHUNK = 256  # points whose distances are held at once
 FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one
 DEPTH = 64
 FAR = 1e8  # values that are larger than what is allowed by this factor are never that close together (but for tophats)
-
-value1 = dispatch("value1")
-
-# Windows enter by number: the walk over the tree, which is long to compile, is the same code for all of them.
-CODES = {Gaussian: 0, Tophat: 1, Epanechnikov: 2, Exponential: 3, Linear: 4, Cosine: 5, Tricube: 6, Nearest: 7}
-GAUSSIAN, TOPHAT, EPANECHNIKOV, EXPONENTIAL = Gaussian(), Tophat(), Epanechnikov(), Exponential()
-LINEAR, COSINE, TRICUBE, NEAREST = Linear(), Cosine(), Tricube(), Nearest()
 
 
 class Cloud(NamedTuple):
@@ -90,55 +75,6 @@ def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: 
             out[j] *= stretch[a + j]
 
 
-@jit(_nrt=False, fastmath={"contract"})
-def fill(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
-    """K for m squared distances."""
-    for j in range(np.uint64(m)):
-        out[j] = value1(window, scale * d[j], nearest)
-
-
-@jit(_nrt=False)
-def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
-    """K for m squared distances, of the window with this number."""
-    near = scale * nearest
-    if code == 0:
-        fill(GAUSSIAN, scale, near, d, m, out)
-    elif code == 1:
-        fill(TOPHAT, scale, near, d, m, out)
-    elif code == 2:
-        fill(EPANECHNIKOV, scale, near, d, m, out)
-    elif code == 3:
-        fill(EXPONENTIAL, scale, near, d, m, out)
-    elif code == 4:
-        fill(LINEAR, scale, near, d, m, out)
-    elif code == 5:
-        fill(COSINE, scale, near, d, m, out)
-    elif code == 6:
-        fill(TRICUBE, scale, near, d, m, out)
-    else:
-        fill(NEAREST, scale, near, d, m, out)
-
-
-@jit(_nrt=False)
-def value(code: int, square: float, nearest: float) -> float:
-    """K for one u²."""
-    if code == 0:
-        return value1(GAUSSIAN, square, nearest)
-    if code == 1:
-        return value1(TOPHAT, square, nearest)
-    if code == 2:
-        return value1(EPANECHNIKOV, square, nearest)
-    if code == 3:
-        return value1(EXPONENTIAL, square, nearest)
-    if code == 4:
-        return value1(LINEAR, square, nearest)
-    if code == 5:
-        return value1(COSINE, square, nearest)
-    if code == 6:
-        return value1(TRICUBE, square, nearest)
-    return value1(NEAREST, square, nearest)
-
-
 @jit(_nrt=False, fastmath=True)
 def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
     """Σ_j v_j w_k,start+j."""
@@ -149,9 +85,7 @@ def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
 
 
 @jit(_nrt=False)
-def node_range(
-    low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: Array, j: int
-) -> tuple[float, float]:
+def node_range(low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: Array, j: int) -> tuple[float, float]:
     """The least and the largest squared distance between a node and the box from row i of qlow to row j of qhigh."""
     least = most = 0.0
     for f in range(low.shape[1]):
@@ -258,7 +192,9 @@ def block(
             out, first, last,
         )  # fmt: skip
         if first < last and left < nodes:
-            nearer = node_range(lows, highs, left, box, 0, box, 1)[0] <= node_range(lows, highs, left + 1, box, 0, box, 1)[0]
+            nearer = (
+                node_range(lows, highs, left, box, 0, box, 1)[0] <= node_range(lows, highs, left + 1, box, 0, box, 1)[0]
+            )
             stack[size, 0], stack[size, 1], stack[size, 2] = left + nearer, first, last
             stack[size + 1, 0], stack[size + 1, 1], stack[size + 1, 2] = left + 1 - nearer, first, last  # on top
             size += 2

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.kernel_sums_loops import CHUNK, dot, values
+from didact.engines.kernel_sums_loops import CHUNK, dot
+from didact.parts.window_loops import values
 
 Array = np.ndarray[Any, Any]
 
@@ -35,8 +36,8 @@ def shaped_squares(points: Array, factors: Array, q: Array, out: Array) -> None:
 
 @jit
 def shaped(
-    code: int, points: Array, weight: Array, share: Array, factors: Array, Q: Array, own: Array, tails: bool, scales: Array,
-    sums: Array, nearest: Array,
+    code: int, points: Array, weight: Array, share: Array, factors: Array, Q: Array, own: Array, tails: bool,
+    scales: Array, sums: Array, nearest: Array,
 ) -> None:  # fmt: skip
     """Kernel sums with a covariance for each point, relative to the nearest point where the window has tails."""
     n = points.shape[1]

@@ -3,13 +3,13 @@ r"""Bandwidths of densities and smoothers: rules of thumb, units of the columns,
 A bandwidth h stretches a frame F: distances are :math:`\|F^{-1}(q-x)\|/h`, with F = I (the columns as they are), the
 columns' standard deviations, or a Cholesky factor of the covariance (whitening).
 
-Scott's rule is :math:`h = n^{-1/(D+4)}`, Silverman's :math:`h = (n(D+2)/4)^{-1/(D+4)}`, in units of the frame. Abramson's
-own widths are :math:`\lambda_i = (\hat p(x_i)/g)^{-\alpha}` with g the geometric mean of the pilot density and α = ½.
+Scott's rule is :math:`h = n^{-1/(D+4)}`, Silverman's :math:`h = (n(D+2)/4)^{-1/(D+4)}`, in units of the frame.
+Abramson's own widths are :math:`\lambda_i = (\hat p(x_i)/g)^{-\alpha}` with g the geometric mean of the pilot
+density and α = ½.
 
 Silverman (1986), doi:10.1007/978-1-4899-3324-9; Abramson (1982), doi:10.1214/aos/1176345986.
 """
 
-import math
 from numbers import Real
 from typing import Any
 
@@ -35,8 +35,6 @@ def rule(name: str, total: float, dimensions: int) -> float:
 def given(bandwidth: Any, dimensions: int) -> float | Array:
     """A bandwidth that is a number, or one number for each column; both positive and finite."""
     if isinstance(bandwidth, Real):
-        if not math.isfinite(bandwidth):
-            raise ParameterError("The bandwidth must be finite.")
         return float(bandwidth)
     try:
         widths = np.asarray(bandwidth, np.float64)

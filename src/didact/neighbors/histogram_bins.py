@@ -2,8 +2,8 @@ r"""Bins of a histogram in several dimensions: edges by rules or by cross-valida
 
 Rules for the width h of a column: Sturges, range/(1 + log₂ n); Scott, 3.49 s n^(−1/(2+D)); Freedman–Diaconis, 2 IQR
 n^(−1/(2+D)) (in one dimension the customary n^(−1/3)). Cross-validation takes the number of bins a column that has the
-least :math:`\int\hat p^2 - \frac2n\sum_i\hat p_{-i}(x_i)`, or the largest :math:`\sum_i\log\hat p_{-i}(x_i)`; both follow
-from the counts alone.
+least :math:`\int\hat p^2 - \frac2n\sum_i\hat p_{-i}(x_i)`, or the largest :math:`\sum_i\log\hat p_{-i}(x_i)`; both
+follow from the counts alone.
 
 Sturges (1926), doi:10.1080/01621459.1926.10502161; Scott (1979), doi:10.1093/biomet/66.3.605; Freedman, Diaconis
 (1981), doi:10.1007/BF01025868.
@@ -73,7 +73,7 @@ class Axes(NamedTuple):
     def locate(self, X: Array) -> Array:
         """The number of the cell of each row, −1 outside; the last edge belongs to the last bin."""
         place = np.floor((X - self.first) / self.width)
-        end = X <= self.first + self.width * self.count
+        end = self.first + self.width * (self.count + ROUND) >= X
         place = np.where(end, np.minimum(place, self.count - 1), place)
         inside = ((place >= 0) & (place < self.count)).all(axis=1)
         strides = np.append(np.cumprod(self.count[::-1])[-2::-1], 1)

@@ -100,7 +100,9 @@ class HistogramDensity(DensityMixin, Estimator):
     )
     width: Any = param(None, [above(0), array_like, none], "Width of the bins, for all columns or each; replaces bins.")
     origin: Any = param(None, [float, int, array_like, none], "Where an edge lies; None: at the least value.")
-    range: Any = param(None, [array_like, none], "Lower and upper end of each column (n_features, 2); None: the data's.")
+    range: Any = param(
+        None, [array_like, none], "Lower and upper end of each column (n_features, 2); None: the data's."
+    )
     criterion: str = param(
         "least_squares", one_of("least_squares", "likelihood"), "What 'cv' looks at: squared error or log likelihood."
     )
@@ -172,7 +174,9 @@ class HistogramDensity(DensityMixin, Estimator):
         """Weights of all cells, an array with one dimension for each column."""
         check_is_fitted(self)
         if float(np.prod(self._count)) > MOST_DENSE:
-            raise InputError("The cells are too many for one array: cells_ and cell_weights_ have those that are not empty.")
+            raise InputError(
+                "The cells are too many for one array: cells_ and cell_weights_ have those that are not empty."
+            )
         out = np.zeros(int(np.prod(self._count)))
         out[self.cells_] = self.cell_weights_
         return out.reshape(self._count)

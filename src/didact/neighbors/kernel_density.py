@@ -99,7 +99,8 @@ class KernelDensity(DensityMixin, Estimator):
     tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Sample weights
     are frequencies. Far from all rows the log density of a window with tails (gaussian, exponential) stays finite and
     accurate; that of the others is −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in
-    scikit-learn: with shape="full" they give SciPy's `gaussian_kde`. Shape of computation: pairs.
+    scikit-learn: with shape="full" they give SciPy's `gaussian_kde`. The cosine window integrates to one in every
+    dimension, which scikit-learn's does in odd ones only. Shape of computation: pairs.
 
     References
     ----------
@@ -153,7 +154,6 @@ class KernelDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        _prepared.pop(self, None)
         kept, _, w = rows.reduce(gather).columns()
         self.X_fit_, self.sample_weight_ = kept, w
         rows = kept.astype(np.float64)
@@ -162,6 +162,7 @@ class KernelDensity(DensityMixin, Estimator):
         self.frame_ = frame(self.shape, rows, w, getattr(self, "feature_names_in_", None))
         self.bandwidth_ = self._choose(rows, w)
         self.widths_ = self._own_widths(rows, w)
+        _prepared[self] = self._prepare()
         return self
 
     def _choose(self, X: Array, w: Array) -> Any:

@@ -38,7 +38,9 @@ def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array
     return sums.columns / sums.weight[:, :, None]
 
 
-def predict_smooth(X: Any, points: Points, kernel: str, bandwidth: float, units: Array, offset: Array, one: bool) -> Any:
+def predict_smooth(
+    X: Any, points: Points, kernel: str, bandwidth: float, units: Array, offset: Array, one: bool
+) -> Any:
     """Predictions at rows X."""
     means = smoothed(WINDOWS[kernel], points, queries(X) / units, np.array([bandwidth]))[0] + offset
     return like((means[:, 0] if one else means).astype(float_type(X)), X)
@@ -96,7 +98,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     )
     kernel: str = param("gaussian", one_of(*WINDOWS), "Window.")
     grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 around Scott's rule.")
-    scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first (constant ones stay).")
+    scale: bool = param(
+        False, is_bool, "Whether to divide features by their standard deviations first (constant ones stay)."
+    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""

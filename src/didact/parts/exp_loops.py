@@ -13,7 +13,13 @@ from didact.core.jit import jit
 INVERSE = 1.4426950408889634  # 1/ln 2
 HIGH, LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # ln 2, the first with 20 zeros at its end
 LEAST, MOST = -708.0, 709.0
-C0, C1, C2, C3, C4 = 0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.008333333333330062, 0.0013888888917213717
+C0, C1, C2, C3, C4 = (
+    0.5000000000000001,
+    0.16666666666666669,
+    0.04166666666662413,
+    0.008333333333330062,
+    0.0013888888917213717,
+)
 C5, C6, C7, C8 = 0.00019841269863053618, 2.4801521295954376e-05, 2.7557268459997064e-06, 2.7620088445409746e-07
 C9 = 2.510038549551032e-08
 
@@ -38,7 +44,7 @@ def exp1(x: float) -> float:
 
 
 @jit
-def exponentials(x: np.ndarray, out: np.ndarray) -> None:  # type: ignore[type-arg]
+def exponentials(x: np.ndarray, out: np.ndarray) -> None:
     """e^x of many numbers."""
     for j in range(x.shape[0]):
         out[j] = exp1(x[j])
