@@ -48,5 +48,5 @@ class KernelReg:
 
         p = X.shape[1]
         peer = Peer(y, X, "c" * p, reg_type="lc", bw=[self.grid[0]] * p, rng=0)
-        self.answer_ = {"values": [float(peer.cv_loo(np.full(p, h), peer.est["lc"])) for h in self.grid]}
+        self.answer_ = {"values": [float(np.ravel(peer.cv_loo(np.full(p, h), peer.est["lc"]))[0]) for h in self.grid]}
         return self
