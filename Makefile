@@ -40,6 +40,7 @@ bench: setup
 	$(BIN)/python -m benchmarks linear
 	$(BIN)/python -m benchmarks optimize
 	$(BIN)/python -m benchmarks trees
+	$(BIN)/python -m benchmarks neighbors
 	$(BIN)/python -m benchmarks accuracy
 	$(BIN)/python -m benchmarks density
 

@@ -207,6 +207,24 @@ class SameScore(Check):
         return [max(scores) - score for score in scores]
 
 
+@dataclass(frozen=True)
+class SameNeighbours(Check):
+    """The largest excess of a neighbour's distance over the least that any candidate found in its place, relative."""
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        X, _ = data.load(folder)
+        found = []
+        for c in candidates:
+            rows = np.asarray(c["answer"]["rows"])
+            tables = X, data.queries(X.shape[1], len(rows))
+            if c["fit"].options.get("single") or c["library"] == "faiss":
+                tables = tuple(table.astype(np.float32).astype(np.float64) for table in tables)
+            columns = [np.linalg.norm(tables[1] - tables[0][column], axis=1) for column in rows.T]
+            found.append(np.sort(np.column_stack(columns), axis=1))
+        least = np.min(found, axis=0)
+        return [float((distances / least).max() - 1.0) for distances in found]
+
+
 def peers(candidates: list[Record]) -> list[Record]:
     return [c for c in candidates if c["library"] != US] or candidates
 

@@ -185,6 +185,16 @@ def smooth_surface(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np
     return X, np.sin(2 * np.pi * X).sum(axis=1) + 0.3 * rng.standard_normal(n)
 
 
+def scattered(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Standard normal rows among which to find neighbours."""
+    return rng.standard_normal((n, p)), np.zeros(n)
+
+
+def queries(p: int, m: int) -> np.ndarray:
+    """Rows whose neighbours are to be found: as ``scattered``, whatever the number of rows."""
+    return np.random.default_rng([SEED, p, HELD]).standard_normal((m, p))
+
+
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 

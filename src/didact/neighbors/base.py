@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
+from didact.core.rows import Batches
 from didact.core.rows.memory import refuse_non_finite
 from didact.engines.index import Index, build
 from didact.parts.distances import NAMES, distance_named
@@ -29,7 +30,7 @@ def algorithm_param() -> Any:
 
 def leaf_size_param() -> Any:
     """The parameter `leaf_size`."""
-    return param(64, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
+    return param(128, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
 
 
 def metric_param() -> Any:
@@ -40,7 +41,11 @@ def metric_param() -> Any:
 
 def p_param() -> Any:
     """The parameter `p`."""
-    return param(2.0, [above(0), none], "The exponent of Minkowski's distance: 1 Manhattan, 2 Euclidean.")
+    return param(
+        2.0,
+        [above_or_infinite(0), none],
+        "The exponent of Minkowski's distance: 1 Manhattan, 2 Euclidean, inf Chebyshev.",
+    )
 
 
 def metric_params_param() -> Any:
@@ -109,16 +114,21 @@ class KNeighborsQueries:
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Distances and row numbers (m, k) of the nearest training rows, nearest first; equal ones by row number.
 
-        Without X, the neighbours of the training rows, each without itself.
+        Without X, the neighbours of the training rows, each without itself. Of `Batches` the answer is `Batches`, with
+        distances and row numbers of a batch at a time.
         """
-        Q = self._queries(X)  # type: ignore[attr-defined]
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
         if k < 1:
             raise ParameterError(f"Expected n_neighbors > 0. Got {k}")
-        distances, rows = self._index.nearest(Q, int(k))
-        return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
+        check_is_fitted(self)
+
+        def ask(Q: Any) -> Any:
+            distances, rows = self._index.nearest(Q, int(k))
+            return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
+
+        return self.map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""
@@ -189,7 +199,11 @@ def _check_table(X: Any) -> None:
         raise InputError(
             f"Precomputed distances must be a square matrix (rows by rows), not {X.shape[0]}×{X.shape[1]}."
         )
-    if (X.data if sp.issparse(X) else X).min(initial=0.0) < 0:
+    if sp.issparse(X):
+        raise InputError(
+            "Precomputed distances must be a dense table: of a sparse one it is not known what is missing."
+        )
+    if X.min(initial=0.0) < 0:
         raise InputError("Negative values in the precomputed distances: distances are at least 0.")
 
 

@@ -166,6 +166,11 @@ class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
         require(0 < p < math.inf, f"Minkowski's p is a positive number (inf: Chebyshev), not {p!r}.")
         return super().__new__(cls, float(p))
 
+    @property
+    def metric(self) -> bool:  # type: ignore[override]
+        """Whether the triangle inequality holds: from p = 1 on."""
+        return self.p >= 1
+
     def step1(self, total: float, a: float, b: float, j: int) -> float:
         """Add |a − b|ᵖ."""
         return total + abs(a - b) ** self.p
@@ -193,7 +198,7 @@ class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
 class Hamming(Distance, NamedTuple("Hamming", [("weights", Any), ("whole", float)])):
     """The (weighted) share of columns in which two rows differ; `whole` is the sum of the weights.
 
-    >>> Hamming(np.ones(4), 4.0).between1([1, 2, 3, 4], [1, 2, 0, 4])
+    >>> float(Hamming(np.ones(4), 4.0).between1([1, 2, 3, 4], [1, 2, 0, 4]))
     0.25
     """
 

@@ -45,11 +45,13 @@ def distance_named(
     elif metric in _FROM_ROWS:
         found = _FROM_ROWS[metric](given, X)
     elif metric in PLAIN:
+        if metric == "haversine" and X is not None and X.shape[1] != 2:
+            raise InputError(f"The metric 'haversine' needs latitude and longitude, and X has {X.shape[1]} column(s).")
         found = PLAIN[metric]()
     else:
         raise ParameterError(f"There is no metric {metric!r}; there are {', '.join(NAMES)}, and functions of two rows.")
-    if given.get("w") is not None:
-        found = _weighted(found, given.pop("w"), X)
+    if (w := given.pop("w", None)) is not None:
+        found = _weighted(found, w, X)
     if given:
         raise ParameterError(f"The metric {metric!r} has no parameter {next(iter(given))!r}.")
     return found if feature_weights is None else _weighted(found, feature_weights, X)

@@ -94,7 +94,7 @@ class Gower(Distance, NamedTuple("Gower", [("scale", Any), ("categorical", Any),
     `scale` is 1/range, or 0 for a constant column. Rows that share no known column are at distance 1. With missing
     values it is no metric (doi:10.2307/2528823).
 
-    >>> Gower(np.array([0.5, 0.0]), np.array([False, True]), np.ones(2)).between1([1.0, 2.0], [2.0, 2.0])
+    >>> float(Gower(np.array([0.5, 0.0]), np.array([False, True]), np.ones(2)).between1([1.0, 2.0], [2.0, 2.0]))
     0.25
     """
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import didact
 from didact.core.errors import InputError, ParameterError
 from didact.engines.index import boxes, build, products, tables, walk
+from didact.engines.index import index as index_module
 from didact.engines.index.index import Index
 from didact.parts.distances import (
     BrayCurtis,
@@ -74,7 +75,7 @@ def ways(X, noun, leaf):
     yield build(X, noun, "brute", leaf)
     if noun.coordinatewise:
         yield build(X, noun, "kd_tree", leaf)
-    if noun.metric and not (isinstance(noun, Minkowski) and noun.p < 1):
+    if noun.metric:
         yield build(X, noun, "ball_tree", leaf)
     yield build(X, noun, "auto", leaf)
 
@@ -305,6 +306,26 @@ def test_forged_trees_are_refused():
     with pytest.raises(InputError, match="makes no sense"):
         ball._replace(order=wrong).check()
     assert isinstance(index, Index)
+    index.check()
+    brute = build(draw("normal", 100, 2, 0), Euclidean(), "brute")
+    brute.check()
+    short = brute.plan._replace(half=brute.plan.half[1:])
+    weights = build(draw("normal", 100, 2, 0), Hamming(np.ones(1), 1.0))
+    for forged in (index._replace(rows=index.rows[1:]), brute._replace(plan=short), weights):
+        with pytest.raises(InputError, match="makes no sense"):
+            forged.check()
+
+
+@pytest.mark.parametrize("noun", [Euclidean(), UserMetric(_euclidean, {})], ids=["loops", "Python"])
+def test_thousands_of_neighbours(noun, monkeypatch):
+    monkeypatch.setattr(index_module, "MANY", 10)
+    X = draw("grid", 300, 3, 0)
+    for Q, k in ((draw("grid", 20, 3, 1), 300), (None, 299)):
+        distances, rows = oracle(exact(Euclidean(), X if Q is None else Q, X), k, np.arange(300) if Q is None else None)
+        d, r = build(X, noun).nearest(Q, k)
+        np.testing.assert_array_equal(r, rows)
+        np.testing.assert_allclose(d, distances, rtol=1e-14)
+    assert build(X, noun).nearest(np.empty((0, 3)), 20)[1].shape == (0, 20)
 
 
 def test_no_queries():

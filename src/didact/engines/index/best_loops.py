@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def offer(d: float, row: int, best: Array, rows: Array) -> None:
     """Put a row into the list if it is nearer than the last one there; at most k moves."""
     k = best.shape[0] - 1
@@ -21,7 +21,7 @@ def offer(d: float, row: int, best: Array, rows: Array) -> None:
     best[k], rows[k] = d, row
 
 
-@jit
+@lean
 def offer_table(D: Array, first: int, skip: Array, best: Array, rows: Array) -> None:
     """Offer the rows first, first + 1, … at the distances D (queries, rows): one comparison each, where few are taken.
 

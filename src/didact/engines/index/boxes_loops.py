@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def edge(n: int, levels: int, level: int, place: int) -> int:
     """Where node number `place` of a level begins in the order of the rows."""
     return ((place << (levels - level)) * n) >> levels
 
 
-@jit
+@lean
 def enclose(X: Array, order: Array, start: int, stop: int, low: Array, high: Array) -> int:
     """The box of the rows order[start:stop], and the number of its widest side; reads each of their values once."""
     p = X.shape[1]
@@ -38,7 +38,7 @@ def enclose(X: Array, order: Array, start: int, stop: int, low: Array, high: Arr
     return widest
 
 
-@jit
+@lean
 def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> None:
     """Rearrange keys and order between start and stop: no key before `middle` is larger than one behind it.
 
@@ -67,7 +67,7 @@ def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
             return
 
 
-@jit
+@lean
 def divide(X: Array, order: Array, keys: Array, low: Array, high: Array, levels: int, level: int, place: int) -> None:
     """The box of one node, and its rows divided among its two children."""
     n, node = order.shape[0], (1 << level) - 1 + place
@@ -79,7 +79,7 @@ def divide(X: Array, order: Array, keys: Array, low: Array, high: Array, levels:
         select(keys, order, start, stop, edge(n, levels, level + 1, 2 * place + 1))
 
 
-@jit
+@lean
 def grow(X: Array, order: Array, keys: Array, low: Array, high: Array, points: Array, levels: int, level: int,
          place: int) -> None:  # fmt: skip
     """The whole subtree below a node, level by level; leaves are copied to `points`, column by column.

@@ -20,6 +20,7 @@ from didact.engines.index import products_loops
 Array = np.ndarray[Any, Any]
 QUERIES, ROWS = 512, 384  # a block of products: 0.75 MB in float32, which stays in the second-level cache
 WORK = 4e9  # operations of one piece: 0.1 s
+ENTRIES = 1 << 22  # candidates of all queries of a piece
 CANDIDATES = 512  # at least this many rows may stay in question for a query
 FAR = 1e15  # queries that are farther from the rows than this many times their size are left to float64
 
@@ -55,7 +56,7 @@ def centred(X: Array, dtype: Any) -> Centred:
 def nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
     """Fill the lists of the k best, but for the queries whose numbers are returned."""
     n, p = X.shape
-    size = int(np.clip(WORK / (2.0 * n * p), 16, QUERIES))
+    size = int(np.clip(min(WORK / (2.0 * n * p), ENTRIES / _room(n, best.shape[1])), 16, QUERIES))
     edges = list(pairwise([*range(0, len(Q), size), len(Q)])) if len(Q) else []
 
     def piece(edges: tuple[int, int]) -> Array:
@@ -73,7 +74,7 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
     length = np.sqrt(np.einsum("ij,ij->i", queries, queries))
     count = np.where(length < FAR, 0, -1)
     queries = np.where(count[:, None] < 0, 0.0, queries).astype(ready.rows.dtype)
-    room = min(n, max(CANDIDATES, 4 * k))
+    room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     buffer = np.empty(m * ROWS, ready.rows.dtype)
     for t, a in enumerate(range(0, n, ROWS)):
@@ -83,6 +84,11 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
         products_loops.collect(P, ready.half[a:b], a, margin, skip, *lists)
     products_loops.refine(Q, X, *lists, best, found)
     return np.flatnonzero(count < 0)
+
+
+def _room(n: int, k: int) -> int:
+    """How many candidates a query may have."""
+    return min(n, max(CANDIDATES, 4 * k))
 
 
 def _margin(p: int, length: Array, size: float, dtype: Any) -> Array:

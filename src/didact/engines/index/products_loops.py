@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 from didact.engines.index.best_loops import offer
 
 Array = np.ndarray[Any, Any]
 STRIP = 64  # values that are compared at once
 
 
-@jit
+@lean
 def any_below(products: Array, half: Array, limit: float) -> bool:
     """Whether a ½‖x‖² − q·x of a strip is at most the limit; all in one float type, without branches."""
     count = 0
@@ -26,7 +26,7 @@ def any_below(products: Array, half: Array, limit: float) -> bool:
     return count > 0
 
 
-@jit
+@lean
 def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, uppers: Array, rows: Array, lowers: Array,
             count: Array) -> None:  # fmt: skip
     """Go through the products P (queries, rows from number `first` on) and add the rows that may be among the k best.
@@ -53,7 +53,7 @@ def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, upper
                 break
 
 
-@jit
+@lean
 def add(s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers: Array, count: Array) -> None:
     """Add a candidate; if there is no room, those that are out of question meanwhile make some."""
     k = uppers.shape[1] - 1
@@ -75,7 +75,7 @@ def add(s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers
     count[i] += 1
 
 
-@jit
+@lean
 def refine(Q: Array, X: Array, uppers: Array, rows: Array, lowers: Array, count: Array, best: Array,
            found: Array) -> None:  # fmt: skip
     """The k best of the candidates, by distances from differences in float64: 3 p operations each."""

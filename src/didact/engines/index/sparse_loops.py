@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 from didact.engines.index.best_loops import offer
 
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def square_between(a: Array, i: Array, b: Array, j: Array) -> float:
     """Σ(a − b)² of two sparse rows with ascending columns i and j; one step for each stored value."""
     total, s, t = 0.0, 0, 0
@@ -30,7 +30,7 @@ def square_between(a: Array, i: Array, b: Array, j: Array) -> float:
     return total
 
 
-@jit
+@lean
 def refine_sparse(q: Array, qi: Array, qp: Array, x: Array, xi: Array, xp: Array, uppers: Array, rows: Array,
                   lowers: Array, count: Array, best: Array, found: Array) -> None:  # fmt: skip
     """The k best of the candidates (see `products_loops.refine`)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.index import products_loops, sparse_loops
-from didact.engines.index.products import CANDIDATES, FAR, ROWS, _margin
+from didact.engines.index.products import FAR, ROWS, _margin, _room
 from didact.engines.index.tables import blocks
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +38,7 @@ def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Arra
     T = np.ascontiguousarray(Q.toarray().T, np.float64)
     length = np.sqrt((T * T).sum(axis=0))
     count = np.where(length < FAR, 0, -1)
-    room = min(n, max(CANDIDATES, 4 * k))
+    room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     terms = int(np.diff(X.indptr).max(initial=0)) + 1
     for a, b in blocks(n, STEP):

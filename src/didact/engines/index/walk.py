@@ -1,4 +1,4 @@
-"""Search of a tree of boxes or balls, in parallel over queries that lie side by side: neighbours share the nodes they visit."""
+"""Search of a tree of boxes or balls, in parallel over queries that lie side by side and so visit the same nodes."""
 
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ def nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, 
     """Fill the lists of the k best of each query."""
     m = len(Q)
     turn = np.arange(m) if m <= FEW else tree.order if skip[0] >= 0 else boxes(Q, SMALL).order
-    search = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
+    search: Any = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
     def piece(edges: tuple[int, int]) -> None:
@@ -32,7 +32,7 @@ def nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, 
 
 def within(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
     """For each block of queries how many rows lie in the radius, which (ascending), and how far."""
-    search = within_boxes if isinstance(tree, Boxes) else within_balls
+    search: Any = within_boxes if isinstance(tree, Boxes) else within_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
     def piece(edges: tuple[int, int]) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit, lean
 from didact.engines.index.best_loops import offer
 from didact.engines.index.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Manhattan, Minkowski
@@ -22,7 +22,7 @@ expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
 
 
-@jit
+@lean
 def gather(noun: Any, q: Array, points: Array, width: int, totals: Array) -> None:
     """The totals of `width` rows that stand column by column in `points`; four columns are added at a time."""
     p = q.shape[0]
@@ -45,7 +45,7 @@ def gather(noun: Any, q: Array, points: Array, width: int, totals: Array) -> Non
         j += 1
 
 
-@jit
+@lean
 def box_total(noun: Any, q: Array, low: Array, high: Array) -> float:
     """The total of the nearest point of a box."""
     total = 0.0
@@ -54,7 +54,7 @@ def box_total(noun: Any, q: Array, low: Array, high: Array) -> float:
     return total
 
 
-@jit
+@lean
 def near(totals: Array, width: int, bound: float) -> int:
     """How many totals are at most the bound: one comparison each, without branches."""
     count = 0
@@ -63,7 +63,7 @@ def near(totals: Array, width: int, bound: float) -> int:
     return count
 
 
-@jit
+@lean
 def nearest_of(noun: Any, q: Array, skip: int, order: Array, points: Array, low: Array, high: Array, levels: int,
                best: Array, rows: Array, stack: Array, bounds: Array, totals: Array) -> None:  # fmt: skip
     """The k nearest rows of one query, in the list (best, rows)."""
@@ -109,7 +109,7 @@ def nearest_boxes(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
         nearest_of(noun, q, skip[i], order, points, low, high, levels, best[i], rows[i], stack, bounds, totals)
 
 
-@jit
+@lean
 def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, points: Array, low: Array, high: Array,
               levels: int, stack: Array, totals: Array, rows: Array, distances: Array, used: int) -> int:  # fmt: skip
     """Write all rows within the radius of one query behind the first `used`; the new number, or −1 without room."""

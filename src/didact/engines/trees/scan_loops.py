@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit, lean
 
 Array = np.ndarray[Any, Any]
 Split = tuple[float, int, bool]
@@ -40,7 +40,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-@jit
+@lean
 def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     """Whether the means of left (s, w) and right child respect the monotone constraint."""
     if bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf:
@@ -51,7 +51,7 @@ def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     return bounds.low <= left <= bounds.high and bounds.low <= right <= bounds.high
 
 
-@jit
+@lean
 def missing_at(line: Array, top: int) -> int:
     """The place of the first missing value in a line, by bisection."""
     low, high = 0, line.shape[0]
@@ -64,7 +64,7 @@ def missing_at(line: Array, top: int) -> int:
     return low
 
 
-@jit
+@lean
 def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left: bool, sums: Array, tie: float,
                bounds: Bounds, best: float) -> Split:  # fmt: skip
     """The best cut among the m present values; s and w are what is on the left from the start."""
