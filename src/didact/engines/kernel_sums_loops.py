@@ -7,7 +7,7 @@ leaf is summed point by point, in buffers that stay in the first-level cache: di
 loops without branches over contiguous numbers, about 2p + 20 operations a pair, all of them vector instructions.
 
 A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
-smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays (`_nrt`): that
+smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays (`lean`): that
 would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 from didact.parts.window_loops import value, values
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +42,7 @@ class Cloud(NamedTuple):
     most: Array
 
 
-@jit(_nrt=False, fastmath={"contract"})
+@lean(fastmath={"contract"})
 def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: int, out: Array) -> None:
     """Squared distances of `count` points from row i of Q, up to three dimensions in a pass.
 
@@ -75,7 +75,7 @@ def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: 
             out[j] *= stretch[a + j]
 
 
-@jit(_nrt=False, fastmath=True)
+@lean(fastmath=True)
 def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
     """Σ_j v_j w_k,start+j."""
     total, a = 0.0, np.uint64(start)
@@ -84,7 +84,7 @@ def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
     return total
 
 
-@jit(_nrt=False)
+@lean
 def node_range(low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: Array, j: int) -> tuple[float, float]:
     """The least and the largest squared distance between a node and the box from row i of qlow to row j of qhigh."""
     least = most = 0.0
@@ -96,7 +96,7 @@ def node_range(low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: A
     return least, most
 
 
-@jit(_nrt=False)
+@lean
 def middle(code: int, scale: float, nearest: float, least: float, most: float, allowed: float) -> float:
     """The value by which a whole node may count, or −1 if its values differ by more than what is allowed."""
     near = scale * nearest
@@ -109,7 +109,7 @@ def middle(code: int, scale: float, nearest: float, least: float, most: float, a
     return 0.5 * (high + low) if 0.5 * (high - low) <= allowed else -1.0
 
 
-@jit(_nrt=False)
+@lean
 def add_points(
     code: int, points: Array, columns: Array, share: Array, stretch: Array, start: int, stop: int, Q: Array, i: int,
     own: int, nearest: float, scales: Array, first: int, last: int, d: Array, v: Array, out: Array,
@@ -127,7 +127,7 @@ def add_points(
                 out[s, i, k] += dot(v, columns, k, a, m)
 
 
-@jit(_nrt=False)
+@lean
 def settle(
     code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
     own: Array, i: int, j: int, nearest: float, scale: float, s: int, rtol: float, atol: float, out: Array,
@@ -147,7 +147,7 @@ def settle(
     return mid >= 0.0
 
 
-@jit(_nrt=False)
+@lean
 def settle_range(
     code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
     own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float, atol: Array, out: Array, first: int,
@@ -167,7 +167,7 @@ def settle_range(
     return first, last
 
 
-@jit(_nrt=False)
+@lean
 def block(
     code: int, cloud: Cloud, Q: Array, own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float,
     atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
@@ -212,7 +212,7 @@ def block(
                     )  # fmt: skip
 
 
-@jit(_nrt=False)
+@lean
 def blocks(
     code: int, cloud: Cloud, Q: Array, own: Array, nearest: Array, edges: Array, scales: Array, rtol: float,
     atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, lean
 from didact.parts.windows import Cosine, Epanechnikov, Exponential, Gaussian, Linear, Nearest, Tophat, Tricube
 
 Array = np.ndarray[Any, Any]
@@ -16,14 +16,14 @@ GAUSSIAN, TOPHAT, EPANECHNIKOV, EXPONENTIAL = Gaussian(), Tophat(), Epanechnikov
 LINEAR, COSINE, TRICUBE, NEAREST = Linear(), Cosine(), Tricube(), Nearest()
 
 
-@jit(_nrt=False, fastmath={"contract"})
+@lean(fastmath={"contract"})
 def fill(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
     """K for m squared distances."""
     for j in range(np.uint64(m)):
         out[j] = value1(window, scale * d[j], nearest)
 
 
-@jit(_nrt=False)
+@lean
 def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
     """K for m squared distances, of the window with this number."""
     near = scale * nearest
@@ -45,7 +45,7 @@ def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array
         fill(NEAREST, scale, near, d, m, out)
 
 
-@jit(_nrt=False)
+@lean
 def value(code: int, square: float, nearest: float) -> float:
     """K for one u²."""
     if code == 0:
