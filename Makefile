@@ -43,6 +43,7 @@ bench: setup
 	$(BIN)/python -m benchmarks trees
 	$(BIN)/python -m benchmarks neighbors
 	$(BIN)/python -m benchmarks accuracy
+	$(BIN)/python -m benchmarks density
 
 lint: setup
 	$(BIN)/ruff check --fix src tests benchmarks examples

@@ -199,6 +199,24 @@ def uneven_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, n
     return centres[cluster] + 1.5 * rng.standard_normal((n, p)), (cluster < 6).astype(np.int64)
 
 
+def normal_mixture(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Three normal distributions, of weight 0.5, 0.3 and 0.2 and standard deviation 1, 0.5 and 0.3; y is which."""
+    which = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
+    centre = 2.0 * np.random.default_rng([SEED, p]).standard_normal((3, p))
+    return centre[which] + np.array([1.0, 0.5, 0.3])[which, None] * rng.standard_normal((n, p)), which
+
+
+def places(m: int, p: int) -> np.ndarray:
+    """Queries from the mixture, whatever the number of rows."""
+    return normal_mixture(np.random.default_rng([SEED, p, m]), m, p)[0]
+
+
+def smooth_surface(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """A smooth function on the unit cube, with noise of standard deviation 0.3."""
+    X = rng.uniform(size=(n, p))
+    return X, np.sin(2 * np.pi * X).sum(axis=1) + 0.3 * rng.standard_normal(n)
+
+
 def scattered(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     """Standard normal rows among which to find neighbours."""
     return rng.standard_normal((n, p)), np.zeros(n)

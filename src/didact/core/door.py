@@ -136,7 +136,7 @@ class BlockCheck(NamedTuple):
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
         if self.target == "none":
-            return (X, None, None)
+            return (X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
