@@ -10,7 +10,7 @@ chosen by leave-one-out errors.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from didact.neighbors import KNeighborsSmoother, Regressogram, RunningLine, RunningMean, RunningMedian
+from didact.neighbors import KernelSmoother, KNeighborsSmoother, Regressogram, RunningLine, RunningMean, RunningMedian
 
 rng = np.random.default_rng(3)
 x = np.sort(np.concatenate([rng.uniform(0, 2, 110), rng.uniform(2, 6, 60)]))
@@ -37,12 +37,10 @@ smoothers = {
     "RunningMedian": RunningMedian(),
     "RunningLine": RunningLine(),
     "KNeighborsSmoother": KNeighborsSmoother(kernel="tricube"),
-    # KernelSmoother goes here: one more line fills the sixth panel.
+    "KernelSmoother": KernelSmoother(),
 }
 figure, panels = plt.subplots(2, 3, figsize=(11, 5.6), layout="constrained", sharex=True, sharey=True)
-for axes in panels.flat[len(smoothers) :]:
-    figure.delaxes(axes)
-for axes, (name, model) in zip(panels.flat, smoothers.items(), strict=False):
+for axes, (name, model) in zip(panels.flat, smoothers.items(), strict=True):
     curve = model.fit(X, y).predict(places)
     width = getattr(model, "n_neighbors_", 0) or float(np.ravel(model.bandwidth_)[0])
     error = np.sqrt(np.mean((model.predict(X) - truth(x)) ** 2))
