@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks import harness, processes, real_data, report
 
-CHAPTERS = ("linear", "optimize", "trees", "accuracy")
+CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
-DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost")
+DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
 ALONE = "xgboost"  # installed without its dependencies: the one that others do not bring is a library for GPUs
 
 

@@ -180,6 +180,23 @@ class SameValues(Check):
 
 
 @dataclass(frozen=True)
+class SameDensity(Check):
+    """The largest relative error of Gaussian kernel densities at the first 100 places, against all pairs."""
+
+    agree: float = 1e-10
+    bandwidth: float = 1.0
+    queries: int = 1000
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        X, _ = data.load(folder)
+        n, p = X.shape
+        squares = [((X - q) ** 2).sum(axis=1) for q in data.places(self.queries, p)[:100]]
+        sums = special.logsumexp(-0.5 * np.array(squares) / self.bandwidth**2, axis=1)
+        truth = sums - np.log(n) - p * np.log(self.bandwidth * np.sqrt(2 * np.pi))
+        return [np.abs(np.expm1(np.asarray(c["answer"]["log_density"])[:100] - truth)).max() for c in candidates]
+
+
+@dataclass(frozen=True)
 class SameScore(Check):
     """How much lower than the best one the score on held-out rows is: share of right classes, or R²."""
 
@@ -188,6 +205,24 @@ class SameScore(Check):
     def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
         scores = [c["answer"]["score"] for c in candidates]
         return [max(scores) - score for score in scores]
+
+
+@dataclass(frozen=True)
+class SameNeighbours(Check):
+    """The largest excess of a neighbour's distance over the least that any candidate found in its place, relative."""
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        X, _ = data.load(folder)
+        found = []
+        for c in candidates:
+            rows = np.asarray(c["answer"]["rows"])
+            tables = X, data.queries(X.shape[1], len(rows))
+            if c["fit"].options.get("single") or c["library"] == "faiss":
+                tables = tuple(table.astype(np.float32).astype(np.float64) for table in tables)
+            columns = [np.linalg.norm(tables[1] - tables[0][column], axis=1) for column in rows.T]
+            found.append(np.sort(np.column_stack(columns), axis=1))
+        least = np.min(found, axis=0)
+        return [float((distances / least).max() - 1.0) for distances in found]
 
 
 def peers(candidates: list[Record]) -> list[Record]:

@@ -142,6 +142,31 @@ def text(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     return X, draw_labels(rng, 10 * X @ truth)
 
 
+def gaussian_classes(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Five Gaussian classes with means and covariances of their own; the latter have condition numbers of about 10."""
+    truth = np.random.default_rng([SEED, p])
+    shapes = np.eye(p) + 0.3 * truth.standard_normal((5, p, p)) / np.sqrt(p)
+    means = 0.15 * truth.standard_normal((5, p)) + 1.0
+    y = rng.integers(0, 5, n)
+    X = rng.standard_normal((n, p))
+    for k in range(5):
+        X[y == k] = X[y == k] @ shapes[k] + means[k]
+    return X, y
+
+
+def word_counts(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Density 0.2 % at 50,000 words: counts of Zipf-like words in ten classes, which use them more or less often."""
+    tokens = p // 490
+    tilt = np.exp(0.3 * np.random.default_rng([SEED, p]).standard_normal((10, p)))
+    edges = np.cumsum(tilt / (np.arange(p) + 30.0) ** 0.9, axis=1)
+    y = rng.integers(0, 10, n)
+    words = np.empty((n, tokens), np.int64)
+    for k in range(10):
+        words[y == k] = np.searchsorted(edges[k, :-1] / edges[k, -1], rng.random(((y == k).sum(), tokens)))
+    cells, times = np.unique(words + p * np.arange(n)[:, None], return_counts=True)
+    return from_cells(cells, times.astype(float), n, p), y
+
+
 def surface(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
     """Continuous columns for trees, and a function of half of them with waves, products, kinks and steps.
 
@@ -165,6 +190,41 @@ def nonlinear_labels(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, 
 def nonlinear_values(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     X, f = surface(rng, n, p)
     return X, f + rng.standard_normal(n)
+
+
+def uneven_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Twenty normal clusters that overlap a little; six of them are the smaller class."""
+    centres = 3.0 * np.random.default_rng([SEED, p]).standard_normal((20, p))
+    cluster = rng.integers(0, 20, n)
+    return centres[cluster] + 1.5 * rng.standard_normal((n, p)), (cluster < 6).astype(np.int64)
+
+
+def normal_mixture(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Three normal distributions, of weight 0.5, 0.3 and 0.2 and standard deviation 1, 0.5 and 0.3; y is which."""
+    which = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
+    centre = 2.0 * np.random.default_rng([SEED, p]).standard_normal((3, p))
+    return centre[which] + np.array([1.0, 0.5, 0.3])[which, None] * rng.standard_normal((n, p)), which
+
+
+def places(m: int, p: int) -> np.ndarray:
+    """Queries from the mixture, whatever the number of rows."""
+    return normal_mixture(np.random.default_rng([SEED, p, m]), m, p)[0]
+
+
+def smooth_surface(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """A smooth function on the unit cube, with noise of standard deviation 0.3."""
+    X = rng.uniform(size=(n, p))
+    return X, np.sin(2 * np.pi * X).sum(axis=1) + 0.3 * rng.standard_normal(n)
+
+
+def scattered(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Standard normal rows among which to find neighbours."""
+    return rng.standard_normal((n, p)), np.zeros(n)
+
+
+def queries(p: int, m: int) -> np.ndarray:
+    """Rows whose neighbours are to be found: as ``scattered``, whatever the number of rows."""
+    return np.random.default_rng([SEED, p, HELD]).standard_normal((m, p))
 
 
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:

@@ -113,7 +113,7 @@ def entry(record: Record, variants: list[Record]) -> Record:
     """What is kept of a library on a workload: plain numbers for the JSON file."""
     kept = {"variant": record["fit"].label, "options": record["fit"].options}
     kept |= {k: record[k] for k in ("error", "gap", "objective") if k in record} | timing(record)
-    kept |= {k: record["answer"][k] for k in ("n_iter", "score") if k in record.get("answer", {})}
+    kept |= {k: record["answer"][k] for k in ("n_iter", "score", "kept") if k in record.get("answer", {})}
     kept["variants"] = [
         {"label": v["fit"].label} | {k: v[k] for k in ("seconds", "gap", "error") if k in v} for v in variants
     ]

@@ -28,7 +28,9 @@ def peers_of(found: dict[str, tuple[Record, Record]], key: str) -> list[str]:
 
 
 def scores(size: Record) -> str:
-    return ", ".join(f"{library} {r['score']:.4f}" for library, r in size["libraries"].items() if "score" in r)
+    found = {library: r for library, r in size["libraries"].items() if "score" in r}
+    kept = {library: f" by {r['kept']:,} rows" if "kept" in r else "" for library, r in found.items()}
+    return ", ".join(f"{library} {r['score']:.4f}{kept[library]}" for library, r in found.items())
 
 
 def predictions(results: dict[str, Record]) -> str:

@@ -48,7 +48,8 @@ def score(model: Any, X: Any, y: Any) -> dict[str, float]:
         seconds.append(time.perf_counter() - start)
     predicted = np.asarray(predicted)
     right = np.mean(predicted == y) if y.dtype.kind == "i" else 1 - np.mean((predicted - y) ** 2) / np.var(y)
-    return {"score": float(right), "predict": float(np.median(seconds)), "first": seconds[0]}
+    found = {"score": float(right), "predict": float(np.median(seconds)), "first": seconds[0]}
+    return found | ({"kept": model.kept_} if hasattr(model, "kept_") else {})
 
 
 def answer(model: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.extlinks",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "docstrings",
@@ -27,6 +28,7 @@ extensions = [
 exclude_patterns = ["_build", "images", "gallery/**/*.ipynb", "gallery/**/*.zip"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}  # a role in docstrings of scikit-learn
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -214,10 +214,25 @@ def test_edit_in_a_callee_is_seen_and_old_folders_go(checkout):
     assert checkout.run("-c", USE) == "3.0 0"
     for factor in (2, 3, 4):
         checkout.noun(factor)
-        checkout.run("-c", FOLDER)
-    assert checkout.run("-c", USE) == "12.0 0"
-    assert len(list((checkout.root / ".cache").glob("numba-*"))) == module.KEPT_FOLDERS
-    assert len(checkout.files(".nbc")) == 1
+        assert checkout.run("-c", USE) == f"{3.0 * factor} 0"
+    assert len(list((checkout.root / ".cache" / "numba").glob("sum_loops-*"))) == module.KEPT_FOLDERS
+    assert len(checkout.files(".nbc")) == module.KEPT_FOLDERS
+
+
+def test_edit_in_a_file_that_a_loop_does_not_know_keeps_its_code(checkout):
+    checkout.run("-c", USE)
+    (checkout.package / "parts" / "other.py").write_text("FACTOR = 2.0\n")
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+@pytest.mark.slow
+def test_edit_in_a_noun_that_the_loop_does_not_import_is_seen(checkout):
+    loops = checkout.package / "engines" / "sum_loops.py"
+    loops.write_text(loops.read_text().replace("from didact.parts.line import Line\n", "").partition("def warm")[0])
+    assert checkout.run("-c", USE) == "3.0 0"
+    assert checkout.run("-c", USE) == "3.0 1"
+    checkout.noun(2)
+    assert checkout.run("-c", USE) == "6.0 0"
 
 
 def test_nouns_of_other_people_are_never_stale_and_leave_nothing(checkout):

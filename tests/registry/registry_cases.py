@@ -103,13 +103,15 @@ def domain(model):
 
 
 def answer(model):
-    """The name of the method that says something of new rows."""
-    return next(method for method in METHODS if hasattr(model, method))
+    """The name of the method that says something of new rows; a search for neighbours has `kneighbors` alone."""
+    return next(method for method in (*METHODS, "kneighbors") if hasattr(model, method))
 
 
 def outputs(model, X):
     """What the fitted model says of the rows X, by method, as arrays."""
-    return {method: np.asarray(getattr(model, method)(X)) for method in METHODS if hasattr(model, method)}
+    methods = [method for method in METHODS if hasattr(model, method)] or [answer(model)]
+    found = {method: getattr(model, method)(X) for method in methods}
+    return {method: np.asarray(value[0] if isinstance(value, tuple) else value) for method, value in found.items()}
 
 
 def numbers(model):

@@ -113,7 +113,7 @@ def _assert_same_as_memory(model, kind, w):
 
 
 @pytest.mark.parametrize("kind", ["batches", "dask array", "dask frame"])
-@over_registry(MODELS, "collections")
+@over_registry(MODELS, "collections/queries")
 def test_memory_equals_other_collections(model, kind):
     _assert_same_as_memory(model, kind, None)
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from didact import Batches
+from didact.discriminant_analysis import GaussianClassifier, LinearDiscriminantAnalysis
 from didact.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -32,6 +33,7 @@ MODELS = [
     (PoissonRegressor(alpha=0.01, tol=1e-10), "count"),
     (LogisticRegression(tol=1e-10), "kind"),
     (LogisticRegression(C=np.inf, tol=1e-10), "two"),
+    (LinearDiscriminantAnalysis(), "kind"),
 ]
 IDS = [f"{type(model).__name__}-{target}" for model, target in MODELS]
 
@@ -107,6 +109,16 @@ def test_weights_and_frames_on_the_cluster(client, data, model, target):
     assert_same(fitted, fresh(model).fit(X, y, sample_weight=w))
     assert list(fitted.feature_names_in_) == names
     assert isinstance(fitted.predict(table[names]), da.Array)
+
+
+@pytest.mark.parametrize("covariance", ["full", "shared"])
+def test_gaps_on_the_cluster(client, data, covariance):
+    X, y = data[0][:4000].copy(), data[1]["kind"][:4000]
+    X[np.random.default_rng(2).uniform(size=X.shape) < 0.1] = np.nan
+    memory = GaussianClassifier(covariance=covariance).fit(X, y)
+    fitted = GaussianClassifier(covariance=covariance).fit(*on_dask(X, y, 1000))
+    np.testing.assert_allclose(fitted.covariance_, memory.covariance_, rtol=1e-8)
+    assert_same_values(fitted.predict_proba(on_dask(X, y, 1000)[0]).compute(), memory.predict_proba(X))
 
 
 def test_work_is_spread_over_the_workers(client, data):

@@ -57,7 +57,8 @@ def check_memory(
         X, y = checked(multi_output=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if y.ndim > 1 or y.dtype.kind not in "iub":  # one column of whole numbers can only be labels
+            check_classification_targets(y)
         y = column_or_1d(y) if target == "labels" else y
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
@@ -135,7 +136,7 @@ class BlockCheck(NamedTuple):
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
         if self.target == "none":
-            return (X, None, None)
+            return (X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)

@@ -97,7 +97,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return rows
 
     def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """fn(X, *fitted attributes) on new data of any kind, as the kind of collection that came in."""
+        """``fn(X, *attributes)`` on new data of any kind, as the kind of collection that came in."""
         check_is_fitted(self)
         return self.rows(X, target="none", reset=False).map(fn, *(getattr(self, name) for name in attributes))
 

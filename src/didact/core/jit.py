@@ -2,14 +2,15 @@
 
 This is the only module that imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What
 varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the
-loop is compiled. Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in a
-noun's file; so the cache folder is named by a hash of all files that hold compiled code. `python -m didact.core.jit`
-compiles everything ahead.
+loop is compiled. Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in what
+it calls; so a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each
+entry is keyed on the same hash of the nouns it was compiled for. `python -m didact.core.jit` compiles everything ahead.
 """
 
 import hashlib
 import importlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from typing import Any, TypeVar, overload
 
 import numba
 import numba.extending
+from llvmlite import ir
+from numba.core import cgutils
 from numba.core.caching import FunctionCache
 from numba.misc.appdirs import AppDirs
 
@@ -56,8 +59,8 @@ def jit(function: Any = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda f: jit(f, **options)
-    compiled = numba.njit(nogil=True, **options)(function)
-    folder = cache_folder()
+    compiled = numba.njit(nogil=True, **({"_nrt": True} | options))(function)
+    folder = cache_folder(function.__code__.co_filename)
     if folder is not None and hasattr(compiled, "_cache"):  # a plain function when NUMBA_DISABLE_JIT is set
         with _lock:
             before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
@@ -68,6 +71,20 @@ def jit(function: Any = None, **options: Any) -> Any:
             finally:
                 _config.CACHE_DIR = before
     return compiled
+
+
+@overload
+def lean(function: F) -> F: ...
+@overload
+def lean(**options: Any) -> Callable[[F], F]: ...
+def lean(function: Any = None, **options: Any) -> Any:
+    """`jit` for a loop that makes no arrays and returns none: references to arrays are not counted in it.
+
+    Counting costs two locked instructions for every slice and every field of a NamedTuple, half the time of loops over
+    small nodes, and more when threads share an array. What such a loop calls through `dispatch` must be of its kind.
+    """
+    how: Any = jit
+    return how(function, _nrt=False, **options)
 
 
 def dispatch(name: str) -> Callable[..., Any]:
@@ -111,8 +128,31 @@ def dispatch(name: str) -> Callable[..., Any]:
     return call
 
 
+@numba.extending.intrinsic
+def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind, byte, number = signature.args[0], ir.IntType(8).as_pointer(), ir.IntType(32)
+        view = context.make_array(kind)(context, builder, args[0])
+        place = cgutils.get_item_pointer(context, builder, kind, view, [args[1], args[2]], wraparound=False)
+        form = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        ask = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
+        builder.call(ask, [builder.bitcast(place, byte), number(0), number(3), number(1)])  # to read, keep, data
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.uint64, numba.types.uint64), generate
+
+
+# prefetch(array, row, column), in loops that know which rows come next: ask for an element to be brought near.
+prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
+
+
 class _LoopCache(FunctionCache):
     """Numba's disk cache, which here never breaks a fit and holds code of didact's own nouns only."""
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        nouns = {noun for kind in getattr(sig, "args", sig) for noun in _nouns(kind)}
+        files = sorted({str(sys.modules[noun.__module__].__file__) for noun in nouns})
+        return *super()._index_key(sig, codegen), *map(_fingerprint, files)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         arguments = tuple(getattr(sig, "args", sig))
@@ -135,22 +175,29 @@ class _LoopCache(FunctionCache):
                 self.disable()
 
 
+def _nouns(kind: Any) -> Iterator[type]:
+    """The classes of the NamedTuples in a type of argument."""
+    if hasattr(kind, "instance_class"):
+        yield kind.instance_class
+    for inner in getattr(kind, "types", ()):
+        yield from _nouns(inner)
+
+
 def _lasting(kind: Any) -> bool:
     """Whether code for this type of argument may stay on disk: all but functions and other people's nouns."""
     if isinstance(kind, numba.types.Dispatcher):
         return False
-    noun = getattr(kind, "instance_class", None)
-    if noun is not None and noun.__module__.partition(".")[0] != "didact":
+    if any(noun.__module__.partition(".")[0] != "didact" for noun in _nouns(kind)):
         return False
     return all(map(_lasting, getattr(kind, "types", ())))
 
 
 @cache
-def cache_folder() -> Path | None:
-    """The folder of the compiled code, or None if none can be written: loops are then compiled in each process."""
-    name = f"numba-{_fingerprint()}"
+def cache_folder(file: str = __file__) -> Path | None:
+    """The folder of a file's compiled code, or None if none can be written: loops are then compiled in each process."""
+    name = f"{Path(file).stem}-{_fingerprint(file)}"
     for place in _places():
-        folder = place / name
+        folder = place / "numba" / name
         try:
             fresh = not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
@@ -159,7 +206,7 @@ def cache_folder() -> Path | None:
         except OSError:
             continue
         if fresh:
-            _tidy(place)
+            _tidy(folder.parent, Path(file).stem)
         return folder
     return None
 
@@ -174,24 +221,34 @@ def _places() -> Iterator[Path]:
     yield Path(AppDirs(appname="didact", appauthor=False).user_cache_dir)
 
 
-def _compiled_files() -> list[Path]:
-    """The files that hold code which Numba compiles."""
-    nouns = [file for folder in ("parts", "kernels", "distributions") for file in (PACKAGE / folder).rglob("*.py")]
-    return sorted({*PACKAGE.rglob("*_loops.py"), *nouns, Path(__file__).resolve()})
-
-
-def _fingerprint() -> str:
-    digest = hashlib.sha256()
-    for file in _compiled_files():
-        digest.update(f"{file.relative_to(PACKAGE)}\0".encode() + file.read_bytes())
+@cache
+def _fingerprint(file: str) -> str:
+    """A hash of the file and of all files of didact that it leads to."""
+    digest, seen, waiting = hashlib.sha256(), set(), [Path(__file__).resolve(), Path(file)]
+    while waiting:
+        source = waiting.pop()
+        if source not in seen and source.is_file():
+            seen.add(source)
+            digest.update(source.read_bytes())
+            waiting += sorted(_imports(source))
     return digest.hexdigest()[:16]
 
 
-def _tidy(place: Path) -> None:
+@cache
+def _imports(file: Path) -> set[Path]:
+    """The files of didact, but for core, that this one imports."""
+    found = re.findall(r"^\s*(?:from|import) didact\.([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", file.read_text(), re.M)
+    modules = {name for name, _ in found}
+    modules |= {f"{name}.{member}" for name, members in found for member in re.findall(r"\w+", members)}
+    paths = (PACKAGE.joinpath(*name.split(".")) for name in modules if not name.startswith("core"))
+    return {file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()}
+
+
+def _tidy(place: Path, stem: str) -> None:
     """Remove all but the newest folders of earlier states of the code."""
     with suppress(OSError):  # another process may be tidying, too
-        folders = sorted(place.glob("numba-*"), key=lambda folder: folder.stat().st_mtime)
-        for folder in folders[:-KEPT_FOLDERS]:
+        folders = [folder for folder in place.glob(f"{stem}-*") if folder.name.removeprefix(f"{stem}-").isalnum()]
+        for folder in sorted(folders, key=lambda folder: folder.stat().st_mtime)[:-KEPT_FOLDERS]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -212,7 +269,8 @@ def main() -> None:
     begin = time.perf_counter()
     count = len(warm())
     modules = "1 module" if count == 1 else f"{count} modules"
-    place = cache_folder() or "no folder (none can be written, so each process compiles for itself)"
+    folder = cache_folder()
+    place = folder.parent if folder else "no folder (none can be written, so each process compiles for itself)"
     sys.stdout.write(f"didact: loops of {modules} ready in {time.perf_counter() - begin:.1f} s, kept in {place}\n")
 
 

@@ -83,7 +83,7 @@ class OfModels(MetaEstimatorMixin):
         return classes, codes
 
     def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """fn(X, *fitted attributes) on new data of any kind; what the base models cannot read is refused before."""
+        """``fn(X, *attributes)`` on new data of any kind; what the base models cannot read is refused before."""
         check_is_fitted(self)
         rows = self.rows(X, target="none", reset=False)
         return rows.map(checked_call, fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes))

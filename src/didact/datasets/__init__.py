@@ -1,14 +1,15 @@
-"""Small real tables that come with the package; README.md beside them says where they are from and their licence."""
+"""Small real tables that come with the package (README.md says where they are from), and messages made by a rule."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from didact.core.errors import need
+from didact.datasets.messages import make_messages
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["bundled", "load_penguins"]
+__all__ = ["bundled", "load_penguins", "make_messages"]
 
 _FOLDER = Path(__file__).parent
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse
+from didact.core.threads import parallel_map
 from didact.engines.class_sums_loops import add_sparse_rows
 from didact.parts.statistics import label_codes, label_counts
 
@@ -102,8 +103,12 @@ def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
     """Σ w x by class (K, p), for dense or sparse rows."""
     if is_sparse(X):
         out = np.zeros((K, X.shape[1]))
-        order = np.argsort(codes, kind="stable")
-        add_sparse_rows(X.data, X.indices, X.indptr, order, codes, w, out)
+        order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # short ones by digits
+        edges = np.cumsum(np.bincount(codes, minlength=K))
+        # Each class has a row of its own in the sums, so threads need no sums of their own to be added up.
+        parallel_map(
+            lambda rows: add_sparse_rows(X.data, X.indices, X.indptr, rows, codes, w, out), np.split(order, edges[:-1])
+        )
         return out
     return one_hot(codes, w, K).T @ X
 

@@ -15,7 +15,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
-from didact.engines.local_regression_loops import Gaussian, Tricube, lines, parabolas, radii, surfaces
+from didact.engines.local_regression_loops import lines, parabolas, radii, surfaces
+from didact.parts.windows import Gaussian, Tricube
 
 Array = np.ndarray[Any, Any]
 

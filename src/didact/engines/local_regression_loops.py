@@ -9,38 +9,18 @@ the compiler turns into vector instructions: 20,000 points with windows of 2,000
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.parts.windows import Gaussian, Tricube
 
 Array = np.ndarray[Any, Any]
 
 DEPENDENT = 1e-8  # share of a term's sum of squares that must be left after those before it
 
 weight1 = dispatch("weight1")
-
-
-class Tricube(NamedTuple):
-    """(1 − u³)³ for u < 1."""
-
-    reach: float = 1.0
-
-    def weight1(self, u: float, nearest: float) -> float:
-        """The weight at distance u, in units of the bandwidth."""
-        t = 1.0 - u * u * u
-        return t * t * t
-
-
-class Gaussian(NamedTuple):
-    """exp(−u²/2), relative to the nearest point so that it does not vanish far from all points, cut at 1e-16."""
-
-    reach: float = 8.5
-
-    def weight1(self, u: float, nearest: float) -> float:
-        """The weight at distance u, in units of the bandwidth."""
-        return math.exp(0.5 * (nearest * nearest - u * u))
 
 
 @jit

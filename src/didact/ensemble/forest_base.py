@@ -27,18 +27,19 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
+from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map
-from didact.engines.trees.bins import bin_codes, learn_bins
+from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.exact import presort
 from didact.engines.trees.forest import Recipe, coded, draw_counts, grow_forest
+from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
-from didact.tree.tree_base import count_of, feature_count, local
+from didact.tree.tree_base import BINS, count_of, feature_count, in_memory, local
 
 Array = np.ndarray[Any, Any]
 
-BINS = 255
 READS_ALL = {
     "text_refused/category": "Columns of a category type are read as they are.",
     "constant_columns": "Features are drawn among all columns, constant ones among them.",
@@ -132,11 +133,12 @@ class _Forest(Estimator):
         n, p = X.shape
         mask = None if self.categories_ is None else self.categories_.mask
         signs = self._signs(p, outputs, classes)
-        if self.max_bins is None:
-            table: Any = presort(X, mask)
+        if isinstance(X, Coded):
+            table: Any = coded(X.codes, X.bins, signs)
+        elif self.max_bins is None:
+            table = presort(X, mask)
         else:
-            counts = None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
-            bins = learn_bins(X, weights, BINS if self.max_bins == "auto" else self.max_bins, counts)
+            bins = learn_bins(X, weights, self._most_bins(), self._bin_counts())
             table = coded(bin_codes(X, bins), bins, signs)
         leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
         limits = Limits(
@@ -145,6 +147,19 @@ class _Forest(Estimator):
             float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
         )  # fmt: skip
         return Recipe(table, targets, weights, n, self._draws(n), limits, float(self.ccp_alpha), signs)
+
+    def _most_bins(self) -> int:
+        return BINS if self.max_bins == "auto" else int(self.max_bins)
+
+    def _bin_counts(self) -> Array | None:
+        """The number of categories of each column, 0 for numbers; None if there are no categories."""
+        return None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
+
+    def _gathered(self, rows: Rows) -> tuple[Any, Any, Any]:
+        """X, y and weights of all rows; a collection's as codes, one byte a value, unless every midpoint is wanted."""
+        if isinstance(rows, MemoryRows) or self.max_bins is None:
+            return in_memory(rows)
+        return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), self._bin_counts())[0], every=True)
 
     def _draws(self, n: int) -> int:
         """Rows drawn for each tree; 0 without bootstrap."""

@@ -76,7 +76,7 @@ class _ForestClassifier(ClassifierMixin, _Forest):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
-        data, labels, w = in_memory(rows)
+        data, labels, w = self._gathered(rows)
         codes, classes = encode(labels)
         self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
         recipe = self._class_recipe(data, codes, classes, w)
@@ -172,7 +172,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
-        data, targets, w = in_memory(rows)
+        data, targets, w = self._gathered(rows)
         criterion = REGRESSION[self.criterion]()
         self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
         recipe = self._recipe(data, w, lambda drawn: value_targets(targets, drawn, criterion), self.n_outputs_, 0)

@@ -29,7 +29,7 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan, raw_predictions
 from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.grow_rows import coded_rows
+from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
 from didact.engines.trees.tree import Tree
@@ -151,7 +151,7 @@ class _Boosting(Estimator):
         if not isinstance(rows, MemoryRows):
             if self.early_stopping is not False and self.scoring != "loss":
                 raise InputError("Early stopping by a scorer needs all rows in memory: use scoring='loss'.")
-            return coded_rows(rows, self.max_bins, self._counts())
+            return coded_rows(rows, learn_bins_rows(rows, self.max_bins, self._counts())[0])
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
         return X, y, w
 

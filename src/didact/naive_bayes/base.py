@@ -9,7 +9,6 @@ probability of a block. Missing values count in no sum, and at prediction their 
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import special
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,17 +16,18 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.random import streams
-from didact.core.threads import parallel_map
+from didact.core.rows import MemoryRows, Rows
 from didact.engines.class_sums import spread
+from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
 Array = np.ndarray[Any, Any]
-BLOCK = 4096
 
 
 class _NaiveBayes(ClassifierMixin, Estimator):
     """Fit, update and predict. Abstract."""
 
     _missing = True
+    _sparse_at_once: ClassVar[bool] = False
     _summary: ClassVar[Any]  # a block of rows → statistic with labels
     _joint: ClassVar[Any]  # joint log probabilities of a block, from the attributes named here
     _joint_attributes: ClassVar[tuple[str, ...]] = ()
@@ -37,7 +37,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         """Learn from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels", categories=getattr(self, "categorical_features", None))
         self._prepare(rows)
-        self._stats = rows.reduce(self._summary, *self._summary_arguments())
+        self._stats = self._sum_up(rows)
         return self._learn(self._stats.classes, rows.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -48,12 +48,18 @@ class _NaiveBayes(ClassifierMixin, Estimator):
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
         if first:
             self._prepare(rows)
-        stats = rows.reduce(self._summary, *self._summary_arguments())
+        stats = self._sum_up(rows)
         strange = np.setdiff1d(stats.classes, known)
         if len(strange):
             raise InputError(f"The target label(s) {strange} in y do not exist in the initial classes {known}.")
         self._stats = stats if first else self._stats.merge(stats)
         return self._learn(known, rows.dtype)
+
+    def _sum_up(self, rows: Rows) -> Any:
+        """The statistic of all rows; sums of sparse rows are large beside them, so those in memory are one block."""
+        if self._sparse_at_once and isinstance(rows, MemoryRows) and is_sparse(rows.X):
+            return self._summary(*rows.columns, *self._summary_arguments())
+        return rows.reduce(self._summary, *self._summary_arguments())
 
     def _learn(self, classes: Array, dtype: Any) -> Any:
         """Attributes from the statistics, in the float type of the rows."""
@@ -67,17 +73,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         return self
 
     def _log_prior(self, given: Any, uniform: bool) -> Array:
-        K = len(self.classes_)
-        if given is not None:
-            prior = np.asarray(given, np.float64)
-            if prior.shape != (K,):
-                raise InputError(f"Number of priors must match number of classes: {K}, not {prior.size}.")
-            if not np.isclose(prior.sum(), 1.0):
-                raise InputError("The sum of the priors should be 1.")
-            if (prior < 0).any():
-                raise InputError("Priors must be non-negative.")
-        else:
-            prior = np.full(K, 1.0 / K) if uniform else self.class_count_ / self.class_count_.sum()
+        prior = class_priors("equal" if given is None and uniform else given, self.class_count_)
         with np.errstate(divide="ignore"):
             return np.log(prior)
 
@@ -130,26 +126,3 @@ def _known_classes(model: Any, classes: Any) -> Array:
     if hasattr(model, "classes_") and not np.array_equal(classes, model.classes_):
         raise ParameterError(f"`classes={classes}` is not the same as on last call to partial_fit: {model.classes_}.")
     return classes
-
-
-def in_blocks(X: Any, fn: Any, *args: Any) -> Array:
-    """fn(block, *args) for blocks of rows that fit the cache, on the library's threads."""
-    step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
-    starts = range(0, X.shape[0], step)
-    return np.concatenate(parallel_map(lambda s: fn(X[s : s + step], *args), starts)).astype(X.dtype)
-
-
-def log_posterior(X: Any, fn: Any, *args: Any) -> Array:
-    """log P(class | x)."""
-    joint = in_blocks(X, fn, *args)
-    return joint - special.logsumexp(joint, axis=1, keepdims=True)
-
-
-def posterior(X: Any, fn: Any, *args: Any) -> Array:
-    """P(class | x)."""
-    return np.exp(log_posterior(X, fn, *args))
-
-
-def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
-    """The label with the largest joint probability."""
-    return classes[np.argmax(in_blocks(X, fn, *args), axis=1)]

@@ -89,6 +89,7 @@ NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another 
 class _CountNB(_NaiveBayes):
     """Smoothing and priors of the models for counts. Abstract."""
 
+    _sparse_at_once = True
     _test_skips = {"constant_columns": NOT_COUNTS, "pipeline": NOT_COUNTS}
 
     alpha: Any = param(1.0, [at_least(0), array_like], "Added to every count; one number, or one for each column.")

@@ -3,36 +3,14 @@ r"""Gaussian naive Bayes: within a class every column is normal by itself, :math
 Zhang (2004), The optimality of naive Bayes.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse
 from didact.core.parameters import array_like, at_least, none, param
 from didact.engines.class_sums import ClassMoments, moments_by_class, spread
+from didact.engines.gaussian_scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
-
-LOG_2PI = math.log(2 * math.pi)
-
-
-def joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Array:
-    """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
-    X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
-    out = np.empty((X.shape[0], len(mean)))
-    missing = np.isnan(X)
-    some = bool(missing.any())
-    X = np.where(missing, 0.0, X) if some else X
-    for k in range(len(mean)):
-        d = X - mean[k]
-        d *= d
-        logs = LOG_2PI + np.log(variance[k])
-        if some:
-            d[missing] = 0.0
-            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + ~missing @ logs)
-        else:
-            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + logs.sum())
-    return out
 
 
 def gaussian_table(S: ClassMoments, place: Array, K: int, smoothing: float) -> tuple[Array, Array]:
@@ -83,7 +61,7 @@ class GaussianNB(_NaiveBayes):
     """
 
     _summary = staticmethod(moments_by_class)
-    _joint = staticmethod(joint)
+    _joint = staticmethod(diagonal_joint)
     _joint_attributes = ("_log_priors", "theta_", "var_")
     _tables_of_numbers = ("theta_", "var_", "class_prior_")
 

@@ -13,11 +13,11 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.rows import Rows
 from didact.engines.class_sums import both, moments_by_class, spread
+from didact.engines.gaussian_scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
 from didact.naive_bayes.discrete import bernoulli_joint, one_log_probabilities, one_rows
 from didact.naive_bayes.gaussian import gaussian_table
-from didact.naive_bayes.gaussian import joint as gaussian_joint
 
 KINDS = ("gaussian", "categorical", "bernoulli", "poisson", "binned")
 SAMPLE = 100_000  # rows from which the edges of bins are taken
@@ -74,7 +74,7 @@ def mixed_joint(X: Any, log_prior: Array, plan: Plan, tables: dict[str, Any]) ->
     for kind, columns in plan.columns.items():
         block, table = X[:, columns], tables[kind]
         if kind == "gaussian":
-            out += gaussian_joint(block, none_yet, *table)
+            out += diagonal_joint(block, none_yet, *table)
         elif kind == "bernoulli":
             out += bernoulli_joint(block, none_yet, table, 0.0)
         elif kind == "poisson":

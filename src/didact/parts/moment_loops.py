@@ -50,7 +50,7 @@ def _accumulate(X: Array, Y: Array, root: Array, T: Array, G: Array) -> None:
         _transpose(X, Y, root, start, T)
         for i in range(0, T.shape[0], TILE):
             for j in range(0, i + 1, TILE):
-                _tile(T, i, j, G)
+                add_tile(T, i, j, T.shape[1], G)
 
 
 @jit(fastmath=REASSOCIATE)
@@ -86,11 +86,11 @@ def _centre(X: Array, Y: Array, weight: float, safe: float, G: Array, mean: Arra
 
 
 @jit(fastmath=REASSOCIATE)
-def _tile(T: Array, i: int, j: int, G: Array) -> None:
-    """Add the dot products of four rows of T from i on with four from j on."""
+def add_tile(T: Array, i: int, j: int, length: int, G: Array) -> None:
+    """Add to G the dot products of four rows of T from i on with four from j on, along the first `length` entries."""
     a0, a1, a2, a3, b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     c0, c1, c2, c3, d0, d1, d2, d3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for r in range(T.shape[1]):
+    for r in range(length):
         a, b, c, d = T[i, r], T[i + 1, r], T[i + 2, r], T[i + 3, r]
         x, y, z, u = T[j, r], T[j + 1, r], T[j + 2, r], T[j + 3, r]
         a0, a1, a2, a3 = a0 + a * x, a1 + a * y, a2 + a * z, a3 + a * u

@@ -23,10 +23,14 @@ from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.parameters import none, one_of, param
 from didact.core.progress import FitProgress
-from didact.engines.trees.prune import prune_reduced_error
+from didact.engines.trees.grow_rows import coded_rows
+from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
+from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, values
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
+from didact.parts.statistics import label_counts
+from didact.parts.statistics import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import _TreeModel, in_memory, local
 
@@ -69,17 +73,39 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         """Grow the tree from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
-            X, y, w = in_memory(rows)
-            codes, classes = encode(y)
-            w = weigh_classes(self.class_weight, codes, classes, w)
-            most = max(len(names) for names in classes)
-            targets = label_targets(codes, most, w, CLASSIFICATION[self.criterion]())
-            self.tree_ = self._grow(X, targets, float(len(codes) if w is None else w.sum()), most)
+            data = self._collection(rows)
+            found = None if data is None else self._in_passes(data)
+            self.tree_, classes = self._in_memory(rows, data) if found is None else found
         self.n_outputs_ = len(classes)
-        several = y.ndim == 2 and y.shape[1] > 1
+        several = rows.y_ndim == 2 and rows.n_targets > 1
         self.classes_ = classes if several else classes[0]
         self.n_classes_ = [len(names) for names in classes] if several else len(classes[0])
         return self
+
+    def _in_memory(self, rows: Any, data: Collection | None) -> tuple[Tree, list[Array]]:
+        """The tree and the labels of each output from rows that are gathered, a collection's as codes."""
+        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        codes, classes = encode(y)
+        w = weigh_classes(self.class_weight, codes, classes, w)
+        most = max(len(names) for names in classes)
+        targets = label_targets(codes, most, w, CLASSIFICATION[self.criterion]())
+        return self._grow(X, targets, float(len(codes) if w is None else w.sum()), most), classes
+
+    def _in_passes(self, data: Collection) -> tuple[Tree, list[Array]] | None:
+        """The same, one pass over a collection a level; None if the tree may become too large for that."""
+        if data.rows.y_ndim == 2:
+            return None
+        counts = data.rows.reduce(label_counts)
+        given = self.class_weight[0] if isinstance(self.class_weight, list) else self.class_weight
+        factors = class_factors(given, counts)
+        factors = np.ones(len(counts.values)) if factors is None else factors
+        limits = self._limits(data.n_rows, data.rows.n_features, float(counts.weights @ factors))
+        if not (factors > 0).all() or not data.fits(limits, len(factors)):
+            return None
+        signs = self._signs(data.rows.n_features, 1, len(factors))
+        criterion, seed = CLASSIFICATION[self.criterion](), self._seed()
+        tree = tree_of_labels(data, counts.values, counts.weights, factors, criterion, limits, seed, signs)
+        return prune_cost_complexity(tree, self.ccp_alpha), [counts.values]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,11 +163,27 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         """Grow the tree from rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
-            X, y, w = in_memory(rows)
-            targets = value_targets(y, w, REGRESSION[self.criterion]())
-            self.tree_ = self._grow(X, targets, float(len(y) if w is None else w.sum()), 0)
-        self.n_outputs_ = targets.outputs
+            data = self._collection(rows)
+            found = None if data is None else self._in_passes(data)
+            self.tree_ = self._in_memory(rows, data) if found is None else found
+        self.n_outputs_ = self.tree_.n_outputs
         return self
+
+    def _in_memory(self, rows: Any, data: Collection | None) -> Tree:
+        """The tree of rows that are gathered, a collection's as codes."""
+        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        targets = value_targets(y, w, REGRESSION[self.criterion]())
+        return self._grow(X, targets, float(len(y) if w is None else w.sum()), 0)
+
+    def _in_passes(self, data: Collection) -> Tree | None:
+        """The same, one pass over a collection a level; None if the tree may become too large for that."""
+        sums, p = data.rows.reduce(target_sums), data.rows.n_features
+        limits, outputs = self._limits(data.n_rows, p, sums.parts[0]), len(sums.parts[1])
+        if not data.fits(limits, outputs + 1):
+            return None
+        criterion = REGRESSION[self.criterion](outputs)
+        tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
+        return prune_cost_complexity(tree, self.ccp_alpha)
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
@@ -191,7 +233,9 @@ class DecisionTreeClassifier(_TreeClassifier):
     -----
     Cost: n p log n for sorting, then about 2 n p a level, without another sort. Of two splits of equal gain the one on
     the feature that comes first counts, so the fit does not depend on `random_state` unless features or thresholds
-    are drawn. Missing values and categories need no preparation. Shape of computation: iterate.
+    are drawn. Missing values and categories need no preparation. Batches and Dask collections of more than 131,072
+    rows, or with a number of bins, are read as bins: one pass a level if the depth or the number of leaves is limited,
+    so that only histograms are in memory; else one byte a value is gathered. Shape of computation: iterate.
 
     References
     ----------
@@ -234,7 +278,8 @@ class DecisionTreeRegressor(_TreeRegressor):
     Notes
     -----
     Cost: n p log n for sorting, then about 2 n p a level; with medians n p log n a level. Of two splits of equal gain
-    the one on the feature that comes first counts. Shape of computation: iterate.
+    the one on the feature that comes first counts. Batches and Dask collections as for `DecisionTreeClassifier`; the
+    absolute error gathers all rows. Shape of computation: iterate.
 
     References
     ----------

@@ -13,17 +13,20 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.trees.bins import bin_codes, learn_bins
+from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.exact import grow_exact, presort
 from didact.engines.trees.forest import coded, grow_from_codes
 from didact.engines.trees.gathered import Gathered
+from didact.engines.trees.grow_rows import learn_bins_rows
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.passes import Collection
 from didact.engines.trees.prune import Path, prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 
 Array = np.ndarray[Any, Any]
 
+BINS = 255  # of max_bins="auto" where not every midpoint is tried
 FEW = 1 << 17  # distinct values of a column up to which max_bins="auto" tries every midpoint
 
 
@@ -108,7 +111,7 @@ class _TreeModel(Estimator):
         "auto",
         [one_of("auto"), whole(2), none],
         "None: every midpoint; a number: columns are cut into at most so many bins first; 'auto': every midpoint up to "
-        "131,072 distinct values in a column, else 255 bins.",
+        "131,072 distinct values in a column (rows of batches or of a cluster), else 255 bins.",
     )
     categorical_features: Any = param(
         "from_dtype",
@@ -148,18 +151,34 @@ class _TreeModel(Estimator):
             raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
         return signs.astype(np.int8)
 
+    def _bin_counts(self) -> Array | None:
+        """The number of categories of each column, 0 for numbers; None if there are no categories."""
+        return None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
+
+    def _collection(self, rows: Rows) -> Collection | None:
+        """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
+        if isinstance(rows, MemoryRows) or self.max_bins is None or self.criterion == "absolute_error":
+            return None
+        bins, n = learn_bins_rows(rows, BINS if self.max_bins == "auto" else int(self.max_bins), self._bin_counts())
+        return None if self.max_bins == "auto" and n <= FEW else Collection(rows, bins, n)
+
+    def _seed(self) -> int:
+        return int(seed_sequence(self.random_state).generate_state(1, np.uint64)[0])
+
     def _grow(self, X: Any, targets: Targets, weight: float, classes: int) -> Tree:
         """The tree of rows in memory."""
         kept = X.shape[0] if targets.keep is None else int(targets.keep.sum())
         limits = self._limits(kept, X.shape[1], weight)
         signs = self._signs(X.shape[1], targets.outputs, classes)
-        seed = int(seed_sequence(self.random_state).generate_state(1, np.uint64)[0])
-        if self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
+        seed = self._seed()
+        if isinstance(X, Coded):
+            tree = grow_from_codes(coded(X.codes, X.bins, signs), targets, limits, seed)
+        elif self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
             table = presort(X, None if self.categories_ is None else self.categories_.mask)
             tree = grow_exact(table, targets, limits, seed, signs)
         else:
-            counts = None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
-            bins = learn_bins(X, targets.weights, 255 if self.max_bins == "auto" else int(self.max_bins), counts)
+            most = BINS if self.max_bins == "auto" else int(self.max_bins)
+            bins = learn_bins(X, targets.weights, most, self._bin_counts())
             tree = grow_from_codes(coded(bin_codes(X, bins), bins, signs), targets, limits, seed)
         return prune_cost_complexity(tree, self.ccp_alpha)
 

@@ -83,7 +83,7 @@ class MemoryRows(Rows):
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
         self.names, self.missing = names, missing
-        self._pieces = _cut(X)
+        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Any]]
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass, on the library's threads."""
@@ -101,7 +101,11 @@ class MemoryRows(Rows):
         return total
 
     def _block(self, start: int, stop: int) -> tuple[Any, ...]:
-        return tuple(None if c is None else _slice(c, start, stop) for c in self.columns)
+        if not is_sparse(self.X):
+            return tuple(None if c is None else c[start:stop] for c in self.columns)
+        if (start, stop) not in self._blocks:  # every pass would make them anew
+            self._blocks[start, stop] = tuple(None if c is None else _slice(c, start, stop) for c in self.columns)
+        return self._blocks[start, stop]
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
@@ -114,10 +118,9 @@ class MemoryRows(Rows):
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""
         with np.errstate(all="ignore"):
-            out, total = fn(self.X, *args), 0.0 if self.missing else self.X.sum()
-        if not _all_finite(total):  # labels and probabilities can hide it, so the input is looked at
-            refuse_non_finite(self.X, self.names)
-        return out
+            if not self.missing and not _all_finite(self.X.sum()):  # labels can hide it, so the input is looked at
+                refuse_non_finite(self.X, self.names)
+            return fn(self.X, *args)
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
@@ -174,8 +177,18 @@ def _slice(column: Any, start: int, stop: int) -> Any:
         return column
     a, b = column.indptr[start], column.indptr[stop]
     block = sp.csr_array((stop - start, column.shape[1]), dtype=column.dtype)
-    block.data, block.indices, block.indptr = column.data[a:b], column.indices[a:b], column.indptr[start : stop + 1] - a
+    block.data, block.indices = np.asarray(_Part(column.data[a:b])), np.asarray(_Part(column.indices[a:b]))
+    block.indptr = column.indptr[start : stop + 1] - a
     return block
+
+
+class _Part:
+    """A part of an array that does not show how large the whole is: SciPy copies such parts in every transpose."""
+
+    size = 0
+
+    def __init__(self, part: Any):
+        self.part, self.__array_interface__ = part, part.__array_interface__
 
 
 def _all_finite(statistic: Any) -> bool:

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
-from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, missing_at
+from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, missing_at
 from didact.engines.trees.sort_loops import sort_keys
-from didact.engines.trees.stat_loops import Stock
 
 Array = np.ndarray[Any, Any]
 
@@ -56,62 +55,22 @@ class Absolute(NamedTuple):
     def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
                     state: np.uint64) -> Split:  # fmt: skip
         """The best cut of the categories in the order of their mean target (or in a random order)."""
-        many = 1
-        for i in range(1, line.shape[0]):
-            many += line[i] >> 32 != line[i - 1] >> 32
-        codes, keys, starts = np.empty(many, np.int64), np.empty(many), np.empty(many + 1, np.int64)
-        g = -1
-        for i in range(line.shape[0]):
-            if i == 0 or line[i] >> 32 != line[i - 1] >> 32:
-                g += 1
-                codes[g], starts[g] = line[i] >> 32, i
-        starts[many] = line.shape[0]
-        for g in range(many):
-            state = next_state(state)
-            keys[g] = uniform(state) if lot else mean(self, line[starts[g] : starts[g + 1]])
-        order, arranged, k = np.empty(many, np.int64), np.empty(line.shape[0], np.int64), 0
-        sort_keys(keys, order)
-        for g in range(many):
-            for i in range(starts[order[g]], starts[order[g] + 1]):
-                arranged[k] = np.int64(g) << 32 | line[i] & 0xFFFFFFFF
-                k += 1
-        score, at, _ = cut(self, arranged, k, False, sums, tie, bounds, NO_SPLIT)
-        if at < 0:
-            return NO_SPLIT, -1, False
-        return score, 0, write_set(codes, order, (arranged[at - 1] >> 32) + 1, top, bits)
+        return best_set(self, line, top, sums, tie, bounds, bits, lot, state)
 
     def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
         """A cut at a value drawn between the smallest and the largest; missing values go right."""
-        m = missing_at(line, values.shape[0])
-        if m == 0 or line[0] >> 32 == line[m - 1] >> 32:
-            threshold, at = np.inf, m
-        else:
-            low, high = values[line[0] >> 32], values[line[m - 1] >> 32]
-            threshold = low + uniform(state) * (high - low)
-            threshold = low if threshold >= high else threshold
-            at = 0
-            while values[line[at] >> 32] <= threshold:
-                at += 1
-        arranged = np.empty(line.shape[0], np.int64)
-        for i in range(line.shape[0]):
-            arranged[i] = np.int64(0 if i < at else 1) << 32 | line[i] & 0xFFFFFFFF
-        score, place, _ = cut(self, arranged, line.shape[0], False, sums, 0.0, bounds, NO_SPLIT)
-        return score, at if place >= 0 else -1, False, threshold
+        return lot_cut(self, line, values, sums, bounds, state)
 
-    def halves1(self, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
+    def load1(self, rows: Array, near: Array) -> None:
+        """Nothing: the rows are read where they are."""
+
+    def halves1(self, codes: Array, rows: Array, near: Array, code: int, top: int, missing_left: bool, sums: Array,
+                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
-        arranged, k = np.empty(rows.shape[0], np.int64), 0
-        for side in range(2):
-            for i in range(rows.shape[0]):
-                own = codes[i]
-                if ((own <= code) if own < top else missing_left) == (side == 0):
-                    arranged[k] = np.int64(side) << 32 | np.int64(rows[i])
-                    k += 1
-        return cut(self, arranged, k, False, sums, 0.0, bounds, NO_SPLIT)[0]
+        return divided(self, codes, rows, code, top, missing_left, sums, bounds)
 
 
-@jit
+@lean
 def put(stat: Absolute, row: int) -> float:
     """Add a row to the trees; its weight."""
     w, size = stat.weights[row], stat.fenwick.shape[1]
@@ -124,7 +83,7 @@ def put(stat: Absolute, row: int) -> float:
     return w
 
 
-@jit
+@lean
 def clear(stat: Absolute, line: Array) -> None:
     """Zero all that the rows of a line have touched: exact, where taking away would leave rounding behind."""
     size = stat.fenwick.shape[1]
@@ -136,7 +95,7 @@ def clear(stat: Absolute, line: Array) -> None:
                 k += k & -k
 
 
-@jit
+@lean
 def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
     """The number of ranks whose weight together stays below `weight`, that weight, and their sum of targets."""
     step = (stat.fenwick.shape[1] - 1) // 2
@@ -149,7 +108,7 @@ def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
     return place, below, total
 
 
-@jit
+@lean
 def median(stat: Absolute, o: int, total: float) -> float:
     """The middle of the lower and the upper median."""
     half, last = 0.5 * total, stat.distinct.shape[1] - 1
@@ -158,7 +117,7 @@ def median(stat: Absolute, o: int, total: float) -> float:
     return 0.5 * stat.distinct[o, low] + 0.5 * stat.distinct[o, high]
 
 
-@jit
+@lean
 def loss(stat: Absolute, total: float) -> float:
     """The weighted absolute error around the median of what is in the trees, averaged over the outputs."""
     found, outputs = 0.0, stat.ranks.shape[1]
@@ -171,7 +130,7 @@ def loss(stat: Absolute, total: float) -> float:
     return found / outputs
 
 
-@jit
+@lean
 def mean(stat: Absolute, line: Array) -> float:
     """The mean of the first target."""
     s, w = 0.0, 0.0
@@ -182,7 +141,7 @@ def mean(stat: Absolute, line: Array) -> float:
     return s / w if w > 0.0 else 0.0
 
 
-@jit
+@lean
 def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, tie: float, bounds: Bounds,
         best: float) -> Split:  # fmt: skip
     """The best cut among the m present values, with the others on one side from the start."""
@@ -218,3 +177,66 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
             best, at = -left[i] - right[i], i + 1
             limit = best + tie
     return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+
+
+@jit
+def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
+             state: np.uint64) -> Split:  # fmt: skip
+    """The best cut of the categories in the order of their mean target (or in a random order)."""
+    many = 1
+    for i in range(1, line.shape[0]):
+        many += line[i] >> 32 != line[i - 1] >> 32
+    codes, keys, starts = np.empty(many, np.int64), np.empty(many), np.empty(many + 1, np.int64)
+    g = -1
+    for i in range(line.shape[0]):
+        if i == 0 or line[i] >> 32 != line[i - 1] >> 32:
+            g += 1
+            codes[g], starts[g] = line[i] >> 32, i
+    starts[many] = line.shape[0]
+    for g in range(many):
+        state = next_state(state)
+        keys[g] = uniform(state) if lot else mean(stat, line[starts[g] : starts[g + 1]])
+    order, arranged, k = np.empty(many, np.int64), np.empty(line.shape[0], np.int64), 0
+    sort_keys(keys, order)
+    for g in range(many):
+        for i in range(starts[order[g]], starts[order[g] + 1]):
+            arranged[k] = np.int64(g) << 32 | line[i] & 0xFFFFFFFF
+            k += 1
+    score, at, _ = cut(stat, arranged, k, False, sums, tie, bounds, NO_SPLIT)
+    if at < 0:
+        return NO_SPLIT, -1, False
+    return score, 0, write_set(codes, order, (arranged[at - 1] >> 32) + 1, top, bits)
+
+
+@jit
+def lot_cut(stat: Absolute, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+    """A cut at a value drawn between the smallest and the largest; missing values go right."""
+    m = missing_at(line, values.shape[0])
+    if m == 0 or line[0] >> 32 == line[m - 1] >> 32:
+        threshold, at = np.inf, m
+    else:
+        low, high = values[line[0] >> 32], values[line[m - 1] >> 32]
+        threshold = low + uniform(state) * (high - low)
+        threshold = low if threshold >= high else threshold
+        at = 0
+        while values[line[at] >> 32] <= threshold:
+            at += 1
+    arranged = np.empty(line.shape[0], np.int64)
+    for i in range(line.shape[0]):
+        arranged[i] = np.int64(0 if i < at else 1) << 32 | line[i] & 0xFFFFFFFF
+    score, place, _ = cut(stat, arranged, line.shape[0], False, sums, 0.0, bounds, NO_SPLIT)
+    return score, at if place >= 0 else -1, False, threshold
+
+
+@jit
+def divided(stat: Absolute, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array,
+            bounds: Bounds) -> float:  # fmt: skip
+    """The score of the division at one code."""
+    arranged, k = np.empty(rows.shape[0], np.int64), 0
+    for side in range(2):
+        for i in range(rows.shape[0]):
+            own = codes[i]
+            if ((own <= code) if own < top else missing_left) == (side == 0):
+                arranged[k] = np.int64(side) << 32 | np.int64(rows[i])
+                k += 1
+    return cut(stat, arranged, k, False, sums, 0.0, bounds, NO_SPLIT)[0]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
-from didact.engines.trees.bins_loops import cut_column, encode_rows
+from didact.engines.trees.bins_loops import cut_column, encode_rows, make_heaps
 
 Array = np.ndarray[Any, Any]
 
@@ -110,10 +110,25 @@ def value_cuts(values: Array, mass: Array, max_bins: int) -> Array:
     return np.where(middle < high, middle, low)
 
 
-def bin_codes(X: Any, bins: Bins, out: Array | None = None) -> Array:
+class Heaps(NamedTuple):
+    """The thresholds in the order of a search, and the number of its steps, for each feature."""
+
+    heaps: Array
+    levels: Array
+
+
+def search_order(bins: Bins) -> Heaps:
+    """The thresholds as `bin_codes` looks through them."""
+    found = Heaps(np.full(bins.thresholds.shape, np.inf), np.empty(len(bins.n_bins), np.int64))
+    make_heaps(bins.thresholds, np.where(bins.categorical, 1, bins.n_bins), *found)
+    return found
+
+
+def bin_codes(X: Any, bins: Bins, out: Array | None = None, order: Heaps | None = None) -> Array:
     """The codes (n, p) of rows X, one byte each where there are at most 255 bins, row after row."""
     n, p = X.shape
     codes = np.empty((n, p), bins.dtype) if out is None else out
+    heaps, levels = search_order(bins) if order is None else order
 
     def piece(start: int) -> None:
         block = X[start : start + PIECE]
@@ -121,7 +136,7 @@ def bin_codes(X: Any, bins: Bins, out: Array | None = None) -> Array:
         block = block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
         block = block.view()
         block.flags.writeable = False
-        encode_rows(block, bins.thresholds, bins.n_bins, bins.categorical, codes[start : start + PIECE])
+        encode_rows(block, heaps, levels, bins.n_bins, bins.categorical, codes[start : start + PIECE])
 
     parallel_map(piece, range(0, n, PIECE))
     return codes

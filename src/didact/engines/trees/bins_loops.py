@@ -1,7 +1,7 @@
 """Compiled loops of binning: where a column is cut, and the code of every value; slow NumPy twins stand in the tests.
 
 The code of x is the number of thresholds below x, so that `code <= k` means `x <= thresholds[k]`. Cost of coding: a
-search of log₂(bins) steps without branches for each value, a few nanoseconds.
+search of log₂(bins) steps without branches for each value, about a nanosecond a step.
 """
 
 from typing import Any
@@ -49,9 +49,23 @@ def cut_column(values: Array, weights: Array, max_bins: int, cuts: Array) -> int
 
 
 @jit
-def encode_rows(X: Array, thresholds: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
+def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) -> None:
+    """Each feature's thresholds in the order of a balanced search, level by level; unused places are infinite."""
+    for f in range(heaps.shape[0]):
+        depth = 0
+        while (1 << depth) < n_bins[f]:
+            depth += 1
+        levels[f] = depth
+        for d in range(depth):
+            for j in range(1 << d):
+                heaps[f, (1 << d) - 1 + j] = thresholds[f, (2 * j + 1) * (1 << (depth - d - 1)) - 1]
+
+
+@jit
+def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
     """The bin of every value; NaN, and a category that is not known, get the code n_bins."""
     n, p = X.shape
+    one = np.uint64(1)
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         for f in range(p):
@@ -61,24 +75,22 @@ def encode_rows(X: Array, thresholds: Array, n_bins: Array, categorical: Array, 
                     x = X[i, f]
                     codes[i, f] = np.uint64(x) if x >= 0 and x < missing else np.uint64(missing)
                 continue
-            half = 1
-            while 2 * half < missing:
-                half *= 2
+            heap, depth = heaps[f], levels[f]
+            first = np.uint64((1 << depth) - 1)
             for i in range(start, stop):
-                x = X[i, f]
-                at, step = np.uint64(0), np.uint64(half)
-                while step > np.uint64(0):
-                    if thresholds[f, at + step - np.uint64(1)] < x:
-                        at += step
-                    step >>= np.uint64(1)
-                codes[i, f] = np.uint64(missing) if np.isnan(x) else at
+                x, at = X[i, f], np.uint64(0)
+                for _ in range(depth):
+                    at += at + one + np.uint64(heap[at] < x)  # an addition, where a choice would become a branch
+                codes[i, f] = np.uint64(missing) if np.isnan(x) else at - first
 
 
 def warm() -> None:
     """Compile for the types in use."""
     cut_column(np.arange(3.0), np.ones(3), 2, np.zeros(2, np.int64))
+    one = np.ones(1, np.int64)
+    make_heaps(np.full((1, 2), np.inf), one, np.full((1, 2), np.inf), one.copy())
     for kind in (np.float32, np.float64):
         for code in (np.uint8, np.uint16):
             X = np.zeros((1, 1), kind)
             X.flags.writeable = False
-            encode_rows(X, np.full((1, 2), np.inf), np.ones(1, np.int64), np.zeros(1, bool), np.zeros((1, 1), code))
+            encode_rows(X, np.full((1, 2), np.inf), one, one, np.zeros(1, bool), np.zeros((1, 1), code))

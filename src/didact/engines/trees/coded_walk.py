@@ -10,23 +10,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.threads import parallel_map
-from didact.engines.trees.bins import Bins, bin_codes, pack_cuts
+from didact.core.threads import parallel_map, thread_count
+from didact.engines.trees.bins import Bins, bin_codes, pack_cuts, search_order
 from didact.engines.trees.coded_walk_loops import add_coded, arrange
 from didact.engines.trees.tree import Tree
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 1024  # rows that go through all trees together
-TASK = 8192  # rows of one task
+BLOCK = 16_384  # rows that go through all trees together: a large forest comes from memory once for all of them
 LARGEST = 60_000  # thresholds of a feature, and features, for which codes fit
 
 
 class CodedTrees(NamedTuple):
     """Many trees on codes."""
 
-    nodes: Array  # int64
-    roots: Array
+    nodes: Array  # uint64
+    roots: Array  # uint64
     values: Array  # (nodes, width)
     bins: Bins
 
@@ -40,13 +39,13 @@ def code_trees(trees: Sequence[Tree], n_features: int, values: Sequence[Array]) 
     if max(map(len, cuts)) > LARGEST:
         return None
     starts = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])
-    nodes, table = np.empty(len(feature), np.int64), np.empty((len(feature), values[0].shape[1]))
+    nodes, table = np.empty(len(feature), np.uint64), np.empty((len(feature), values[0].shape[1]))
     for tree, value, (a, b) in zip(trees, values, pairwise(starts.tolist()), strict=True):
         order = np.empty(b - a, np.int64)
         arrange(tree.children_left, tree.children_right, tree.feature, codes[a:b], a, order, nodes)
         table[a:b] = value[order]
     bins = pack_cuts(cuts, [len(c) + 1 for c in cuts], np.zeros(n_features, bool))
-    return CodedTrees(nodes, starts[:-1].astype(np.int64), table, bins)
+    return CodedTrees(nodes, starts[:-1].astype(np.uint64), table, bins)
 
 
 def thresholds_and_codes(feature: Array, threshold: Array, n_features: int) -> tuple[list[Array], Array]:
@@ -62,18 +61,17 @@ def thresholds_and_codes(feature: Array, threshold: Array, n_features: int) -> t
 def predict_coded(trees: CodedTrees, X: Any) -> Array | None:
     """The mean of the trees' values, (n, width); None if a value of X is missing."""
     n, out = X.shape[0], np.zeros((X.shape[0], trees.values.shape[1]))
+    order, size = search_order(trees.bins), min(BLOCK, max(1, -(-n // thread_count())))
 
     def task(start: int) -> bool:
-        codes = bin_codes(X[start : start + TASK], trees.bins)
+        codes = bin_codes(X[start : start + size], trees.bins, order=order)
         if bool((codes == trees.bins.n_bins).any()):
             return False
-        found = np.empty(BLOCK, np.int64)
-        for a in range(0, len(codes), BLOCK):
-            block = codes[a : a + BLOCK]
-            add_coded(trees.nodes, trees.roots, trees.values, block, found, out[start + a : start + a + len(block)])
+        found = np.empty(len(codes), np.uint64)
+        add_coded(trees.nodes, trees.roots, trees.values, codes, found, out[start : start + size])
         return True
 
-    whole = parallel_map(task, range(0, n, TASK))
+    whole = parallel_map(task, range(0, n, size))
     if not all(whole):
         return None
     out /= len(trees.roots)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, lean
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import child_state, next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, missing_at
@@ -66,14 +66,14 @@ class Open(NamedTuple):
     bits: Array  # (slots, words) uint64
 
 
-@jit
+@lean
 def assess(nodes: Nodes, node: int, line: Array, stat: Any) -> None:
     """Sums, score, base and weight of a node from its rows."""
     numbers = nodes.numbers[node]
     numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(stat, line, nodes.sums[node])
 
 
-@jit
+@lean
 def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
     """Whether a node stays a leaf whatever its features are: limits, or no impurity that is left."""
     n = nodes.links[node, STOP] - nodes.links[node, START]
@@ -83,7 +83,7 @@ def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
     return weight < 2.0 * rules.min_weight_leaf or base - score <= 4e-15 * (abs(base) + abs(score))
 
 
-@jit
+@lean
 def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules: Limits, bits: Array, found: Array,
                  state: np.uint64) -> bool:  # fmt: skip
     """The best split of a node on feature f into found (score, position, missing left); False if f is constant."""
@@ -105,7 +105,7 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
     return True
 
 
-@jit
+@lean
 def choose(found: Array, order: Array, tie: float) -> int:
     """The feature of the best score, the first in order among equals; −1 if none can be split."""
     best, feature = NO_SPLIT, -1
@@ -116,7 +116,7 @@ def choose(found: Array, order: Array, tie: float) -> int:
     return feature
 
 
-@jit
+@lean
 def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) -> int:
     """The features that vary, as they are or shuffled; their number."""
     k = 0
@@ -132,7 +132,7 @@ def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) ->
     return k
 
 
-@jit
+@lean
 def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits, found: Array,
                bits: Array, order: Array) -> bool:  # fmt: skip
     """Scan a node and put its best split into a slot of the open nodes; whether there is one."""
@@ -154,7 +154,7 @@ def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, s
     return record_split(table, nodes, node, slot, opened, found, bits, order[:many], rules)
 
 
-@jit
+@lean
 def record_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
                  order: Array, rules: Limits) -> bool:  # fmt: skip
     """Choose among what was found for the features; whether the best is good enough."""
@@ -174,7 +174,7 @@ def record_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open,
     return True
 
 
-@jit
+@lean
 def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
     """The middle between the last value on the left and the first on the right; ∞ if only missing ones are right."""
     start = table.starts[f]
@@ -185,7 +185,7 @@ def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
     return middle if low <= middle < high else low
 
 
-@jit
+@lean
 def mark(table: Table, nodes: Nodes, opened: Open, slot: int, side: Array) -> int:
     """Mark the rows of an open node that go left and write the split into the node; the number of rows on the left."""
     node, split = opened.node[slot], opened.split[slot]
@@ -217,7 +217,7 @@ def mark(table: Table, nodes: Nodes, opened: Open, slot: int, side: Array) -> in
     return left
 
 
-@jit
+@lean
 def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
     """Send the categories that no row of the node has to the larger side."""
     if not left:
@@ -230,7 +230,7 @@ def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
             bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
 
 
-@jit
+@lean
 def partition(line: Array, side: Array, spare: Array) -> None:
     """Marked rows first, in a line whose order is otherwise kept."""
     left, right = 0, 0
@@ -245,7 +245,7 @@ def partition(line: Array, side: Array, spare: Array) -> None:
         line[left + i] = spare[i]
 
 
-@jit
+@lean
 def add_children(table: Table, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any) -> None:
     """Two new nodes `count` and `count + 1` below a node, whose lines are partitioned already."""
     links = nodes.links[node]

@@ -41,6 +41,7 @@ def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 
         np.empty(max(top, 1) + 1, np.int64),
         np.empty(p, np.int64),
         np.zeros((1, max(words, 1)), np.uint64),
+        np.empty((2, len(rows))),
     )
     count = grow_coded(table, nodes, open_nodes(0, words), targets.stat, limits, room)
     return finished(nodes, count, targets)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit, lean
 from didact.engines.trees.draw_loops import Coded, Room, draw_cut
 from didact.engines.trees.exact_loops import (
     AT,
@@ -49,10 +49,11 @@ Array = np.ndarray[Any, Any]
 SMALL = 40  # rows below which sorting the codes is cheaper than sweeping a histogram
 
 fill1 = dispatch("fill1")
+load1 = dispatch("load1")
 sweep1 = dispatch("sweep1")
 
 
-@jit
+@lean
 def pack_line(column: Array, rows: Array, line: Array) -> bool:
     """Codes and rows packed and sorted by code; False if all codes are equal."""
     n, first, varies = rows.shape[0], column[rows[0]], False
@@ -66,14 +67,14 @@ def pack_line(column: Array, rows: Array, line: Array) -> bool:
     return True
 
 
-@jit
+@lean
 def middle_code(line: Array, at: int, top: int) -> int:
     """The cut between the codes on both sides of a place in a sorted line; top − 1 if only missing ones are right."""
     low, high = line[at - 1] >> 32, line[at] >> 32
     return top - 1 if high >= top else (low + high - 1) // 2
 
 
-@jit
+@lean
 def scan_sorted(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
                 bits: Array, lot: bool, state: np.uint64) -> Split:  # fmt: skip
     """The best cut of a small node, or of a categorical feature: (score, code, missing left)."""
@@ -86,7 +87,7 @@ def scan_sorted(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: 
     return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
 
 
-@jit
+@lean
 def scan_histogram(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds,
                    room: Room) -> Split:  # fmt: skip
     """The best cut of a large node from a histogram."""
@@ -95,7 +96,7 @@ def scan_histogram(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, ti
         room.counts[c] = 0
         for k in range(sums.shape[0]):
             room.hist[c, k] = 0.0
-    fill1(stat, coded.codes[f], rows, room.hist, room.counts)
+    fill1(stat, coded.codes[f], rows, room.near, room.hist, room.counts)
     low, high, n = 0, top - 1, rows.shape[0]
     while low < top and room.counts[low] == 0:
         low += 1
@@ -112,7 +113,7 @@ def scan_histogram(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, ti
     return score, at, missing_left
 
 
-@jit
+@lean
 def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits,
              room: Room) -> bool:  # fmt: skip
     """Draw features and put the best cut of a node into a slot of the open nodes; whether there is one."""
@@ -122,6 +123,7 @@ def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, sta
     rows = room.rows[nodes.links[node, START] : nodes.links[node, STOP]]
     state, tie = nodes.state[node], TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
     wanted, tried, best, order = (rules.max_features if rules.max_features > 0 else p), 0, NO_SPLIT, room.order
+    load1(stat, rows, room.near)
     for k in range(p):
         order[k] = k
     for k in range(p):
@@ -152,7 +154,7 @@ def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, sta
     return best > NO_SPLIT and best - numbers[SCORE] >= rules.min_gain - 100.0 * tie
 
 
-@jit
+@lean
 def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, room: Room) -> int:
     """Carry out an open node's cut: write it into the node, partition its rows; the number of rows on the left."""
     node, split = opened.node[slot], opened.split[slot]
@@ -185,7 +187,7 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, room: Room)
     return left
 
 
-@jit
+@lean
 def add_two(coded: Coded, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any, room: Room) -> None:
     """Two new nodes below a node whose rows are partitioned."""
     links = nodes.links[node]

@@ -24,6 +24,7 @@ from didact.engines.trees.words_loops import Reading, decoded
 Array = np.ndarray[Any, Any]
 
 SAMPLE = 200_000  # rows from which the bins are learnt
+FIRST = 1024  # leaves for which there is room at first
 
 
 class Counted(NamedTuple):
@@ -92,21 +93,21 @@ class Pieces(NamedTuple):
         return Pieces(self.blocks + other.blocks)
 
 
-def coded_block(X: Any, y: Any, w: Any, bins: Bins) -> Pieces:
-    """The rows of a block that count, with codes in place of numbers."""
+def coded_block(X: Any, y: Any, w: Any, bins: Bins, every: bool) -> Pieces:
+    """The rows of a block that count, or every one of them, with codes in place of numbers."""
     w = np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
-    keep = np.flatnonzero(w > 0)
+    keep = slice(None) if every else np.flatnonzero(w > 0)
     return Pieces(((bin_codes(X[keep], bins), np.asarray(y)[keep], w[keep]),))
 
 
-def coded_rows(rows: Rows, max_bins: int, categorical: Array | None) -> tuple[Coded, Array, Array | None]:
-    """Rows of any kind as codes in memory, with targets and weights (None if all are 1), in two passes.
+def coded_rows(rows: Rows, bins: Bins, every: bool = False) -> tuple[Coded, Array, Array | None]:
+    """Rows of any kind as codes in memory, with targets and weights (None if all are 1).
 
     A byte a value: what does not fit in memory as numbers often does so as codes, and boosting passes over it
-    hundreds of times.
+    hundreds of times. Rows of weight 0 are left out unless `every` row is wanted.
     """
-    bins, _ = learn_bins_rows(rows, max_bins, categorical)
-    codes, y, w = (np.concatenate(column) for column in zip(*rows.reduce(coded_block, bins).blocks, strict=True))
+    blocks = rows.reduce(coded_block, bins, every).blocks
+    codes, y, w = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Coded(codes, bins), y, None if (w == 1).all() else w
 
 
@@ -161,7 +162,7 @@ class _Rounds:
         self, rows: Rows, words_of: Any, args: Any, layout: Channels, n_rows: int, grower: Grower, seed: int
     ) -> None:
         self.rows, self.words_of, self.args, self.layout, self.grower = rows, words_of, args, layout, grower
-        self.nodes = grower._nodes(n_rows, layout.n_channels)
+        self.nodes = grower._nodes(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
         root = self.nodes.at[0]
         root["start"], root["stop"], root["depth"], root["key"] = 0, n_rows, 0, np.uint64(seed)
         root["left"] = root["right"] = -1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 from didact.engines.trees.exact_loops import (
     FEATURE,
     GAIN,
@@ -27,7 +27,7 @@ from didact.engines.trees.limits import Limits
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def copy_slot(source: Open, k: int, target: Open, slot: int) -> None:
     """Copy one open node's entry over another's."""
     target.node[slot] = source.node[k]
@@ -54,7 +54,7 @@ def wider(opened: Open) -> Open:
     return new
 
 
-@jit
+@lean
 def next_slot(opened: Open, many: int, best_first: bool) -> int:
     """Which open node is split next."""
     slot = many - 1
@@ -65,7 +65,7 @@ def next_slot(opened: Open, many: int, best_first: bool) -> int:
     return slot
 
 
-@jit
+@lean
 def divide(table: Table, nodes: Nodes, opened: Open, slot: int, count: int, stat: Any, side: Array,
            spare: Array) -> None:  # fmt: skip
     """Carry out the split of an open node: mark, partition all lines that vary, add two children."""

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit, lean
 
 Array = np.ndarray[Any, Any]
 Split = tuple[float, int, bool]
+Stock = tuple[float, float, float]
 
 NO_SPLIT = -math.inf
 TIE = 1e-13  # scores that differ by less, relative to the node's, are equal: the first one counts
@@ -40,7 +41,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-@jit
+@lean
 def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     """Whether the means of left (s, w) and right child respect the monotone constraint."""
     if bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf:
@@ -51,7 +52,7 @@ def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     return bounds.low <= left <= bounds.high and bounds.low <= right <= bounds.high
 
 
-@jit
+@lean
 def missing_at(line: Array, top: int) -> int:
     """The place of the first missing value in a line, by bisection."""
     low, high = 0, line.shape[0]
@@ -64,7 +65,7 @@ def missing_at(line: Array, top: int) -> int:
     return low
 
 
-@jit
+@lean
 def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left: bool, sums: Array, tie: float,
                bounds: Bounds, best: float) -> Split:  # fmt: skip
     """The best cut among the m present values; s and w are what is on the left from the start."""
@@ -118,3 +119,16 @@ def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bound
             if score > best + tie:
                 best, at, side = score, i + 1, turn == 1
     return best, at, side
+
+
+@lean
+def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
+    """Score, base and weight of the rows of a line; fills in their sums."""
+    base = 0.0
+    for k in range(sums.shape[0]):
+        sums[k] = 0.0
+    for i in range(line.shape[0]):
+        row = line[i] & 0xFFFFFFFF
+        add1(stat, sums, row)
+        base += base1(stat, row)
+    return total1(stat, sums), base, weight1(stat, sums)

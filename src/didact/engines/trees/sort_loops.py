@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import lean
 
 Array = np.ndarray[Any, Any]
 
 INSERTION = 48
 
 
-@jit
+@lean
 def sink(line: Array, root: int, n: int) -> None:
     """Let an entry sink in a heap whose largest entry is on top."""
     packed = line[root]
@@ -26,7 +26,7 @@ def sink(line: Array, root: int, n: int) -> None:
     line[root] = packed
 
 
-@jit
+@lean
 def sort_packed(line: Array, n: int) -> None:
     """Sort the first n whole numbers: by insertion if they are few, else by a heap."""
     if n <= INSERTION:
@@ -44,7 +44,7 @@ def sort_packed(line: Array, n: int) -> None:
         sink(line, 0, last)
 
 
-@jit
+@lean
 def sort_keys(keys: Array, order: Array) -> None:
     """The order of increasing keys, equal ones as they come; binary insertion."""
     for i in range(keys.shape[0]):

@@ -7,41 +7,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
-from didact.engines.trees.category_loops import RandomSplit, halves, random_cut, scan_categories
+from didact.core.jit import dispatch
+from didact.engines.trees.category_loops import (
+    RandomSplit,
+    halves,
+    halves_score,
+    random_cut,
+    scan_categories,
+    sums_left,
+)
 from didact.engines.trees.scan_loops import (
     NO_SPLIT,
     Bounds,
     Split,
-    add1,
+    Stock,
     cut_scalar,
     missing_at,
     scan_vector,
-    total1,
-    weight1,
+    take_stock,
 )
 from didact.engines.trees.sweep_loops import sweep_scalar, sweep_vector
 
 Array = np.ndarray[Any, Any]
-Stock = tuple[float, float, float]
 
 score1 = dispatch("score1")
 score2 = dispatch("score2")
-base1 = dispatch("base1")
 base2 = dispatch("base2")
-
-
-@jit
-def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
-    """Score, base and weight of the rows of a line; fills in their sums."""
-    base = 0.0
-    for k in range(sums.shape[0]):
-        sums[k] = 0.0
-    for i in range(line.shape[0]):
-        row = line[i] & 0xFFFFFFFF
-        add1(stat, sums, row)
-        base += base1(stat, row)
-    return total1(stat, sums), base, weight1(stat, sums)
 
 
 class Scalar(NamedTuple):
@@ -106,18 +97,25 @@ class Scalar(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
-    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
-        """The score of the division at one code."""
-        return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
+    def load1(self, rows: Array, near: Array) -> None:
+        """Put what the rows of a node bring side by side: it is read once for each feature."""
+        for i in range(rows.shape[0]):
+            near[0, i], near[1, i] = self.rows[rows[i], 0], self.rows[rows[i], 1]
 
-    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        s, w, many = sums_left(codes, near, rows.shape[0], cut, top, missing_left)
+        buffers[0, 0], buffers[0, 1] = s, w
+        buffers[1, 0], buffers[1, 1] = sums[0] - s, sums[1] - w
+        return halves_score(self, buffers[0], buffers[1], many, rows.shape[0] - many, bounds)
+
+    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
         """Add rows to a histogram of their codes."""
         for i in range(rows.shape[0]):
-            row = rows[i]
-            code = column[row]
-            hist[code, 0] += self.rows[row, 0]
-            hist[code, 1] += self.rows[row, 1]
+            code = column[rows[i]]
+            hist[code, 0] += near[0, i]
+            hist[code, 1] += near[1, i]
             counts[code] += 1
 
     def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
@@ -185,12 +183,15 @@ class Labels(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
-    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
+    def load1(self, rows: Array, near: Array) -> None:
+        """Nothing: the rows are read where they are."""
+
+    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
-    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
         """Add rows to a histogram of their codes."""
         for i in range(rows.shape[0]):
             row = rows[i]
@@ -261,12 +262,15 @@ class Values(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
-    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
+    def load1(self, rows: Array, near: Array) -> None:
+        """Nothing: the rows are read where they are."""
+
+    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
-    def fill1(self, column: Array, rows: Array, hist: Array, counts: Array) -> None:
+    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
         """Add rows to a histogram of their codes."""
         for i in range(rows.shape[0]):
             row = rows[i]

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
 
 Array = np.ndarray[Any, Any]
 
 
-@jit
+@lean
 def sweep_scalar(stat: Any, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float,
                  bounds: Bounds, missing_left: bool, best: float) -> Split:  # fmt: skip
     """The best cut with sums in registers."""

@@ -104,7 +104,7 @@ def walk_arrays(tree: Tree) -> Walk:
 
 def rows_of(X: Any) -> Array:
     """A block as a read-only C-ordered float array."""
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     return frozen(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
 
 

@@ -1,0 +1,7 @@
+"""Gaussian classes: linear and quadratic discriminants, and the family of classifiers between them."""
+
+from didact.discriminant_analysis.gaussian import GaussianClassifier
+from didact.discriminant_analysis.linear import LinearDiscriminantAnalysis
+from didact.discriminant_analysis.quadratic import QuadraticDiscriminantAnalysis
+
+__all__ = ["GaussianClassifier", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]

@@ -1,0 +1,141 @@
+r"""What the models of Gaussian classes share: the statistic of the rows, Bayes' rule, and sentences on bad input."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.rows import MemoryRows, Rows
+from didact.engines.class_scatter import ClassScatter, class_scatter
+from didact.engines.gaussian_gaps import fit_with_gaps
+from didact.engines.gaussian_scores import LOG_2PI
+from didact.engines.posterior import in_blocks, log_density, log_posterior, most_probable, posterior
+from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+
+Array = np.ndarray[Any, Any]
+FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}
+SINGULAR = FEW | {
+    "check_sample_weights_shape": "A column of the check is constant within a class: a singular covariance.",
+    "check_sample_weights_not_overwritten": "A column of the check is constant within a class: a singular covariance.",
+    "check_array_api_input": "Columns of the check are sums of others: a singular covariance.",
+}
+EM_TOL = 1e-8  # gain of the log-likelihood, for each unit of weight, at which EM ends
+
+
+class _Discriminant(ClassifierMixin, Estimator):
+    """Learns means and scatter of classes, and predicts from scores of the classes. Abstract."""
+
+    _missing = True
+    _sparse = False
+    _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
+    _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
+
+    def _statistic(self, rows: Rows, pooled: bool, shared: bool, tol: float, progress: Any) -> ClassScatter:
+        """Means and scatter of the classes, pooled or not; where values are missing by EM, with a shared covariance
+        or with one each."""
+        S = class_scatter(rows, pooled)
+        if len(S.classes) < 2:
+            raise InputError(f"The number of classes has to be greater than one; got {len(S.classes)} class.")
+        if not S.gaps.any():
+            self.n_iter_ = 1
+            return S
+        S, result = fit_with_gaps(rows, S.pool() if shared else S, tol, self.max_iter, progress.report)
+        self.report_convergence(result)
+        return S
+
+    @property
+    def _log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(self.priors_, np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """The most probable label of each row."""
+        return self.map_rows(X, most_probable, "classes_", "_scores", *self._score_attributes)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes (n, K), in the order of classes_."""
+        return self.map_rows(X, posterior, "_scores", *self._score_attributes)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        return self.map_rows(X, log_posterior, "_scores", *self._score_attributes)
+
+
+class _Density(_Discriminant):
+    """Classes with a density of their own. Abstract."""
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(class, x) of each row and class."""
+        return self.map_rows(X, in_blocks, "_scores", *self._score_attributes)
+
+    def decision_function(self, X: Any) -> Any:
+        r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
+        return self.map_rows(X, discriminants, "_scores", *self._score_attributes)
+
+    def score_samples(self, X: Any) -> Any:
+        """The log density of each row, all classes together."""
+        return self.map_rows(X, log_density, "_scores", *self._score_attributes)
+
+
+def discriminants(X: Any, fn: Any, *args: Any) -> Any:
+    """Joint log probabilities without the constant that all classes share; for two classes their difference."""
+    joint = in_blocks(X, fn, *args)
+    return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint + 0.5 * LOG_2PI * X.shape[1]
+
+
+def require_spread(S: ClassScatter) -> None:
+    """Refuse a class whose rows are all equal; one row is that, too."""
+    for label, scatter in zip(S.classes.tolist(), S.scatter, strict=True):
+        if not scatter.any():
+            raise InputError(
+                f"Class {label!r} has only 1 sample, or all of its rows are equal, so its covariance is not defined: "
+                "give it more rows, or use a covariance that the classes share."
+            )
+
+
+def singular(label: Any, cure: str) -> InputError:
+    """The sentence on a singular covariance; label None means the one that all classes share."""
+    whose = "that the classes share" if label is None else f"of class {label!r}"
+    return InputError(
+        f"The covariance matrix {whose} is not full rank: columns are constant or sums of others, or there are too few "
+        f"rows. Drop such columns, or {cure}."
+    )
+
+
+def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[list[Array], Array]:
+    """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
+    if not isinstance(rows, MemoryRows):
+        raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
+    X, y, w = rows.columns
+    if w is not None or np.isnan(X).any():
+        raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
+
+    def covariance(block: Array) -> Array:
+        fitted = clone(estimator).fit(block)
+        if not hasattr(fitted, "covariance_"):
+            raise ParameterError(f"{type(estimator).__name__} does not have a covariance_ attribute after fit.")
+        return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
+
+    return [covariance(X[y == label]) for label in S.classes], covariance(X)
+
+
+def refuse_together(solver: str, **given: Any) -> None:
+    """Refuse shrinkage and covariance estimators where the solver knows none, and both of them together."""
+    named = [name for name, value in given.items() if value is not None]
+    if solver == "svd" and named:
+        raise ParameterError(f"{named[0]} is not supported with solver='svd': take solver='eigen'.")
+    if len(named) == 2:
+        raise ParameterError("covariance_estimator and shrinkage are not None: only one of the two can be set.")
+
+
+def shrunk_covariances(rows: Rows, S: ClassScatter, shrinkage: Any) -> list[Array]:
+    """The covariance of each class, drawn towards a simpler one by a given share, or by Ledoit and Wolf's ("auto")."""
+    covariances = list(S.covariances)
+    if shrinkage is None:
+        return covariances
+    if shrinkage != "auto":
+        return [shrunk(C, shrinkage) for C in covariances]
+    fourth = fourth_moments(rows, S.classes, S.mean, np.stack([scales(C) for C in covariances]))
+    return [auto_shrunk(*parts) for parts in zip(covariances, S.weight, fourth, strict=True)]

@@ -1,0 +1,234 @@
+r"""Linear discriminant analysis: Gaussian classes that share a covariance, and the projection that tells them apart.
+
+.. math:: g_k(x) = x^T\Sigma^{-1}\mu_k - \tfrac12\mu_k^T\Sigma^{-1}\mu_k + \log\pi_k
+
+Everything comes from the means and from the scatter of the rows within their classes, n p²/2 multiply-adds in one pass.
+An eigenvalue decomposition of the latter, its columns scaled to variance 1, whitens; directions without variance are
+left out. Between the whitened means, the directions in which they differ most are the discriminants.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from didact.core.backend import float_type
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.core.rows import Rows
+from didact.discriminant_analysis.base import (
+    EM_TOL,
+    Array,
+    _Discriminant,
+    estimated_covariances,
+    refuse_together,
+    shrunk_covariances,
+)
+from didact.discriminant_analysis.linear_scores import Shared, decision, linear_scores, project, whitening, with_signs
+from didact.engines.class_scatter import ClassScatter
+from didact.engines.posterior import class_priors, in_blocks
+from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+
+NO_VARIANCE = (
+    "The number of samples must be more than the number of classes, and rows of a class must differ: there is no "
+    "variance within the classes."
+)
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Discriminant):
+    r"""Gaussian classes that share a covariance: linear borders, and the projection in which the classes differ most.
+
+    .. math:: g_k(x) = x^T\Sigma^{-1}\mu_k - \tfrac12\mu_k^T\Sigma^{-1}\mu_k + \log\pi_k,\qquad
+        \max_W \frac{|W^TS_BW|}{|W^TS_WW|}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Probabilities of the classes.
+    means_ : ndarray of shape (n_classes, n_features)
+        Means of the classes.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients of the discriminants; for two classes of the second less the first.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Constant terms.
+    covariance_ : ndarray of shape (n_features, n_features)
+        Covariance within the classes, shrunk; with "svd" only if `store_covariance`.
+    scalings_ : ndarray of shape (n_features, rank)
+        Directions of the projection, with variance 1 within the classes; not with "lsqr". The largest entry of each is
+        positive.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the variance between the classes along each direction; not with "lsqr".
+    xbar_ : ndarray of shape (n_features,)
+        Mean of the classes' means, weighted by their probabilities; with "svd".
+    n_iter_ : int
+        Steps of EM; 1 where nothing is missing.
+
+    Notes
+    -----
+    Cost: one pass, n p²/2 multiply-adds, and p³; prediction n p K. All solvers start from the scatter within the
+    classes. "svd" takes it as it is and leaves out directions by `tol`; "lsqr" only classifies; "lsqr" and "eigen"
+    weigh the classes' covariances by `priors` and know `shrinkage`. A singular covariance is no error: directions
+    without variance within the classes are left out.
+
+    Missing values: means and the shared covariance of greatest likelihood by EM over rows grouped by the pattern of
+    their gaps (classes weighed by their rows, OAS in place of Ledoit and Wolf's share). A prediction uses the columns
+    that a row has, and `transform` puts it where it is expected (NaN if the covariance is singular). Without gaps
+    nothing of this is paid for. Weights count rows. Shape of computation: reduce; iterate with missing values.
+
+    References
+    ----------
+    Fisher (1936), doi:10.1111/j.1469-1809.1936.tb02137.x; Ledoit, Wolf (2004), doi:10.1016/S0047-259X(03)00096-4;
+    Little, Rubin (2019), doi:10.1002/9781119482260.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X = np.array([[-1, -1], [-2, -1], [-3, -2], [1, 1], [2, 1], [3, 2]])
+    >>> model = LinearDiscriminantAnalysis().fit(X, [1, 1, 1, 2, 2, 2])
+    >>> model.predict([[-0.8, -1], [float("nan"), 2]])
+    array([1, 2])
+    >>> model.transform(X[:1]).shape
+    (1, 1)
+    """
+
+    _scores = staticmethod(linear_scores)
+    _project = staticmethod(project)
+    _score_attributes = ("coef_", "intercept_", "_shared")
+    _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
+    _test_skips = {
+        "constant_columns/constant:shrinkage": "What the covariance is drawn to depends on the number of columns.",
+        "constant_columns/zeros:shrinkage": "What the covariance is drawn to depends on the number of columns.",
+        "constant_columns/shift:solver": "'eigen' projects rows without centring them, as scikit-learn does.",
+    }
+
+    solver: str = param(
+        "svd", one_of("svd", "lsqr", "eigen"), "'svd', or with shrinkage 'eigen' or (classifying only) 'lsqr'."
+    )
+    shrinkage: Any = param(
+        None,
+        [one_of("auto"), between(0, 1), none],
+        "Share of tr(Σ)/p I mixed into the classes' covariances; 'auto' estimates it by Ledoit and Wolf's rule, for "
+        "columns scaled to variance 1. With 'lsqr' and 'eigen'.",
+    )
+    priors: Any = param(None, [array_like, none], "Probabilities of the classes; None: from the data.")
+    n_components: Any = param(None, [whole(1), none], "Directions of the projection; None: as many as there are.")
+    store_covariance: bool = param(False, is_bool, "Whether to keep covariance_ with 'svd', too.")
+    tol: float = param(
+        1e-4, at_least(0), "Deviation, in columns scaled to variance 1, up to which 'svd' leaves a direction out."
+    )
+    covariance_estimator: Any = param(
+        None, [has("fit"), none], "Object with fit(X) and covariance_; rows in memory, with 'lsqr' and 'eigen'."
+    )
+    max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from rows X with labels y; sample_weight counts rows."""
+        refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
+        rows = self.rows(X, y, sample_weight, target="labels")
+        for name in ("covariance_", "scalings_", "explained_variance_ratio_", "xbar_"):
+            self.__dict__.pop(name, None)
+        weighed = self.priors is not None and (self.solver != "svd" or self.store_covariance)
+        steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
+        with FitProgress(self, self.max_iter, **steps) as progress:
+            S = self._statistic(rows, not weighed and self.shrinkage != "auto", True, EM_TOL, progress)
+            vars(self).update(self._attributes(rows, S))
+        return self
+
+    def _attributes(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
+        if not S.scatter.any():
+            raise InputError(NO_VARIANCE)
+        most = min(len(S.classes) - 1, S.mean.shape[1])
+        if self.n_components is not None and self.n_components > most:
+            raise ParameterError(f"n_components cannot be larger than min(n_features, n_classes - 1), here {most}.")
+        priors = class_priors(self.priors, S.weight)
+        within, total = self._covariances(rows, S, priors)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(priors)
+        tol = self.tol if self.solver == "svd" else 0.0
+        shared = Shared(within, whitening(within, tol), S.mean, log_prior, tol)
+        found = {"means_": S.mean, "priors_": priors} | self._directions(shared, priors, total, most)
+        if self.solver != "svd" or self.store_covariance:
+            found["covariance_"] = self._stored(S, within, priors)
+        if len(S.classes) == 2:
+            found["coef_"], found["intercept_"] = np.diff(found["coef_"], axis=0), np.diff(found["intercept_"])
+        dtype = float_type(rows)
+        return {k: v.astype(dtype) for k, v in found.items()} | {"classes_": S.classes, "_shared": shared}
+
+    def _covariances(self, rows: Rows, S: ClassScatter, priors: Array) -> tuple[Array, Array | None]:
+        """The covariance within the classes and, if the solver wants it, that of all rows."""
+        n = float(S.weight.sum())
+        if self.solver == "svd":
+            return S.within / n, None
+        if self.covariance_estimator is not None:
+            each, total = estimated_covariances(self.covariance_estimator, rows, S)
+            return np.tensordot(priors, np.stack(each), 1), total
+        if S.pooled:
+            within = self._shrunk(S.within / n, n, None)
+        else:
+            within = np.tensordot(priors, np.stack(shrunk_covariances(rows, S, self.shrinkage)), 1)
+        mean = S.weight @ S.mean / n
+        D = S.mean - mean
+        total = (S.within + (S.weight[:, None] * D).T @ D) / n
+        if self.solver == "lsqr" or self.shrinkage != "auto":
+            return within, self._shrunk(total, n, None)
+        means, scale = (np.broadcast_to(v, S.mean.shape) for v in (mean, scales(total)))
+        return within, self._shrunk(total, n, float(fourth_moments(rows, S.classes, means, scale).sum()))
+
+    def _shrunk(self, covariance: Array, weight: float, fourth: float | None) -> Array:
+        if self.shrinkage == "auto":
+            return auto_shrunk(covariance, weight, fourth)
+        return covariance if self.shrinkage is None else shrunk(covariance, self.shrinkage)
+
+    def _stored(self, S: ClassScatter, within: Array, priors: Array) -> Array:
+        return within if self.solver != "svd" or S.pooled else np.tensordot(priors, S.covariances, 1)
+
+    def _directions(self, shared: Shared, priors: Array, total: Any, most: int) -> dict[str, Any]:
+        """Coefficients and constants of all classes, and the projection."""
+        W, means, size = shared.whiten, shared.means, self.n_components or most
+        if self.solver == "lsqr":
+            coef = means @ W @ W.T
+            return {"coef_": coef, "intercept_": shared.log_prior - 0.5 * (means * coef).sum(axis=1)}
+        if self.solver == "eigen":
+            values, vectors = linalg.eigh(W.T @ (total - shared.covariance) @ W)
+            values, scalings = values[::-1], with_signs(W @ vectors[:, ::-1])
+            coef = means @ scalings @ scalings.T
+            found = {"intercept_": shared.log_prior - 0.5 * (means * coef).sum(axis=1)}
+        else:
+            xbar = priors @ means
+            _, deviations, Vt = linalg.svd(np.sqrt(priors)[:, None] * ((means - xbar) @ W), full_matrices=False)
+            values = deviations**2
+            rank = int((deviations > max(self.tol, 1e-14) * deviations[0]).sum())
+            scalings = with_signs(W @ Vt[:rank].T)
+            inner = (means - xbar) @ scalings
+            coef = inner @ scalings.T
+            found = {"intercept_": shared.log_prior - 0.5 * (inner * inner).sum(axis=1) - coef @ xbar, "xbar_": xbar}
+        ratio = (values / (float(values.sum()) or 1.0))[:size]
+        return found | {"coef_": coef, "scalings_": scalings, "explained_variance_ratio_": ratio}
+
+    def decision_function(self, X: Any) -> Any:
+        """Discriminants of the classes (n, K); for two classes the second less the first, (n,)."""
+        return self.map_rows(X, decision, "_scores", *self._score_attributes)
+
+    def transform(self, X: Any) -> Any:
+        """The rows in the directions in which the classes differ most."""
+        if self.solver == "lsqr":
+            raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
+        return self.map_rows(X, in_blocks, "_project", "_projection", "_origin", "_shared")
+
+    @property
+    def _projection(self) -> Array:
+        most = self.n_components or min(len(self.classes_) - 1, self.n_features_in_)
+        return self.scalings_[:, :most]
+
+    @property
+    def _origin(self) -> Array:
+        return getattr(self, "xbar_", np.zeros(self.n_features_in_, self.scalings_.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._projection.shape[1]

@@ -1,0 +1,109 @@
+r"""Linear discriminants of rows from the means of the classes and the covariance that they share.
+
+.. math:: g_k(x) = x^T\Sigma^{-1}\mu_k - \tfrac12\mu_k^T\Sigma^{-1}\mu_k + \log\pi_k
+
+A row with gaps has the discriminants of the columns that are there, and its place in the projection is the expected
+one. Where the covariance is singular, directions without variance are left out.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, special
+
+from didact.core.backend import is_tensor, like, namespace
+from didact.core.errors import InputError
+from didact.discriminant_analysis.base import Array
+from didact.engines.class_scatter import GAPS_IN_TENSORS
+from didact.engines.gaussian_gaps import fill, patterns
+from didact.engines.gaussian_scores import joint_of_gaps
+from didact.engines.posterior import in_blocks
+from didact.engines.shrinkage import scales
+
+
+class Shared(NamedTuple):
+    """What rows with gaps are scored by: the covariance within classes, what whitens it, means and log priors."""
+
+    covariance: Array
+    whiten: Array  # (p, rank)
+    means: Array
+    log_prior: Array
+    tol: float
+
+
+def whitening(covariance: Array, tol: float) -> Array:
+    """W (p, rank) with WᵀΣW = I; left out are directions of deviation at most tol in columns scaled to variance 1."""
+    scale = scales(covariance)
+    values, vectors = linalg.eigh(covariance / np.outer(scale, scale))
+    least = max(tol * tol, 4 * len(values) * np.finfo(float).eps * float(values[-1]))
+    keep = np.flatnonzero(values > least)[::-1]
+    return vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None]
+
+
+def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
+    """Discriminants of the classes (n, K), up to a number for each row; of two classes the first has 0."""
+    xp = namespace(X)
+    scores = X @ like(coef.T, X) + like(intercept, X)
+    if scores.shape[1] == 1:
+        scores = xp.concat([0 * scores, scores], axis=1)
+    hole = xp.isnan(scores[:, 0])
+    if bool(xp.any(hole)):
+        if is_tensor(X):
+            raise InputError(GAPS_IN_TENSORS)
+        scores[hole] = scores_of_gaps(np.asarray(X[hole], np.float64), shared)
+    return scores
+
+
+def scores_of_gaps(X: Array, shared: Shared) -> Array:
+    """The same from the columns that are there."""
+    covariance, W, means, log_prior, tol = shared
+    if W.shape[0] == W.shape[1]:
+        return joint_of_gaps(X, log_prior, means, W[None], np.zeros(1))
+    out = np.tile(log_prior, (len(X), 1))
+    for rows, pattern, columns in patterns(np.isnan(X)):
+        for u, missing in enumerate(columns):
+            there = np.setdiff1d(np.arange(X.shape[1]), missing)
+            if len(there):
+                chosen = rows[pattern == u]
+                part = whitening(covariance[np.ix_(there, there)], tol)
+                Z, M = X[np.ix_(chosen, there)] @ part, means[:, there] @ part
+                out[chosen] += Z @ M.T - 0.5 * (M * M).sum(axis=1)
+    return out
+
+
+def decision(X: Any, fn: Any, *args: Any) -> Any:
+    """Scores, for two classes those of the second less the first."""
+    scores = in_blocks(X, fn, *args)
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def project(X: Any, scalings: Array, xbar: Array, shared: Shared) -> Any:
+    """(x − x̄) times the scalings; rows with gaps are filled first, where the covariance has an inverse."""
+    out = (X - like(xbar, X)) @ like(scalings, X)
+    hole = namespace(X).isnan(X).any(axis=1) if shared.whiten.shape[0] == shared.whiten.shape[1] else None
+    if hole is not None and bool(hole.any()):
+        if is_tensor(X):
+            raise InputError(GAPS_IN_TENSORS)
+        out[hole] = (filled(np.asarray(X[hole], np.float64), shared) - xbar) @ scalings
+    return out
+
+
+def filled(X: Array, shared: Shared) -> Array:
+    """Rows with what is expected in their gaps: under each class, weighed by the probability of the class."""
+    missing = np.isnan(X)
+    groups = patterns(missing)
+    share = special.softmax(scores_of_gaps(X, shared), axis=1)
+    out = np.where(missing, 0.0, X)
+    for k, mean in enumerate(shared.means):
+        D = np.where(missing, 0.0, X - mean)
+        fill(D, groups, shared.whiten @ shared.whiten.T)
+        out += np.where(missing, share[:, k : k + 1] * (mean + D), 0.0)
+    return out
+
+
+def with_signs(vectors: Array) -> Array:
+    """Columns whose largest entry is positive: the sign of a direction means nothing."""
+    if not vectors.size:
+        return vectors
+    top = np.argmax(np.abs(vectors), axis=0)
+    return vectors * np.where(vectors[top, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

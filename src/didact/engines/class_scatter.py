@@ -1,0 +1,162 @@
+r"""Means and centred scatter of rows by class: what the discriminants learn from.
+
+.. math:: \mu_k = \frac{\sum_{y_i=k} w_ix_i}{\sum_{y_i=k} w_i},\qquad
+    S_k = \sum_{y_i=k} w_i(x_i-\mu_k)(x_i-\mu_k)^T,\qquad S_W = \sum_k S_k
+
+for each class, or pooled to :math:`S_W` alone. Blocks merge by Chan's rule, class by class. Rows with missing values
+(NaN) are counted and left out: `gaussian_gaps` takes care of them. Cost: n p²/2 multiply-adds, whatever the number of
+classes.
+
+Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
+"""
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_tensor, namespace, to_host, to_numpy
+from didact.core.errors import InputError
+from didact.core.rows.memory import PIECES, Rows, in_pieces
+from didact.engines.class_scatter_loops import means_by_class, products_by_class
+from didact.engines.class_sums import both, spread
+from didact.parts.statistics import NARROW, label_codes, label_counts
+
+Array = np.ndarray[Any, Any]
+MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
+GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
+
+
+class ClassScatter(NamedTuple):
+    """Labels and, for each, the weight and mean of its complete rows and the weight of those with gaps; scatter."""
+
+    classes: Array
+    weight: Array  # (K,)
+    gaps: Array  # (K,)
+    mean: Array  # (K, p)
+    scatter: Array  # (K, p, p), or (1, p, p) if pooled
+    pooled: bool
+
+    def merge(self, other: "ClassScatter") -> "ClassScatter":
+        """The statistic of both sets of rows together."""
+        classes, a, b = both(self.classes, other.classes)
+        K = len(classes)
+        na, nb = spread(self.weight, a, K), spread(other.weight, b, K)
+        gaps = spread(self.gaps, a, K) + spread(other.gaps, b, K)
+        weight = na + nb
+        part = np.divide(nb, weight, out=np.zeros(K), where=weight > 0)
+        mean = spread(self.mean, a, K)
+        d = spread(other.mean, b, K) - mean
+        scaled = (na * part)[:, None] * d
+        if self.pooled:
+            scatter = self.scatter + other.scatter + (scaled.T @ d)[None]
+        else:
+            scatter = scaled[:, :, None] * d[:, None, :]
+            scatter += spread(self.scatter, a, K)
+            scatter += spread(other.scatter, b, K)
+        return ClassScatter(classes, weight, gaps, mean + part[:, None] * d, scatter, self.pooled)
+
+    @property
+    def within(self) -> Array:
+        """The scatter of all rows about the means of their classes."""
+        return self.scatter[0] if self.pooled else self.scatter.sum(axis=0)
+
+    @property
+    def covariances(self) -> Array:
+        """Estimates of greatest likelihood, (K, p, p) or pooled (1, p, p)."""
+        weight = self.weight.sum(keepdims=True) if self.pooled else self.weight
+        return self.scatter / np.maximum(weight, np.finfo(float).tiny)[:, None, None]
+
+    def pool(self) -> "ClassScatter":
+        """The same with one scatter for all classes."""
+        return self._replace(scatter=self.within[None], pooled=True)
+
+    def finished(self) -> "ClassScatter":
+        """Without classes of no weight, and with exact zeros for columns that vary by no more than rounding."""
+        seen = self.weight + self.gaps > 0
+        scatter = np.array(self.scatter if self.pooled else self.scatter[seen])
+        mean, weight = self.mean[seen], self.weight[seen]
+        rounding = weight[:, None] * (4 * np.finfo(float).eps * mean) ** 2
+        rounding = rounding.sum(axis=0, keepdims=True) if self.pooled else rounding
+        for S, least in zip(scatter, rounding, strict=True):
+            constant = np.diag(S) <= least
+            S[constant], S[:, constant] = 0.0, 0.0
+        return ClassScatter(self.classes[seen], weight, self.gaps[seen], mean, scatter, self.pooled)
+
+
+def class_scatter(rows: Rows, pooled: bool) -> ClassScatter:
+    """The statistic of all rows: one pass; where K matrices p × p for each piece of the rows are too much, more."""
+    p = rows.n_features
+    if pooled or p <= NARROW:
+        return rows.reduce(scatter_of_rows, pooled, None).finished()
+    classes = rows.reduce(label_counts).values
+    step = max(1, MEMORY // (8 * p * p * PIECES))
+    parts = [rows.reduce(scatter_of_rows, False, classes[k : k + step]) for k in range(0, len(classes), step)]
+    return reduce(ClassScatter.merge, parts).finished()
+
+
+@in_pieces
+def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) -> ClassScatter:
+    """The statistic of one block, of all classes or of some only."""
+    if only is not None or (w is not None and not is_tensor(w) and (w == 0).any()):
+        keep = np.ones(len(X), bool) if only is None else np.isin(to_numpy(y), only)
+        keep &= True if w is None else to_numpy(w) > 0
+        X, y, w = X[keep], y[keep], None if w is None else w[keep]
+    counts = label_counts(None, y, w)
+    codes = label_codes(y, counts.values)
+    if is_tensor(X):
+        return _of_tensor(X, codes, w, counts.values, counts.weights, pooled)
+    codes = np.asarray(codes, np.int64)
+    gaps: Array = np.zeros(len(counts.values))
+    X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
+    w = None if w is None else np.asarray(w, np.float64)
+    weight = counts.weights
+    mean = means_by_class(X, codes, w, weight)
+    if np.isnan(mean).any():
+        hole = np.isnan(X).any(axis=1)
+        gaps = np.bincount(codes[hole], None if w is None else w[hole], len(gaps)).astype(np.float64)
+        X, codes, w = X[~hole], codes[~hole], None if w is None else w[~hole]
+        weight = np.bincount(codes, w, len(gaps)).astype(np.float64)
+        mean = means_by_class(X, codes, w, weight)
+    scatter = _products(X, codes, w, mean, pooled)
+    return ClassScatter(counts.values, weight, gaps, mean, scatter, pooled)
+
+
+def _products(X: Array, codes: Array, w: Array | None, mean: Array, pooled: bool) -> Array:
+    """Cross-products about the means, by a compiled pass for few columns and by BLAS for many."""
+    n, K = len(X), len(mean)
+    small = codes.astype(np.int16) if K < 1 << 15 else codes  # sorted by digits
+    order = np.arange(n) if pooled else np.argsort(small, kind="stable")
+    edges = np.array([0, n]) if pooled else np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))])
+    if X.shape[1] <= NARROW:
+        return products_by_class(X, codes, w, mean, order, edges)
+    out = np.empty((len(edges) - 1, X.shape[1], X.shape[1]))
+    for g in range(len(out)):
+        chosen = order[edges[g] : edges[g + 1]]
+        D = X[chosen] - mean[codes[chosen]] if pooled else X[chosen] - mean[g]
+        if w is not None:
+            D *= np.sqrt(w[chosen])[:, None]
+        out[g] = D.T @ D
+    return out
+
+
+def _of_tensor(X: Any, codes: Any, w: Any, classes: Array, weight: Array, pooled: bool) -> ClassScatter:
+    """The same on a tensor's own device."""
+    xp = namespace(X)
+    codes = xp.asarray(codes, device=X.device)
+    means, products = [], []
+    for k in range(len(classes)):
+        D = X[codes == k]
+        v = xp.ones(D.shape[0], dtype=X.dtype, device=X.device) if w is None else w[codes == k]
+        total = max(float(weight[k]), float(np.finfo(float).tiny))
+        mean = (v @ D) / total
+        D = D - mean
+        rest = (v @ D) / total  # what rounding left
+        D = D - rest
+        means.append(mean + rest)
+        products.append((D * v[:, None]).T @ D)
+    mean, scatter = to_host(xp.stack(means), xp.stack(products))
+    if np.isnan(mean).any():
+        raise InputError(GAPS_IN_TENSORS)
+    scatter = scatter.sum(axis=0, keepdims=True) if pooled else scatter
+    return ClassScatter(classes, weight, np.zeros(len(classes)), mean, scatter, pooled)

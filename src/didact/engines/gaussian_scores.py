@@ -1,0 +1,78 @@
+r"""Joint log probabilities of Gaussian classes, with full, shared or diagonal covariances.
+
+.. math:: \log P(k, x) = \log\pi_k - \tfrac12\big(p\log 2\pi + \log|\Sigma_k| + \|W_k^T(x-\mu_k)\|^2\big),\qquad
+    W_kW_k^T = \Sigma_k^{-1}
+
+One product of a block of rows with each :math:`W_k`. In rows with missing values the columns that are there count:
+their marginal density is Gaussian, too.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import is_sparse, is_tensor, like, namespace
+from didact.core.errors import InputError
+from didact.engines.class_scatter import GAPS_IN_TENSORS
+from didact.engines.gaussian_gaps import fill, patterns
+
+Array = np.ndarray[Any, Any]
+LOG_2PI = math.log(2 * math.pi)
+
+
+def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
+    """log P(k, x) (n, K) for covariances of which each, or one for all, has its W in `whiten`."""
+    xp = namespace(X)
+    if len(whiten) == len(means):
+        columns = [_squares((X - like(m, X)) @ like(W, X)) for m, W in zip(means, whiten, strict=True)]
+        squares = xp.stack(columns, axis=1)
+    else:
+        centre = means.mean(axis=0)
+        Z, M = (X - like(centre, X)) @ like(whiten[0], X), (means - centre) @ whiten[0]
+        squares = _squares(Z)[:, None] - 2 * (Z @ like(M.T, X)) + like(_squares(M), X)
+    joint = like(log_prior - 0.5 * (X.shape[1] * LOG_2PI + log_dets), X) - 0.5 * squares
+    hole = xp.isnan(squares[:, 0])
+    if bool(xp.any(hole)):
+        if is_tensor(X):
+            raise InputError(GAPS_IN_TENSORS)
+        joint[hole] = joint_of_gaps(X[hole], log_prior, means, whiten, log_dets)
+    return joint
+
+
+def _squares(Z: Any) -> Any:
+    """‖z‖² of each row."""
+    return namespace(Z).sum(Z * Z, axis=1) if is_tensor(Z) else np.einsum("ij,ij->i", Z, Z)
+
+
+def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Array:
+    """The same for rows with gaps: their columns' marginal densities."""
+    missing = np.isnan(X)
+    groups = patterns(missing)
+    constant = (~missing).sum(axis=1) * LOG_2PI
+    out = np.empty((len(X), len(means)))
+    for k, m in enumerate(means):
+        g = min(k, len(whiten) - 1)
+        D = np.where(missing, 0.0, X - m)
+        gained, _ = fill(D, groups, whiten[g] @ whiten[g].T)
+        out[:, k] = log_prior[k] - 0.5 * (constant + log_dets[g] + gained + _squares(D @ whiten[g]))
+    return out
+
+
+def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Array:
+    """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
+    X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+    out = np.empty((X.shape[0], len(mean)))
+    missing = np.isnan(X)
+    some = bool(missing.any())
+    X = np.where(missing, 0.0, X) if some else X
+    for k in range(len(mean)):
+        d = X - mean[k]
+        d *= d
+        logs = LOG_2PI + np.log(variance[k])
+        if some:
+            d[missing] = 0.0
+            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + ~missing @ logs)
+        else:
+            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + logs.sum())
+    return out

@@ -1,0 +1,44 @@
+"""Compiled tables of distances, for any distance of two rows: one call a pair."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit
+from didact.parts.distances import (
+    BrayCurtis,
+    Canberra,
+    Chebyshev,
+    Euclidean,
+    Gower,
+    Hamming,
+    Haversine,
+    Jaccard,
+    Manhattan,
+    Minkowski,
+)
+
+Array = np.ndarray[Any, Any]
+BLOCK = 256  # rows that stay in the cache while all queries pass
+between1 = dispatch("between1")
+
+
+@jit
+def table_rows(noun: Any, Q: Array, X: Array, D: Array) -> None:
+    """The distances of all rows of Q to all rows of X, in float64 whatever the rows are."""
+    q = np.empty(Q.shape[1])
+    for a in range(0, X.shape[0], BLOCK):
+        for i in range(Q.shape[0]):
+            for j in range(q.shape[0]):
+                q[j] = Q[i, j]
+            for row in range(a, min(a + BLOCK, X.shape[0])):
+                D[i, row] = between1(noun, q, X[row])
+
+
+def warm() -> None:
+    """Compile for float64 and every distance."""
+    X, one = np.ones((1, 2)), np.ones(2)
+    others = Gower(one, np.ones(2, np.bool_), one), Hamming(one, 2.0), Minkowski(3.0)
+    plain = BrayCurtis(), Canberra(), Chebyshev(), Euclidean(), Haversine(), Jaccard(), Manhattan()
+    for noun in (*plain, *others):
+        table_rows(noun, X, X, np.ones((1, 1)))

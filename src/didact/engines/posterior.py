@@ -1,0 +1,73 @@
+r"""From joint log probabilities log P(k, x) of the classes to posteriors and labels, in blocks of rows."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from didact.core.backend import is_sparse, is_tensor, namespace
+from didact.core.errors import InputError
+from didact.core.threads import one_blas_thread, parallel_map
+
+Array = np.ndarray[Any, Any]
+BLOCK = 1024
+NARROW = 300  # columns up to which a block's products are too small for several threads of BLAS
+
+
+def class_priors(given: Any, weight: Array) -> Array:
+    """Probabilities of the classes: as given, equal ("equal"), or in proportion to the classes' weights (None)."""
+    K = len(weight)
+    if given is None:
+        return weight / weight.sum()
+    if isinstance(given, str):
+        return np.full(K, 1.0 / K)
+    prior = np.asarray(given, np.float64)
+    if prior.shape != (K,):
+        raise InputError(f"Number of priors must match number of classes: {K}, not {prior.size}.")
+    if not np.isclose(prior.sum(), 1.0):
+        raise InputError("The sum of the priors should be 1.")
+    if (prior < 0).any():
+        raise InputError("Priors must be non-negative.")
+    return prior
+
+
+def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
+    """fn(block, *args) for blocks of rows that fit the cache, on the library's threads; a tensor at once."""
+    if is_tensor(X):
+        return fn(X, *args)
+    step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
+    starts = range(0, X.shape[0], step)
+    with one_blas_thread if X.shape[1] <= NARROW else nullcontext():
+        found = parallel_map(lambda s: fn(X[s : s + step], *args), starts)
+    return np.concatenate(found).astype(X.dtype, copy=False)
+
+
+def log_posterior(X: Any, fn: Any, *args: Any) -> Any:
+    """log P(class | x)."""
+    joint = in_blocks(X, fn, *args)
+    return joint - _log_sum(joint)[:, None]
+
+
+def posterior(X: Any, fn: Any, *args: Any) -> Any:
+    """P(class | x)."""
+    return namespace(X).exp(log_posterior(X, fn, *args))
+
+
+def log_density(X: Any, fn: Any, *args: Any) -> Any:
+    """log p(x), all classes together."""
+    return _log_sum(in_blocks(X, fn, *args))
+
+
+def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
+    """The label with the largest joint probability."""
+    best = namespace(X).argmax(in_blocks(X, fn, *args), axis=1)
+    return classes[best.cpu().numpy() if is_tensor(best) else best]
+
+
+def _log_sum(joint: Any) -> Any:
+    if not is_tensor(joint):
+        return special.logsumexp(joint, axis=1)
+    xp = namespace(joint)
+    top = xp.max(joint, axis=1)
+    return top + xp.log(xp.sum(xp.exp(joint - top[:, None]), axis=1))

@@ -1,0 +1,38 @@
+"""Neighbours and windows: the search itself, and the models that look at the rows around a place."""
+
+from didact.neighbors.classification import KNeighborsClassifier, RadiusNeighborsClassifier
+from didact.neighbors.condensed import CondensedNearestNeighbor
+from didact.neighbors.edit import edit_distance, edit_distances
+from didact.neighbors.edited import EditedNearestNeighbors
+from didact.neighbors.histogram_density import HistogramDensity
+from didact.neighbors.kernel_density import KernelDensity
+from didact.neighbors.kernel_density_classifier import KernelDensityClassifier
+from didact.neighbors.kernel_smoother import KernelSmoother
+from didact.neighbors.nearest import NearestNeighbors
+from didact.neighbors.neighbors_density import KNeighborsDensity
+from didact.neighbors.neighbors_smoother import KNeighborsSmoother
+from didact.neighbors.regression import KNeighborsRegressor, RadiusNeighborsRegressor
+from didact.neighbors.regressogram import Regressogram
+from didact.neighbors.smoothers import RunningLine, RunningMean, RunningMedian
+
+__all__ = [
+    "CondensedNearestNeighbor",
+    "EditedNearestNeighbors",
+    "HistogramDensity",
+    "KNeighborsClassifier",
+    "KNeighborsDensity",
+    "KNeighborsRegressor",
+    "KNeighborsSmoother",
+    "KernelDensity",
+    "KernelDensityClassifier",
+    "KernelSmoother",
+    "NearestNeighbors",
+    "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor",
+    "Regressogram",
+    "RunningLine",
+    "RunningMean",
+    "RunningMedian",
+    "edit_distance",
+    "edit_distances",
+]

@@ -1,0 +1,155 @@
+"""From an index and the targets of its rows to answers for queries, a block of queries at a time."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.neighbors.votes import (
+    Neighbors,
+    Weighing,
+    class_votes,
+    nearest_by_mass,
+    rows_needed,
+    shares,
+    value_means,
+    weigh,
+)
+
+Array = np.ndarray[Any, Any]
+PAIRS = 1 << 22  # pairs of a query and a neighbour that are held at a time
+NOBODY = (
+    "No neighbours were found within the radius for {count} of {rows} rows (the first is row {first}): use a larger "
+    "radius, or say with outlier_label what to answer."
+)
+NOBODY_TO_AVERAGE = (
+    "No neighbours were found within the radius for {count} of {rows} rows: the prediction is NaN there. Use a larger "
+    "radius, or outlier_value='mean'."
+)
+
+
+class Question(NamedTuple):
+    """Which rows answer, and how they are weighed: the k nearest, or (k None) all within the radius."""
+
+    index: Any
+    k: int | None
+    radius: float
+    weighing: Weighing
+    mass: Array | None = None  # how often each fitted row counts
+
+    def neighbors(self, Q: Any) -> Neighbors:
+        """The rows that answer for each query."""
+        if self.k is not None:
+            if self.mass is not None and self.mass.sum() < self.k * (1 - 1e-12):
+                raise InputError(
+                    f"Expected n_neighbors <= n_samples_fit: {self.k} neighbours were asked for, and the weights of the"
+                    f" rows sum to {self.mass.sum():g}."
+                )
+            found = self.index.nearest(Q, rows_needed(self.mass, self.k))
+            return nearest_by_mass(*found, self.k, self.mass)
+        indptr, rows, distances = self.index.within(Q, self.radius)
+        return Neighbors(indptr, rows, distances, None if self.mass is None else self.mass[rows])
+
+    @property
+    def block(self) -> int:
+        """How many queries to ask at a time."""
+        most = self.index.n_rows if self.k is None else rows_needed(self.mass, self.k)
+        return max(64, PAIRS // max(1, most))
+
+
+def no_rows(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a function of rows that answers for no rows at all, too: the shape of an answer is learnt from that."""
+    fn.takes_no_rows = True  # type: ignore[attr-defined]
+    return fn
+
+
+def in_blocks(X: Any, ask: Question, answer: Callable[[Neighbors, Array], list[Array]]) -> list[Array]:
+    """answer(neighbours, weights) of blocks of queries, a list with an array for each output, put together."""
+    n = X.shape[0]
+    parts = []
+    for a in range(0, max(n, 1), ask.block):
+        found = ask.neighbors(X[a : a + ask.block] if n > ask.block else X)
+        parts.append(answer(found, weigh(found, ask.weighing)))
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def probabilities(X: Any, ask: Question, codes: Array, classes: list[Array]) -> list[Array]:
+    """The shares of the classes among the neighbours of each row, for each output; zeros where there is nobody."""
+
+    def answer(found: Neighbors, w: Array) -> list[Array]:
+        return [shares(class_votes(found, w, codes[:, o], len(names))) for o, names in enumerate(classes)]
+
+    return in_blocks(X, ask, answer)
+
+
+def refuse_lonely(found: list[Array]) -> None:
+    """Raise an error that counts the rows for which nobody answers."""
+    lonely = np.flatnonzero(~found[0].any(axis=1))
+    if len(lonely):
+        raise InputError(NOBODY.format(count=len(lonely), rows=len(found[0]), first=lonely[0]))
+
+
+@no_rows
+def class_shares(X: Any, ask: Question, codes: Array, classes: Any, outliers: Any) -> Any:
+    """Probabilities of the classes; a list of tables if there are several outputs.
+
+    `outliers` is "refuse", or for each output the number of the class of rows without neighbours, −1 for no class.
+    """
+    several = isinstance(classes, list)
+    found = probabilities(X, ask, codes, classes if several else [classes])
+    if outliers == "refuse":
+        refuse_lonely(found)
+    else:
+        for P, code in zip(found, outliers, strict=True):
+            if code >= 0:
+                P[~P.any(axis=1), code] = 1.0
+    found = [P.astype(float_type(X), copy=False) for P in found]
+    return found if several else found[0]
+
+
+@no_rows
+def class_labels(X: Any, ask: Question, codes: Array, classes: Any, outliers: Any, labels: Any) -> Any:
+    """The class with the most votes, of equal ones the first; (n, outputs) if there are several outputs.
+
+    `labels` are the answers for rows without neighbours, one for each output.
+    """
+    several = isinstance(classes, list)
+    found = probabilities(X, ask, codes, classes if several else [classes])
+    if outliers == "refuse":
+        refuse_lonely(found)
+        labels = [None] * len(found)
+    columns = [
+        _named(P, names, label)
+        for P, names, label in zip(found, classes if several else [classes], labels, strict=True)
+    ]
+    return np.stack(columns, axis=1) if several else columns[0]
+
+
+def _named(P: Array, names: Array, label: Any) -> Array:
+    chosen = names[P.argmax(axis=1)]
+    if label is None:
+        return chosen
+    lonely = ~P.any(axis=1)
+    chosen = chosen.astype(np.result_type(names, np.asarray(label)), copy=False)
+    chosen[lonely] = label
+    return chosen
+
+
+@no_rows
+def means(X: Any, ask: Question, y: Array, several: bool, outliers: Array) -> Array:
+    """The weighted mean of the neighbours' values; where there is nobody, what `outliers` say."""
+    found = in_blocks(X, ask, lambda found, w: [value_means(found, w, y)])[0]
+    lonely = np.isnan(found).any(axis=1)
+    if lonely.any():
+        found[lonely] = outliers
+        if np.isnan(outliers).any():
+            warnings.warn(NOBODY_TO_AVERAGE.format(count=lonely.sum(), rows=len(found)), UserWarning, stacklevel=2)
+    found = found.astype(float_type(X), copy=False)
+    return found if several else found[:, 0]
+
+
+def float_type(X: Any) -> Any:
+    """The float type of answers: float32 for such rows, else (words, too) float64."""
+    return np.float32 if str(X.dtype).endswith("float32") else np.float64

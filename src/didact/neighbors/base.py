@@ -1,0 +1,255 @@
+"""What the neighbour models share: parameters of the metric and of the index, fitting the index, asking it.
+
+A model declares the parameters with the functions below, builds the index in its `fit` by `_index_rows`, and gets the
+methods that it offers from `KNeighborsQueries` and `RadiusQueries`.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
+from didact.core.rows import Batches, Rows
+from didact.core.rows.memory import NO_WEIGHT, refuse_non_finite
+from didact.engines.edit_index import edit_costs, index_words
+from didact.engines.index import Index, build
+from didact.neighbors.words import word_rows
+from didact.parts.distances import NAMES, distance_named
+
+Array = np.ndarray[Any, Any]
+
+
+def algorithm_param() -> Any:
+    """The parameter `algorithm`."""
+    doc = "How neighbours are found: 'auto' chooses by the metric and the number of columns; the answer is the same."
+    return param("auto", one_of("auto", "brute", "kd_tree", "ball_tree"), doc)
+
+
+def leaf_size_param() -> Any:
+    """The parameter `leaf_size`."""
+    return param(128, whole(1), "The most rows in a leaf of a tree; a matter of speed alone.")
+
+
+def metric_param() -> Any:
+    """The parameter `metric`."""
+    doc = (
+        "The distance: a name of scikit-learn, 'gower', 'kernel', 'precomputed', 'edit' (X is a column of words), or a "
+        "function of two rows."
+    )
+    return param("minkowski", [one_of(*NAMES, "edit"), is_callable], doc)
+
+
+def p_param() -> Any:
+    """The parameter `p`."""
+    return param(
+        2.0,
+        [above_or_infinite(0), none],
+        "The exponent of Minkowski's distance: 1 Manhattan, 2 Euclidean, inf Chebyshev.",
+    )
+
+
+def metric_params_param() -> Any:
+    """The parameter `metric_params`."""
+    doc = "More parameters of the metric: V or VI of 'mahalanobis', kernel and gamma of 'kernel', the costs of 'edit'."
+    return param(None, [dict, none], doc)
+
+
+def feature_weights_param() -> Any:
+    """The parameter `feature_weights`."""
+    return param(None, [array_like, none], "A weight w_j ≥ 0 for each column: Σ w_j|a − b|ᵖ and its like.")
+
+
+def categorical_features_param() -> Any:
+    """The parameter `categorical_features`."""
+    doc = "For 'gower', the columns that hold categories: those of category type, a mask, or positions or names."
+    return param("from_dtype", [one_of("from_dtype"), array_like, none], doc)
+
+
+class _Neighbors(Estimator):
+    """An index of the training rows. Abstract."""
+
+    @property
+    def _missing(self) -> bool:  # type: ignore[override]
+        return bool(self.metric == "gower")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.sparse = self.metric not in ("gower", "edit")
+        tags.input_tags.string = self.metric == "edit"
+        return tags
+
+    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, **how: Any) -> Rows:
+        """The data, checked; for the edit distance a column of words."""
+        if self.metric == "edit":
+            return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
+        return super().rows(X, y, sample_weight, *more, **how)
+
+    def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
+        """Check the training data, build the index of its rows, and return y and the weights, checked."""
+        mixed = self.metric == "gower"
+        rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
+        X, y, w = gathered(list(rows.stream()))
+        if w is not None and not (w > 0).any():
+            raise InputError(NO_WEIGHT)
+        if w is not None and self.metric != "precomputed" and (w == 0).any():
+            X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        if self.metric == "edit":
+            self._index = index_words(X, edit_costs(self.metric_params))
+        else:
+            self._index = build(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
+        self.n_samples_fit_ = self._index.n_rows
+        return y, w
+
+    def _distance(self, X: Any, w: Any, names: Any) -> Any:
+        """The distance for the rows X of weights w, which are looked at for what it cannot read."""
+        if self.metric != "gower":
+            refuse_infinite_sum(X, names)
+        if self.metric == "precomputed":
+            _check_table(X)
+        given = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
+        if self.metric == "gower" and getattr(self, "categories_", None) is not None:
+            given["categorical"] = self.categories_.mask
+        return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
+
+    def _queries(self, X: Any) -> Any:
+        """New rows, checked; None stays None."""
+        check_is_fitted(self)
+        return None if X is None else self.map_rows(X, _same)
+
+    def _cast(self, distances: Array) -> Array:
+        """Distances in the float type of the training rows."""
+        return distances.astype(np.float32) if self._index.rows.dtype == np.float32 else distances
+
+
+class KNeighborsQueries:
+    """The methods that ask for the k nearest rows."""
+
+    n_neighbors: Any
+    _index: Index
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Distances and row numbers (m, k) of the nearest training rows, nearest first; equal ones by row number.
+
+        Without X, the neighbours of the training rows, each without itself. Of `Batches` the answer is `Batches`, with
+        distances and row numbers of a batch at a time.
+        """
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+            raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
+        if k < 1:
+            raise ParameterError(f"Expected n_neighbors > 0. Got {k}")
+        check_is_fitted(self)
+
+        def ask(Q: Any) -> Any:
+            if isinstance(X, Batches) and Q.dtype.kind == "f" and not self._missing:  # type: ignore[attr-defined]
+                refuse_infinite_sum(Q, getattr(self, "feature_names_in_", None))
+            distances, rows = self._index.nearest(Q, int(k))
+            return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
+
+        return self.map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""
+        distances, rows = self.kneighbors(X, n_neighbors)
+        edges = np.arange(0, rows.size + 1, rows.shape[1])
+        return _graph(edges, rows.ravel(), distances.ravel(), mode, self._index.n_rows)
+
+
+class RadiusQueries:
+    """The methods that ask for all rows within a radius."""
+
+    radius: Any
+    _index: Index
+
+    def radius_neighbors(
+        self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False
+    ) -> Any:
+        """Arrays of arrays of the distances and numbers of all training rows at most `radius` away, for each query.
+
+        They come by row number, or, with `sort_results`, by distance. Without X, each training row is left out of its
+        own neighbours.
+        """
+        edges, rows, distances = self._within(X, radius, sort_results)
+        parts = [_ragged(edges, rows)] if not return_distance else [_ragged(edges, distances), _ragged(edges, rows)]
+        return tuple(parts) if return_distance else parts[0]
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float | None = None, mode: str = "connectivity", sort_results: bool = False
+    ) -> Any:
+        """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""
+        edges, rows, distances = self._within(X, radius, sort_results)
+        return _graph(edges, rows, distances, mode, self._index.n_rows)
+
+    def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
+        """Edges, rows and distances of the neighbours within the radius."""
+        radius = self.radius if radius is None else radius
+        edges, rows, distances = self._index.within(self._queries(X), float(radius))  # type: ignore[attr-defined]
+        if sort_results:
+            order = np.lexsort((rows, distances, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
+            rows, distances = rows[order], distances[order]
+        return edges, rows, self._cast(distances)  # type: ignore[attr-defined]
+
+
+def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> dict[str, Any]:
+    """Parameters with the (co)variances of weighted rows, where the metric would compute those of the rows."""
+    if w is None or metric not in ("mahalanobis", "seuclidean") or not given.keys().isdisjoint({"V", "VI"}):
+        return given
+    X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
+    D = X - np.average(X, axis=0, weights=w)
+    V = (D.T * w) @ D / (w.sum() - 1)
+    return given | {"V": V if metric == "mahalanobis" else np.diag(V).copy()}
+
+
+def refuse_infinite_sum(X: Any, names: Any) -> None:
+    """Refuse missing and infinite values, by name of the columns."""
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(X.sum())
+    if not finite:
+        refuse_non_finite(X, names)
+
+
+def _same(X: Any) -> Any:
+    return X
+
+
+def gathered(blocks: list[tuple[Any, ...]]) -> tuple[Any, Any, Any]:
+    """The columns X, y, w of all blocks together: an index holds all rows."""
+    if len(blocks) == 1:
+        return blocks[0][0], blocks[0][1], blocks[0][2]
+    X, y, w = ([block[i] for block in blocks] for i in range(3))
+    table = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+    y, w = (None if part[0] is None else np.concatenate(part) for part in (y, w))
+    return table, y, w
+
+
+def _check_table(X: Any) -> None:
+    if X.shape[0] != X.shape[1]:
+        raise InputError(
+            f"Precomputed distances must be a square matrix (rows by rows), not {X.shape[0]}×{X.shape[1]}."
+        )
+    if sp.issparse(X):
+        raise InputError(
+            "Precomputed distances must be a dense table: of a sparse one it is not known what is missing."
+        )
+    if X.min(initial=0.0) < 0:
+        raise InputError("Negative values in the precomputed distances: distances are at least 0.")
+
+
+def _graph(edges: Array, rows: Array, distances: Array, mode: str, n: int) -> Any:
+    if mode not in ("connectivity", "distance"):
+        raise ParameterError(f"Unsupported mode, must be one of 'connectivity' or 'distance' but got {mode!r} instead.")
+    data = np.ones(len(rows)) if mode == "connectivity" else distances
+    return sp.csr_matrix((data, rows, edges), shape=(len(edges) - 1, n))
+
+
+def _ragged(edges: Array, values: Array) -> Array:
+    out = np.empty(len(edges) - 1, dtype=object)
+    for i, (a, b) in enumerate(pairwise(edges)):
+        out[i] = values[a:b]
+    return out

@@ -1,0 +1,226 @@
+"""Classifiers by the votes of neighbours: the k nearest rows, or all rows within a radius."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import array_like, at_least, none, param, whole
+from didact.neighbors.answers import Question, class_labels, class_shares
+from didact.neighbors.base import (
+    KNeighborsQueries,
+    RadiusQueries,
+    _Neighbors,
+    algorithm_param,
+    categorical_features_param,
+    feature_weights_param,
+    leaf_size_param,
+    metric_param,
+    metric_params_param,
+    p_param,
+)
+from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+
+Array = np.ndarray[Any, Any]
+
+
+class ClassAnswers:
+    """Learning labels, and answering by votes."""
+
+    def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
+        self.outputs_2d_ = y.ndim == 2
+        pairs = [np.unique(column, return_inverse=True) for column in y.reshape(len(y), -1).T]
+        self._codes = np.stack([codes for _, codes in pairs], axis=1)
+        self.classes_ = [names for names, _ in pairs] if self.outputs_2d_ else pairs[0][0]
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _outliers(self: Any) -> Any:
+        """For each output the number of the class of rows that nobody votes for: no class."""
+        return [-1] * self._codes.shape[1]
+
+    @property
+    def _outlier_answers(self: Any) -> Any:
+        """Answers for such rows: the first class."""
+        return [None] * self._codes.shape[1]
+
+    def predict(self: Any, X: Any) -> Any:
+        """The label with the most votes of each row's neighbours; of equal ones the first in classes_."""
+        about = "_question", "_codes", "classes_", "_outliers", "_outlier_answers"
+        return self.map_rows(X, class_labels, *about)
+
+    def predict_proba(self: Any, X: Any) -> Any:
+        """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs."""
+        return self.map_rows(X, class_shares, "_question", "_codes", "classes_", "_outliers")
+
+
+class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
+    r"""The class that most of the k nearest rows have.
+
+    .. math:: P(c\mid x) = \sum_{i\in N_k(x)} w(d_i)\,[y_i=c] \Big/ \sum_{i\in N_k(x)} w(d_i)
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,) or list of these
+        Labels, sorted; a list if there are several outputs.
+    n_samples_fit_ : int
+        Number of fitted rows.
+    outputs_2d_ : bool
+        Whether y had several columns.
+    categories_ : Categories or None
+        The values of the categorical columns, for the metric "gower".
+
+    Notes
+    -----
+    Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
+    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. A row with sample_weight 2 counts as
+    two rows would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight
+    0 are not indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`).
+    Fitted rows are held in memory, queries come in blocks of any number. Shape of computation: pairs.
+
+    References
+    ----------
+    Cover, Hart (1967), doi:10.1109/TIT.1967.1053964. Weights: Dudani (1976), doi:10.1109/TSMC.1976.5408784.
+
+    Examples
+    --------
+    >>> from didact.neighbors import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(n_neighbors=3).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[1.1]]), model.predict_proba([[0.9]]).round(2)
+    (array(['a'], dtype='<U1'), array([[0.67, 0.33]]))
+    >>> words = KNeighborsClassifier(n_neighbors=1, metric="edit").fit(["ship", "tree"], ["sea", "land"])
+    >>> words.predict(["sheep", "trees"]).tolist()
+    ['sea', 'land']
+    """
+
+    _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
+
+    n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
+    weights: Any = weights_param()
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    p: float | None = p_param()
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    bandwidth: float | None = bandwidth_param()
+    categorical_features: Any = categorical_features_param()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""
+        return self._learn_classes(X, y, sample_weight)
+
+    @property
+    def _question(self) -> Question:
+        return Question(self._index, self.n_neighbors, np.nan, Weighing(self.weights, self.bandwidth), self._mass)
+
+
+class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _Neighbors):
+    r"""The class that most rows within a radius have.
+
+    .. math:: P(c\mid x) = \sum_{d_i\le r} w(d_i)\,[y_i=c] \Big/ \sum_{d_i\le r} w(d_i)
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,) or list of these
+        Labels, sorted; a list if there are several outputs.
+    outlier_label_ : list or None
+        Answer for a row without neighbours, one for each output; None: such a row is refused.
+    n_samples_fit_ : int
+        Number of fitted rows.
+    outputs_2d_ : bool
+        Whether y had several columns.
+    categories_ : Categories or None
+        The values of the categorical columns, for the metric "gower".
+
+    Notes
+    -----
+    A row without neighbours gets `outlier_label`, with probability 1 if that is one of the classes and with
+    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. A row with
+    sample_weight 2 counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of
+    computation: pairs.
+
+    References
+    ----------
+    Fix, Hodges (1951), reprinted 1989, doi:10.2307/1403797.
+
+    Examples
+    --------
+    >>> from didact.neighbors import RadiusNeighborsClassifier
+    >>> model = RadiusNeighborsClassifier(radius=1.5, outlier_label="none")
+    >>> model = model.fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[0.1], [2.9], [9.0]]).tolist()
+    ['a', 'b', 'none']
+    """
+
+    _test_params = [
+        {"radius": 0.5, "outlier_label": "most_frequent"},
+        {"radius": 0.5, "outlier_label": "most_frequent", "weights": "gaussian"},
+    ]
+
+    radius: float = param(1.0, at_least(0), "Distance within which rows vote.")
+    weights: Any = weights_param()
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    p: float | None = p_param()
+    metric: Any = metric_param()
+    outlier_label: Any = param(
+        None,
+        [Integral, str, array_like, none],
+        "Answer for rows without neighbours: a label (of each output), 'most_frequent', or None: refuse them.",
+    )
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    bandwidth: float | None = bandwidth_param()
+    categorical_features: Any = categorical_features_param()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""
+        self._learn_classes(X, y, sample_weight)
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        self.outlier_label_ = outlier_labels(self.outlier_label, classes, self._codes, self._mass)
+        return self
+
+    @property
+    def _question(self) -> Question:
+        return Question(self._index, None, self.radius, Weighing(self.weights, self.bandwidth, self.radius), self._mass)
+
+    @property
+    def _outlier_answers(self) -> Any:
+        return self.outlier_label_
+
+    @property
+    def _outliers(self) -> Any:
+        """For each output the number of the class of rows without neighbours, −1 for a label that is no class."""
+        if self.outlier_label_ is None:
+            return "refuse"
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        at = [np.flatnonzero(names == label) for names, label in zip(classes, self.outlier_label_, strict=True)]
+        return [int(where[0]) if len(where) else -1 for where in at]
+
+
+def outlier_labels(given: Any, classes: list[Array], codes: Array, mass: Array | None) -> list[Any] | None:
+    """The answer for rows without neighbours, one for each output."""
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "most_frequent":
+        counts = [np.bincount(codes[:, o], mass, len(names)) for o, names in enumerate(classes)]
+        return [names[count.argmax()] for names, count in zip(classes, counts, strict=True)]
+    labels = [given] * len(classes) if np.ndim(given) == 0 else list(given)
+    if len(labels) != len(classes):
+        raise InputError(f"outlier_label has {len(labels)} labels, and y has {len(classes)} outputs.")
+    for label, names in zip(labels, classes, strict=True):
+        if isinstance(label, str) != isinstance(names[0], str):
+            raise ParameterError(
+                f"outlier_label {label!r} and the labels of y, such as {names[0]!r}, are of different types."
+            )
+    return labels

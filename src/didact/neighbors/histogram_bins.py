@@ -1,0 +1,182 @@
+r"""Bins of a histogram in several dimensions: edges by rules or by cross-validation, and counts that merge.
+
+Rules for the width h of a column: Sturges, range/(1 + log₂ n); Scott, 3.49 s n^(−1/(2+D)); Freedman–Diaconis, 2 IQR
+n^(−1/(2+D)) (in one dimension the customary n^(−1/3)). Cross-validation takes the number of bins a column that has the
+least :math:`\int\hat p^2 - \frac2n\sum_i\hat p_{-i}(x_i)`, or the largest :math:`\sum_i\log\hat p_{-i}(x_i)`; both
+follow from the counts alone.
+
+Sturges (1926), doi:10.1080/01621459.1926.10502161; Scott (1979), doi:10.1093/biomet/66.3.605; Freedman, Diaconis
+(1981), doi:10.1007/BF01025868.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError, ParameterError
+from didact.neighbors.gathered import dense
+
+Array = np.ndarray[Any, Any]
+
+MOST_BINS = 1_000_000  # a column
+MOST_CELLS = 2**62
+ROUND = 1e-9  # parts of a bin within which an edge counts as reached
+
+
+class Extent(NamedTuple):
+    """Weight, means, scatter and range of the columns."""
+
+    weight: float
+    mean: Array
+    scatter: Array
+    low: Array
+    high: Array
+
+    def merge(self, other: "Extent") -> "Extent":
+        """Of both sets of rows together (Chan)."""
+        total = self.weight + other.weight
+        part = other.weight / total if total else 0.0
+        d = other.mean - self.mean
+        return Extent(
+            total, self.mean + part * d, self.scatter + other.scatter + self.weight * part * d * d,
+            np.minimum(self.low, other.low), np.maximum(self.high, other.high),
+        )  # fmt: skip
+
+
+BIG = np.finfo(np.float64).max
+
+
+def extent(X: Any, y: Any, w: Any) -> Extent:
+    """The extent of a block; rows of weight zero do not count."""
+    X = dense(X).astype(np.float64)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    X, w = X[w > 0], w[w > 0]
+    if not len(X):
+        p = X.shape[1]
+        return Extent(0.0, np.zeros(p), np.zeros(p), np.full(p, BIG), np.full(p, -BIG))
+    mean = w @ X / w.sum()
+    return Extent(float(w.sum()), mean, w @ (X - mean) ** 2, X.min(axis=0), X.max(axis=0))
+
+
+class Axes(NamedTuple):
+    """Equal bins along each column: first edge, width and number."""
+
+    first: Array
+    width: Array
+    count: Array
+
+    def edges(self) -> list[Array]:
+        """The edges of each column."""
+        return [f + h * np.arange(m + 1) for f, h, m in zip(self.first, self.width, self.count, strict=True)]
+
+    def locate(self, X: Array) -> Array:
+        """The number of the cell of each row, −1 outside; the last edge belongs to the last bin."""
+        place = np.floor((X - self.first) / self.width)
+        end = self.first + self.width * (self.count + ROUND) >= X
+        place = np.where(end, np.minimum(place, self.count - 1), place)
+        inside = ((place >= 0) & (place < self.count)).all(axis=1)
+        strides = np.append(np.cumprod(self.count[::-1])[-2::-1], 1)
+        cells = np.where(inside[:, None], place, 0).astype(np.int64) @ strides.astype(np.int64)
+        return np.where(inside, cells, -1)
+
+    @property
+    def log_volume(self) -> float:
+        """log of a cell's volume."""
+        return float(np.log(self.width).sum())
+
+
+class Cells(NamedTuple):
+    """Weights of the cells that are not empty, for one or several sets of axes."""
+
+    cells: tuple[Array, ...]
+    weights: tuple[Array, ...]
+
+    def merge(self, other: "Cells") -> "Cells":
+        """Of both sets of rows together."""
+        pairs = [
+            _grouped(np.concatenate([a, b]), np.concatenate([v, w]))
+            for a, b, v, w in zip(self.cells, other.cells, self.weights, other.weights, strict=True)
+        ]
+        return Cells(*(tuple(part) for part in zip(*pairs, strict=True)))
+
+
+def _grouped(cells: Array, w: Array) -> tuple[Array, Array]:
+    found, place = np.unique(cells, return_inverse=True)
+    return found, np.bincount(place, weights=w, minlength=len(found))
+
+
+def count(X: Any, y: Any, w: Any, *axes: Axes) -> Cells:
+    """The counts of a block."""
+    X = dense(X).astype(np.float64)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    pairs = []
+    for one in axes:
+        cells = one.locate(X)
+        counted = (cells >= 0) & (w > 0)
+        pairs.append(_grouped(cells[counted], w[counted]))
+    return Cells(*(tuple(part) for part in zip(*pairs, strict=True)))
+
+
+def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
+    """Widths by a rule; a column that does not vary gets one bin of width 1."""
+    span, D = E.high - E.low, len(E.low)
+    if name == "sturges":
+        width = span / (1.0 + math.log2(E.weight))
+    elif name == "scott":
+        width = 3.4908 * np.sqrt(E.scatter / max(E.weight - 1.0, 1.0)) * E.weight ** (-1.0 / (2 + D))
+    else:
+        width = 2.0 * iqr * E.weight ** (-1.0 / (2 + D))  # type: ignore[operator]
+        width = np.where(width > 0, width, span / (1.0 + math.log2(E.weight)))  # half of the rows agree
+    return np.where(span > 0, width, 1.0)
+
+
+def axes_of_width(E: Extent, width: Array, origin: Any) -> Axes:
+    """Bins of these widths that cover the range, with an edge at the origin (None: at the least value)."""
+    start = E.low if origin is None else per_column(origin, len(E.low), "origin")
+    with np.errstate(all="ignore"):
+        before = np.floor((E.low - start) / width + ROUND)
+        first = start + width * before
+        number = np.maximum(np.ceil((E.high - first) / width - ROUND), 1.0)
+    return checked(Axes(first, width, number))
+
+
+def axes_of_count(E: Extent, number: Array, origin: Any) -> Axes:
+    """This many bins over the range; with an origin, of the same width, shifted to have an edge there."""
+    span = E.high - E.low
+    width = np.where(span > 0, span, 1.0) / number
+    if origin is not None:
+        return axes_of_width(E, width, origin)
+    return checked(Axes(np.where(span > 0, E.low, E.low - 0.5), width, number.astype(np.float64)))
+
+
+def checked(axes: Axes) -> Axes:
+    """Axes whose cells can be numbered."""
+    if not (axes.count <= MOST_BINS).all() or float(np.prod(axes.count)) > MOST_CELLS:
+        raise InputError(
+            f"The bins are too many ({', '.join(f'{m:.3g}' for m in axes.count)} by column): make them wider, or use "
+            "KernelDensity."
+        )
+    return Axes(axes.first, axes.width, axes.count.astype(np.int64))
+
+
+def per_column(value: Any, p: int, name: str) -> Array:
+    """A number for each column, from one or p of them."""
+    values = np.asarray(value, np.float64)
+    if values.shape not in ((), (p,)) or not np.isfinite(values).all():
+        raise ParameterError(f"{name} is one number, or one for each of the {p} columns; got {value!r}.")
+    return np.broadcast_to(values, (p,)).copy()
+
+
+def cv_scores(found: Cells, axes: tuple[Axes, ...], n: float, criterion: str) -> Array:
+    """Leave-one-out scores of several histograms, the larger the better."""
+    scores = np.empty(len(axes))
+    for j, (N, one) in enumerate(zip(found.weights, axes, strict=True)):
+        volume = math.exp(one.log_volume)
+        others = np.maximum(N - 1.0, 0.0)
+        if criterion == "likelihood":
+            with np.errstate(divide="ignore"):
+                scores[j] = N @ np.log(others) / n - math.log(n - 1.0) - one.log_volume
+        else:
+            scores[j] = 2.0 * (N @ others) / (n * (n - 1.0) * volume) - (N @ N) / (n * n * volume)
+    return scores

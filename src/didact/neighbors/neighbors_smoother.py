@@ -1,0 +1,185 @@
+r"""The smoother of nearest neighbours: a weighted mean of the y of the k nearest rows.
+
+.. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
+
+d_k is the distance of the k-th neighbour, so that the window narrows where there are many rows. k is chosen by
+leave-one-out errors: the neighbours of each row among the others, found once, serve all candidates.
+
+Stone (1977), Consistent nonparametric regression, doi:10.1214/aos/1176343886.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type, is_sparse, like, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import array_like, none, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.engines.index import Index
+from didact.neighbors.base import (
+    KNeighborsQueries,
+    _Neighbors,
+    algorithm_param,
+    categorical_features_param,
+    feature_weights_param,
+    leaf_size_param,
+    metric_param,
+    metric_params_param,
+    p_param,
+)
+from didact.neighbors.gathering import as_columns
+
+Array = np.ndarray[Any, Any]
+
+CANDIDATES, MOST = 20, 256  # numbers of neighbours that are tried, and the largest of them
+PAIRS = 4_000_000  # neighbours that are held at once
+
+
+def kernel_weights(distances: Array, kernel: str) -> Array:
+    """K(d/d_k) of neighbours in ascending order; equal weights where all of them would vanish."""
+    width = distances[:, -1:]
+    u = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
+    if kernel == "uniform":
+        return np.ones_like(u)
+    if kernel == "gaussian":
+        return np.exp(-2.0 * u * u)
+    weights = np.maximum((1.0 - u**3) ** 3 if kernel == "tricube" else 1.0 - u * u, 0.0)
+    weights[weights.sum(axis=1) <= 0] = 1.0
+    return weights
+
+
+def averages(distances: Array, rows: Array, Y: Array, kernel: str) -> Array:
+    """The weighted means (m, outputs) of the neighbours' y."""
+    weights = kernel_weights(np.asarray(distances, np.float64), kernel)
+    return np.einsum("mk,mkt->mt", weights, Y[rows]) / weights.sum(axis=1, keepdims=True)
+
+
+def predict_neighbors(X: Any, index: Index, y: Array, k: int, kernel: str, missing: bool) -> Array:
+    """The smooth at the rows X, in their float type."""
+    Y, step = as_columns(y), max(PAIRS // k, 1)
+    if not missing and not np.isfinite(float(X.sum())):  # refused by the caller, in words
+        return np.zeros(X.shape[0])
+    rows = X if is_sparse(X) else to_numpy(X)
+    blocks = [
+        averages(*index.nearest(rows[start : start + step], k), Y, kernel) for start in range(0, X.shape[0], step)
+    ]
+    out = np.concatenate(blocks).astype(float_type(X))
+    return like(out if y.ndim == 2 else out[:, 0], X)
+
+
+def left_out(index: Index, Y: Array, candidates: list[int], kernel: str) -> list[Array]:
+    """For each k what the k nearest other rows say of each row (n, outputs)."""
+    most, n = max(candidates), index.n_rows
+    distances, rows = index.nearest(None, most)
+    step, found = max(PAIRS // most, 1), [np.empty_like(Y) for _ in candidates]
+    for start in range(0, n, step):
+        block = slice(start, start + step)
+        for out, k in zip(found, candidates, strict=True):
+            out[block] = averages(distances[block, :k], rows[block, :k], Y, kernel)
+    return found
+
+
+class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _Neighbors):
+    r"""The mean of the k nearest rows, equal or weighted by distance, with k by cross-validation.
+
+    .. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
+
+    Attributes
+    ----------
+    n_neighbors_ : int
+        The number of neighbours, given or chosen.
+    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Targets of the training rows.
+    n_samples_fit_ : int
+        The number of training rows.
+    categories_ : Categories or None
+        The values of the categorical columns, for the metric "gower".
+    cv_results_ : dict
+        Candidates ("n_neighbors") and their mean squared leave-one-out errors ("error"); only with "cv".
+
+    Notes
+    -----
+    Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
+    distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of
+    rows at equal distances the one with the lower number comes first. Between data points the same rule holds: the
+    curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. k counts rows, so
+    there are no sample weights. Cost: that of the neighbour search, O(n k) more for each candidate. Shape of
+    computation: pairs.
+
+    References
+    ----------
+    Stone (1977), doi:10.1214/aos/1176343886; Altman (1992), doi:10.1080/00031305.1992.10475879.
+
+    Examples
+    --------
+    >>> from didact.neighbors import KNeighborsSmoother
+    >>> model = KNeighborsSmoother(n_neighbors=2).fit([[0.0], [1.0], [3.0]], [1.0, 2.0, 6.0])
+    >>> model.predict([[0.2], [2.5]])
+    array([1.5, 4. ])
+    """
+
+    _test_params = [{"n_neighbors": 5}, {"n_neighbors": 4, "kernel": "tricube"}, {"grid": [1, 2, 4]}]
+
+    n_neighbors: Any = param(
+        "cv", [whole(1), one_of("cv")], "The number of nearest rows; 'cv': chosen by leave-one-out errors."
+    )
+    kernel: str = param(
+        "uniform",
+        one_of("uniform", "tricube", "epanechnikov", "gaussian"),
+        "Weights by distance, over that of the k-th.",
+    )
+    grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 from 1 to 256 or to n − 1.")
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    metric: Any = metric_param()
+    p: float | None = p_param()
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    categorical_features: Any = categorical_features_param()
+
+    def fit(self, X: Any, y: Any = None) -> "KNeighborsSmoother":
+        """Index the rows X with targets y (one or several columns), and choose k."""
+        targets, _ = self._index_rows(X, y, target="outputs")
+        self.y_fit_ = np.asarray(targets, np.float64)
+        vars(self).pop("cv_results_", None)
+        candidates = self._candidates()
+        errors = np.zeros(1)
+        with FitProgress(self, 0, X=X, y=y):
+            if self.n_neighbors == "cv":
+                errors = self._errors(candidates)
+                self.cv_results_ = {"n_neighbors": np.array(candidates), "error": errors}
+        self.n_neighbors_ = candidates[int(np.argmin(errors))]
+        return self
+
+    def _candidates(self) -> list[int]:
+        n = self.n_samples_fit_
+        if self.n_neighbors != "cv":
+            wanted = [int(self.n_neighbors)]
+        elif self.grid is None:
+            most = max(min(n - 1, MOST, max(32, 4 * PAIRS // n)), 1)
+            wanted = np.unique(np.geomspace(1, most, CANDIDATES).round().astype(int)).tolist()
+        else:
+            wanted = [int(k) for k in self.grid]
+            if not wanted or min(wanted) < 1:
+                raise ParameterError("grid must hold numbers of neighbours from 1 on.")
+        most = n - (self.n_neighbors == "cv")
+        if max(wanted) > most:
+            raise InputError(f"{max(wanted)} neighbours are asked for, but there are {most} (n_samples = {n}).")
+        return wanted
+
+    def _errors(self, candidates: list[int]) -> Array:
+        Y = as_columns(self.y_fit_)
+        found = left_out(self._index, Y, candidates, self.kernel)
+        return np.array([np.mean((Y - values) ** 2) for values in found])
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Distances and row numbers (m, k) of the nearest training rows, nearest first; by default n_neighbors_."""
+        check_is_fitted(self)
+        return super().kneighbors(X, self.n_neighbors_ if n_neighbors is None else n_neighbors, return_distance)
+
+    def predict(self, X: Any) -> Any:
+        """The smooth at each row of X."""
+        return self.map_rows(X, predict_neighbors, "_index", "y_fit_", "n_neighbors_", "kernel", "_missing")

@@ -1,0 +1,164 @@
+"""Regression by the mean of neighbours: the k nearest rows, or all rows within a radius."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.neighbors.answers import Question, means
+from didact.neighbors.base import (
+    KNeighborsQueries,
+    RadiusQueries,
+    _Neighbors,
+    algorithm_param,
+    categorical_features_param,
+    feature_weights_param,
+    leaf_size_param,
+    metric_param,
+    metric_params_param,
+    p_param,
+)
+from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+
+Array = np.ndarray[Any, Any]
+
+
+class MeanAnswers:
+    """Learning values, and answering by means."""
+
+    _outlier_values: Any = np.nan
+
+    def _learn_values(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+        y, self._mass = self._index_rows(X, y, sample_weight, target="outputs")
+        self._several = y.ndim == 2
+        self._y = y.reshape(len(y), -1)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.multi_output = True
+        return tags
+
+    def predict(self: Any, X: Any) -> Any:
+        """The weighted mean of the values of each row's neighbours."""
+        return self.map_rows(X, means, "_question", "_y", "_several", "_outlier_values")
+
+
+class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
+    r"""The mean of the values of the k nearest rows.
+
+    .. math:: \hat y(x) = \sum_{i\in N_k(x)} w(d_i)\,y_i \Big/ \sum_{i\in N_k(x)} w(d_i)
+
+    Attributes
+    ----------
+    n_samples_fit_ : int
+        Number of fitted rows.
+    categories_ : Categories or None
+        The values of the categorical columns, for the metric "gower".
+
+    Notes
+    -----
+    Rows at equal distances are neighbours in the order of their numbers. A row with sample_weight 2 counts as two rows
+    would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight 0 are not
+    indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
+    are held in memory, queries come in blocks of any number. Shape of computation: pairs.
+
+    References
+    ----------
+    Stone (1977), doi:10.1214/aos/1176343886.
+
+    Examples
+    --------
+    >>> from didact.neighbors import KNeighborsRegressor
+    >>> model = KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> model.predict([[1.4]])
+    array([2.5])
+    >>> model.set_params(weights="distance").predict([[1.25], [2.0]])
+    array([1.75, 4.  ])
+    """
+
+    _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
+
+    n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
+    weights: Any = weights_param()
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    p: float | None = p_param()
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    bandwidth: float | None = bandwidth_param()
+    categorical_features: Any = categorical_features_param()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Index rows X with values y (several columns: several outputs); sample_weight counts rows."""
+        return self._learn_values(X, y, sample_weight)
+
+    @property
+    def _question(self) -> Question:
+        return Question(self._index, self.n_neighbors, np.nan, Weighing(self.weights, self.bandwidth), self._mass)
+
+
+class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neighbors):
+    r"""The mean of the values of all rows within a radius.
+
+    .. math:: \hat y(x) = \sum_{d_i\le r} w(d_i)\,y_i \Big/ \sum_{d_i\le r} w(d_i)
+
+    Attributes
+    ----------
+    n_samples_fit_ : int
+        Number of fitted rows.
+    categories_ : Categories or None
+        The values of the categorical columns, for the metric "gower".
+
+    Notes
+    -----
+    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. A row with sample_weight 2
+    counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of computation: pairs.
+
+    References
+    ----------
+    Nadaraya (1964), doi:10.1137/1109020; uniform weights are its rectangular window.
+
+    Examples
+    --------
+    >>> from didact.neighbors import RadiusNeighborsRegressor
+    >>> model = RadiusNeighborsRegressor(radius=1.0, outlier_value="mean")
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0]).predict([[1.0], [50.0]]).round(2)
+    array([1.67, 3.5 ])
+    """
+
+    _test_params = [
+        {"radius": 0.5, "outlier_value": "mean"},
+        {"radius": 0.5, "outlier_value": "mean", "weights": "gaussian"},
+    ]
+
+    radius: float = param(1.0, at_least(0), "Distance within which rows are averaged.")
+    weights: Any = weights_param()
+    algorithm: str = algorithm_param()
+    leaf_size: int = leaf_size_param()
+    p: float | None = p_param()
+    metric: Any = metric_param()
+    metric_params: Any = metric_params_param()
+    feature_weights: Any = feature_weights_param()
+    bandwidth: float | None = bandwidth_param()
+    outlier_value: Any = param(
+        None, [Real, one_of("mean"), none], "Answer for rows without neighbours: a number, 'mean' of all; None: NaN."
+    )
+    categorical_features: Any = categorical_features_param()
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Index rows X with values y (several columns: several outputs); sample_weight counts rows."""
+        return self._learn_values(X, y, sample_weight)
+
+    @property
+    def _question(self) -> Question:
+        return Question(self._index, None, self.radius, Weighing(self.weights, self.bandwidth, self.radius), self._mass)
+
+    @property
+    def _outlier_values(self) -> Array:
+        if self.outlier_value == "mean":
+            return np.average(self._y, axis=0, weights=self._mass)
+        return np.full(self._y.shape[1], np.nan if self.outlier_value is None else float(self.outlier_value))

@@ -1,0 +1,254 @@
+r"""The regressogram: the mean of y in each bin of a grid over x.
+
+.. math:: \hat y(x) = \mathrm{mean}\{y_i : x_i \text{ in the bin of } x\}, \qquad
+    \text{bin of } x: m_j = \lfloor (x_j - o_j)/h_j \rfloor
+
+Bins are kept where there are rows: weight, mean and sum of squares about the mean of each, which merge. The
+leave-one-out error follows from these: a row of a bin of weight W has the error :math:`(y-\bar y)\,W/(W-1)`.
+
+Tukey (1961), Curves as parameters, and touch estimation.
+"""
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from didact.core.backend import float_type, like, to_numpy
+from didact.core.errors import ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.rows.memory import in_pieces
+from didact.neighbors.gathering import as_columns, dense
+
+Array = np.ndarray[Any, Any]
+
+MOST = 20  # candidates: numbers of bins in each column
+WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin
+
+
+class Extremes(NamedTuple):
+    """The number of rows, and the smallest and largest values of the columns among rows that count."""
+
+    rows: float
+    low: Array
+    high: Array
+
+    def merge(self, other: "Extremes") -> "Extremes":
+        """Of both sets of rows."""
+        return Extremes(self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+class Bins(NamedTuple):
+    """The bins that hold rows: their numbers in each column, in order, and weight, mean and scatter of the outputs."""
+
+    number: Array
+    weight: Array
+    mean: Array
+    scatter: Array
+
+    def merge(self, other: "Bins") -> "Bins":
+        """The bins of both sets of rows."""
+        return grouped(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+class Grids(NamedTuple):
+    """The bins of several grids over the same rows."""
+
+    grids: tuple[Bins, ...]
+
+    def merge(self, other: "Grids") -> "Grids":
+        """Grid by grid."""
+        return Grids(tuple(a.merge(b) for a, b in zip(self.grids, other.grids, strict=True)))
+
+
+def extremes(X: Any, y: Any, w: Any) -> Extremes:
+    """The range of the columns of a block."""
+    X = dense(X) if w is None else dense(X)[to_numpy(w) > 0]
+    if not len(X):
+        far = np.full(X.shape[1], np.finfo(float).max)
+        return Extremes(0.0, far, -far)
+    return Extremes(float(len(X)), X.min(axis=0), X.max(axis=0))
+
+
+def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
+    """Entries of equal number made one, by Chan's rule."""
+    order = np.lexsort(number.T[::-1])
+    number, weight, mean, scatter = number[order], weight[order], mean[order], scatter[order]
+    new = np.append(True, (number[1:] != number[:-1]).any(axis=1)) if len(number) else np.zeros(0, bool)
+    start = np.flatnonzero(new)
+    if not len(start):
+        return Bins(number, weight, mean, scatter)
+    total = np.add.reduceat(weight, start)
+    middle = np.add.reduceat(weight[:, None] * mean, start) / total[:, None]
+    d = mean - middle[np.cumsum(new) - 1]
+    middle = middle + np.add.reduceat(weight[:, None] * d, start) / total[:, None]  # once more, for rounding
+    d = mean - middle[np.cumsum(new) - 1]
+    spread = np.add.reduceat(scatter + weight[:, None] * d * d, start)
+    return Bins(number[start], total, middle, spread)
+
+
+@in_pieces
+def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array]) -> Grids:
+    """The bins of a block for each of several widths; what is not finite shows in their numbers."""
+    X, Y = dense(X), as_columns(y)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
+    return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
+
+
+def find(bins: Array, number: Array) -> Array:
+    """The place of each row of numbers among the bins, or −1: column by column, as pairs of codes."""
+    code, wanted = np.zeros(len(bins), np.int64), np.zeros(len(number), np.int64)
+    known = np.ones(len(number), bool)
+    for j in range(bins.shape[1]):
+        values, own = np.unique(bins[:, j], return_inverse=True)
+        place = np.minimum(np.searchsorted(values, number[:, j]), len(values) - 1)
+        known &= values[place] == number[:, j]
+        pairs, code = np.unique(code * len(values) + own, return_inverse=True)
+        both = wanted * len(values) + place
+        wanted = np.minimum(np.searchsorted(pairs, both), len(pairs) - 1)
+        known &= pairs[wanted] == both
+    rows = np.empty(len(bins), np.int64)
+    rows[code] = np.arange(len(bins))
+    return np.where(known, rows[wanted], -1)
+
+
+def predict_bins(X: Any, origin: Array, width: Array, number: Array, values: Array, mean: Any) -> Array:
+    """The mean of each row's bin; of all rows where that is empty."""
+    with np.errstate(invalid="ignore"):
+        place = find(number, np.nan_to_num(np.floor((dense(X) - origin) / width)))
+    empty = place < 0
+    out = np.where(empty if values.ndim == 1 else empty[:, None], mean, values[place])
+    return like(out.astype(float_type(X)), X)
+
+
+def left_out_error(bins: Bins) -> float:
+    """The mean squared leave-one-out error; a row that is alone in its bin is predicted by the mean of all others."""
+    N = bins.weight.sum()
+    if N <= 1:
+        return 0.0
+    mean = bins.weight @ bins.mean / N
+    W = bins.weight[:, None]
+    shared = W > 1.0 + 1e-9
+    alone = (W * (bins.mean - mean) ** 2 + bins.scatter) * (N / (N - 1)) ** 2
+    error = np.where(shared, bins.scatter * (W / np.where(shared, W - 1, 1.0)) ** 2, alone)
+    return float(error.sum() / N / bins.mean.shape[1])
+
+
+class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""The mean of y in each bin of a grid over the columns.
+
+    .. math:: \hat y(x) = \mathrm{mean}\{y_i : \lfloor (x_i-o)/h\rfloor = \lfloor (x-o)/h\rfloor\}
+
+    Attributes
+    ----------
+    origin_ : ndarray of shape (n_features,)
+        Where bins begin.
+    bandwidth_ : ndarray of shape (n_features,)
+        Their widths, given or chosen.
+    bins_ : ndarray of shape (n_bins, n_features)
+        The numbers of the bins that hold rows, in order.
+    values_ : ndarray of shape (n_bins,) or (n_bins, n_outputs)
+        Means of y in these bins.
+    weights_ : ndarray of shape (n_bins,)
+        Weights of the rows in these bins.
+    mean_ : float or ndarray of shape (n_outputs,)
+        The mean of all rows, predicted in empty bins.
+    cv_results_ : dict
+        Candidates ("bandwidth") and their mean squared leave-one-out errors ("error"); only with "cv".
+
+    Notes
+    -----
+    Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
+    O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
+    the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
+    Leaving out a row leaves the grid as it is. Shape of computation: reduce.
+
+    References
+    ----------
+    Härdle (1990), doi:10.1017/CCOL0521382483; Tukey (1961), Curves as parameters, and touch estimation.
+
+    Examples
+    --------
+    >>> from didact.neighbors import Regressogram
+    >>> model = Regressogram(bandwidth=1.0, origin=0.0).fit([[0.2], [0.9], [1.5]], [1.0, 3.0, 7.0])
+    >>> model.predict([[0.5], [1.0], [5.0]])
+    array([2.        , 7.        , 3.66666667])
+    """
+
+    _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
+    _test_skips = {
+        "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
+    }
+
+    bins: Any = param(
+        "cv", [whole(1), array_like, one_of("cv")],
+        "Number of bins from the smallest to the largest value, one or one for each column; 'cv': chosen by "
+        "leave-one-out errors.",
+    )  # fmt: skip
+    bandwidth: Any = param(
+        None, [above(0), array_like, none], "Width of the bins, one or one for each column, instead of their number."
+    )
+    origin: Any = param(
+        None, [Real, array_like, none], "Where bins begin, one or one for each column; None: at the smallest value."
+    )
+    grid: Any = param(
+        None, [array_like, none], "Numbers of bins tried by 'cv'; None: from 1 up to the square root of n."
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # most bins of many columns are empty
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Regressogram":
+        """Average the targets y (one or several columns) in bins; sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="outputs")
+        seen = rows.reduce(extremes)
+        self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
+        widths = self._widths(seen)
+        grids = rows.reduce(fill, self.origin_, widths).grids
+        errors = np.array([left_out_error(grid) for grid in grids])
+        self._keep(grids, widths, errors, rows)
+        return self
+
+    def _each(self, value: Any, name: str) -> Array:
+        """A parameter with one entry for each column."""
+        p = self.n_features_in_
+        value = np.asarray(value, np.float64)
+        if value.ndim > 1 or (value.ndim and value.shape != (p,)):
+            raise ParameterError(f"{name} is one number or {p}, one for each column, not {value.size}.")
+        if not np.isfinite(value).all() or (name in ("bandwidth", "bins") and (value <= 0).any()):
+            raise ParameterError(f"{name} must be finite" + (" and above 0." if name != "origin" else "."))
+        return np.broadcast_to(value, (p,)).copy()
+
+    def _widths(self, seen: Extremes) -> list[Array]:
+        """The widths, or all that are tried."""
+        if self.bandwidth is not None:
+            return [self._each(self.bandwidth, "bandwidth")]
+        extent = (seen.high - self.origin_) * WIDER
+        extent = np.where(extent > 0, extent, 1.0)
+        if not isinstance(self.bins, str):
+            return [extent / self._each(self.bins, "bins")]
+        most = max(int(np.sqrt(seen.rows)), 1)
+        numbers = np.unique(np.geomspace(1, most, MOST).round()) if self.grid is None else np.asarray(self.grid, float)
+        if not len(numbers) or not (numbers >= 1).all():
+            raise ParameterError("grid must hold numbers of bins from 1 on.")
+        return [extent / number for number in numbers]
+
+    def _keep(self, grids: tuple[Bins, ...], widths: list[Array], errors: Array, rows: Any) -> None:
+        best = int(np.argmin(errors))
+        chosen, self.bandwidth_ = grids[best], widths[best]
+        mean = chosen.weight @ chosen.mean / chosen.weight.sum()
+        self.bins_, self.weights_ = chosen.number, chosen.weight
+        self.values_ = chosen.mean if rows.y_ndim == 2 else chosen.mean[:, 0]
+        self.mean_ = mean if rows.y_ndim == 2 else float(mean[0])
+        vars(self).pop("cv_results_", None)
+        if self.bandwidth is None and isinstance(self.bins, str):
+            self.cv_results_ = {"bandwidth": np.array(widths), "error": errors}
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the bin of each row of X."""
+        return self.map_rows(X, predict_bins, "origin_", "bandwidth_", "bins_", "values_", "mean_")

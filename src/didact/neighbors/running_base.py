@@ -1,0 +1,160 @@
+r"""Running smoothers: the mean, the median or the line of the rows around x, one after the other.
+
+.. math:: \hat y(x) = \mathrm{mean}\{y_i : x_i \in W(x)\},\quad \mathrm{median}\{\dots\},\quad
+    \text{or the least-squares line through } \{(x_i, y_i)\} \text{ at } x
+
+1. `fit` keeps the rows, sorted by x, and chooses the width of the window W by leave-one-out errors, if asked to.
+2. Rows of equal x are one place. W(x) holds the places within `bandwidth` of x, or `n_neighbors` places around x.
+
+Härdle (1990), Applied nonparametric regression, doi:10.1017/CCOL0521382483; Hastie, Tibshirani (1990), Generalized
+additive models.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from didact.core.backend import float_type, like, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.progress import FitProgress
+from didact.engines.running import Sorted, Window, left_out, smooth, sort_rows
+from didact.neighbors.gathering import Gathered, as_columns, one_column
+
+Array = np.ndarray[Any, Any]
+
+CANDIDATES = 20  # widths that are tried
+
+
+def gather(X: Any, y: Any, w: Any, column: int) -> Gathered:
+    """The rows of a block that count; a missing value in any column shows in their sum."""
+    x, Y = one_column(X, column), as_columns(y)
+    w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
+    return Gathered(((x[w > 0], Y[w > 0], w[w > 0]),), float(0.0 * X.sum()))
+
+
+def predict_running(X: Any, column: int, kind: str, k: int, h: float, x: Array, Y: Array, w: Array) -> Array:
+    """The smooth at the rows X, in their float type."""
+    q = np.nan_to_num(one_column(X, column))  # what is not finite is refused by the caller
+    out = smooth(sort_rows(x, as_columns(Y), w), q, Window(k, h), kind).astype(float_type(X))
+    return like(out if Y.ndim == 2 else out[:, 0], X)
+
+
+def choose(rows: Sorted, candidates: list[Window], kind: str, report: Any) -> Array:
+    """Mean leave-one-out errors: squared, for the median absolute."""
+    errors = np.full(len(candidates), np.inf)
+    for number, window in enumerate(candidates):
+        error = np.abs(rows.Y - left_out(rows, window, kind))
+        errors[number] = np.average((error if kind == "median" else error**2).mean(axis=1), weights=rows.w)
+        if report(number + 1, float(errors.min()), None):
+            break
+    return errors
+
+
+class _Running(MultiOutputMixin, RegressorMixin, Estimator):
+    """Parameters, fit and prediction of the running smoothers. Abstract."""
+
+    _kind: ClassVar[str]
+    _least: ClassVar[int] = 1  # places that a window should hold
+    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
+
+    n_neighbors: Any = param(
+        "cv", [whole(1), one_of("cv")], "Places (distinct x) in a window; 'cv': chosen by leave-one-out errors."
+    )
+    bandwidth: Any = param(
+        None,
+        [above(0), one_of("cv"), none],
+        "Half the width of a window, in units of x, instead of n_neighbors; 'cv': chosen by leave-one-out errors.",
+    )
+    grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 from narrow to all rows.")
+    column: Any = param(
+        None, [whole(0), str, none], "Number or name of the column that is x; None: X has one column only."
+    )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on data in which another column matters
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
+        rows = self.rows(X, y, sample_weight, target="outputs")
+        data = sort_rows(*rows.reduce(gather, self._column()).columns())
+        candidates = self._candidates(data)
+        errors = np.zeros(1)
+        with FitProgress(self, len(candidates), X=X, y=y) as progress:
+            if self._searches():
+                errors = choose(data, candidates, self._kind, progress.report)
+        self._keep(data, rows.y_ndim, candidates, errors)
+        return self
+
+    def _column(self) -> int:
+        """The number of the column that is x."""
+        name, p = type(self).__name__, self.n_features_in_
+        if self.column is None:
+            if p != 1:
+                raise InputError(f"{name} smooths over one column, but X has {p}: say which by the parameter column.")
+            return 0
+        if isinstance(self.column, str):
+            names = list(getattr(self, "feature_names_in_", ()))
+            if self.column not in names:
+                raise ParameterError(f"X has no column named {self.column!r}.")
+            return names.index(self.column)
+        if self.column >= p:
+            raise ParameterError(f"column is {self.column}, but X has {p} columns, numbered from 0.")
+        return int(self.column)
+
+    def _searches(self) -> bool:
+        return (self.n_neighbors if self.bandwidth is None else self.bandwidth) == "cv"
+
+    def _candidates(self, rows: Sorted) -> list[Window]:
+        """The window, or all that are tried."""
+        places, fixed = len(rows.u), self.bandwidth is not None
+        wanted = [self.bandwidth if fixed else self.n_neighbors]
+        if self._searches():
+            wanted = list(self.grid) if self.grid is not None else self._default_grid(rows)
+            good = [g > 0 and (fixed or g == int(g)) for g in wanted]
+            if not wanted or not all(good):
+                raise ParameterError("grid must hold bandwidths above 0, or whole numbers of places from 1 on.")
+        if fixed:
+            return [Window(0, float(h)) for h in wanted]
+        if max(wanted) > places:
+            raise InputError(
+                f"A window of {max(wanted)} places is wider than the data: n_neighbors is above the number of distinct "
+                f"x, {places} (n_samples = {len(rows.x)})."
+            )
+        return [Window(int(k), 0.0) for k in wanted]
+
+    def _default_grid(self, rows: Sorted) -> list[Any]:
+        places, extent = len(rows.u), float(rows.u[-1] - rows.u[0])
+        low = min(self._least, places)
+        counts = np.unique(np.geomspace(low, places, CANDIDATES).round().astype(int)).tolist()
+        if self.bandwidth is None:
+            return counts
+        return np.geomspace(extent * self._least / places, extent, CANDIDATES).tolist() if extent > 0 else [1.0]
+
+    def _keep(self, rows: Sorted, y_ndim: int, candidates: list[Window], errors: Array) -> None:
+        vars(self).pop("cv_results_", None)
+        best = candidates[int(np.argmin(errors))]
+        self.n_neighbors_, self.bandwidth_ = best.k, best.h
+        if self._searches():
+            key = "n_neighbors" if self.bandwidth is None else "bandwidth"
+            self.cv_results_ = {key: np.array([w.k or w.h for w in candidates]), "error": errors}
+        self.x_fit_, self.sample_weight_, self._place = rows.x, rows.w, self._column()
+        self.y_fit_ = rows.Y if y_ndim == 2 else rows.Y[:, 0]
+
+    def predict(self, X: Any) -> Any:
+        """The smooth at each row of X."""
+        return self.map_rows(
+            X, predict_running, "_place", "_kind", "n_neighbors_", "bandwidth_", "x_fit_", "y_fit_", "sample_weight_"
+        )
+
+    def leave_one_out(self) -> Array:
+        """What all other rows say of each row, in the order of x_fit_."""
+        check_is_fitted(self)
+        rows = sort_rows(self.x_fit_, as_columns(self.y_fit_), self.sample_weight_)
+        out = left_out(rows, Window(self.n_neighbors_, self.bandwidth_), self._kind)
+        return out if self.y_fit_.ndim == 2 else out[:, 0]

@@ -1,0 +1,171 @@
+r"""What neighbours say of a query: votes of their classes, or a mean of their values, weighted by distance.
+
+.. math:: P(c\mid x) = \frac{\sum_i w(d_i)\,m_i\,[y_i=c]}{\sum_i w(d_i)\,m_i},
+    \qquad \hat y(x) = \frac{\sum_i w(d_i)\,m_i\,y_i}{\sum_i w(d_i)\,m_i}
+
+Neighbours of all queries come in one flat list, query after query; m is how often a fitted row counts.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import above, is_callable, none, one_of, param
+
+Array = np.ndarray[Any, Any]
+
+
+def weights_param() -> Any:
+    """The parameter `weights`."""
+    doc = "Weights of neighbours: equal, 1/d, exp(−d²/2h²) with h = bandwidth, or a function of an array of distances."
+    return param("uniform", [one_of("uniform", "distance", "gaussian"), is_callable, none], doc)
+
+
+def bandwidth_param() -> Any:
+    """The parameter `bandwidth`."""
+    doc = "Width h of Gaussian weights; None: half of the distance of the farthest neighbour, or half of the radius."
+    return param(None, [above(0), none], doc)
+
+
+class Neighbors(NamedTuple):
+    """Fitted rows beside queries: those of query q are rows[indptr[q]:indptr[q + 1]]; `mass` counts each of them."""
+
+    indptr: Array
+    rows: Array
+    distances: Array
+    mass: Array | None = None
+
+    @property
+    def query(self) -> Array:
+        """The number of the query of each neighbour."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+
+class Weighing(NamedTuple):
+    """How a neighbour's distance weighs it: a name or a function, and the width of the Gaussian.
+
+    Without a width it is half of `reach`, the radius, or half of the distance of the farthest neighbour.
+    """
+
+    weights: Any = "uniform"
+    bandwidth: float | None = None
+    reach: float | None = None
+
+
+def nearest_by_mass(distances: Array, rows: Array, k: int, weight: Array | None) -> Neighbors:
+    """The neighbours that together count k times, where a row of weight 2 counts as two rows would.
+
+    The last of them counts as much as is left. Rows that are not needed stay in the list with mass zero.
+    """
+    n, width = rows.shape
+    indptr = np.arange(n + 1) * width
+    if weight is None:
+        return Neighbors(indptr, rows.ravel(), distances.ravel())
+    w = weight[rows]
+    before = np.cumsum(w, axis=1) - w
+    mass = np.clip(k - before, 0.0, w)
+    return Neighbors(indptr, rows.ravel(), distances.ravel(), mass.ravel())
+
+
+def rows_needed(weight: Array | None, k: int) -> int:
+    """How many rows must be looked at so that they count k times, whichever they are."""
+    if weight is None:
+        return k
+    lightest = np.cumsum(np.sort(weight))
+    return min(int(np.searchsorted(lightest, k * (1 - 1e-12))) + 1, len(weight))
+
+
+def weigh(found: Neighbors, how: Weighing) -> Array:
+    """Weights of the neighbours, masses included; zero distances take everything if weights are 1/d."""
+    d = found.distances.astype(np.float64, copy=False)
+    if callable(how.weights):
+        w = _called(how.weights, found, d)
+    elif how.weights == "distance":
+        w = _inverse(found, d)
+    elif how.weights == "gaussian":
+        w = _gaussian(found, d, how)
+    else:
+        w = np.ones(len(d))
+    return w if found.mass is None else w * found.mass
+
+
+def _called(weights: Callable[[Array], Any], found: Neighbors, d: Array) -> Array:
+    """The user's weights: of a (queries, k) table of distances, or of each query's distances."""
+    counts = np.diff(found.indptr)
+    if len(counts) and (counts == counts[0]).all():
+        parts = [(d.reshape(len(counts), -1), weights(d.reshape(len(counts), -1)))]
+    else:
+        segments = np.split(d, found.indptr[1:-1])
+        parts = [(segment, weights(segment)) for segment in segments]
+    for segment, w in parts:
+        if np.shape(w) != segment.shape:
+            raise ParameterError(
+                f"The function weights must give as many weights as it gets distances: {segment.shape}, "
+                f"not {np.shape(w)}."
+            )
+    w = np.concatenate([np.asarray(w, np.float64).ravel() for _, w in parts])
+    if not (np.isfinite(w) & (w >= 0)).all():
+        raise InputError("The function weights gave a weight that is negative or not finite.")
+    return w
+
+
+def _inverse(found: Neighbors, d: Array) -> Array:
+    zero = d == 0
+    if found.mass is not None:
+        zero &= found.mass > 0
+    on_top = np.zeros(len(found.indptr) - 1, bool)
+    query = found.query
+    on_top[query[zero]] = True
+    with np.errstate(divide="ignore", over="ignore"):
+        w = np.where(on_top[query], zero, 1.0 / d)
+    if np.isinf(w).any():  # distances so small that 1/d overflows: only ratios matter
+        w = np.where(on_top[query], zero, _per_query(np.minimum, found, d)[query] / np.where(d > 0, d, 1.0))
+    return w
+
+
+def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
+    """exp(−d²/2h²), relative to the nearest neighbour, so that a small h does not make all weights zero."""
+    query = found.query
+    if how.bandwidth is not None:
+        h = np.full(len(d), float(how.bandwidth))
+    elif how.reach is not None:
+        h = np.full(len(d), how.reach / 2)
+    else:
+        counted = d if found.mass is None else np.where(found.mass > 0, d, 0.0)
+        h = _per_query(np.maximum, found, counted)[query] / 2
+    h = np.where(h > 0, h, 1.0)
+    least = _per_query(np.minimum, found, d)[query]
+    return np.exp(-0.5 * ((d - least) / h) * ((d + least) / h))
+
+
+def _per_query(ufunc: np.ufunc, found: Neighbors, values: Array) -> Array:
+    """The least or the largest value of each query; zero for one without neighbours."""
+    out = np.zeros(len(found.indptr) - 1)
+    some = np.diff(found.indptr) > 0
+    if some.any():
+        out[some] = ufunc.reduceat(values, found.indptr[:-1][some])
+    return out
+
+
+def class_votes(found: Neighbors, w: Array, codes: Array, n_classes: int) -> Array:
+    """Sums of weights (queries, classes)."""
+    n = len(found.indptr) - 1
+    cells = found.query * n_classes + codes[found.rows]
+    return np.bincount(cells, w, n * n_classes).reshape(n, n_classes)
+
+
+def shares(votes: Array) -> Array:
+    """Votes as probabilities; a row without any vote stays zero."""
+    total = votes.sum(axis=1, keepdims=True)
+    return votes / np.where(total > 0, total, 1.0)
+
+
+def value_means(found: Neighbors, w: Array, y: Array) -> Array:
+    """Weighted means (queries, outputs) of the neighbours' values; NaN where there is nothing to average."""
+    n, query = len(found.indptr) - 1, found.query
+    total = np.bincount(query, w, n)
+    sums = [np.bincount(query, w * y[found.rows, o], n) for o in range(y.shape[1])]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.stack(sums, axis=1) / total[:, None]

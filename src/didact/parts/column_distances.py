@@ -1,0 +1,267 @@
+"""Distances between rows of numbers: the array form, and scalar forms for compiled loops.
+
+`pairwise(X, Y)` is the table of all distances, `between1(a, b)` the distance of two rows. A `coordinatewise` distance
+is `expand1` of a total that `step1(total, a, b, j)` gathers column by column and that never shrinks as b moves away
+from a: what a k-d tree needs. `reduce1(d)` is a total, or a little more, that is expanded to d. A ball tree needs a
+`metric`, for which the triangle inequality holds.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from didact.parts.noun import Noun, Plain, require
+
+Array = np.ndarray[Any, Any]
+ROUND = 1.0 + 1e-15  # above what the rounding of a root or of a quotient can hide
+
+
+class Distance(Noun):
+    """How far apart two rows are. What a distance is not, it leaves as it stands here."""
+
+    __slots__ = ()
+    metric: ClassVar[bool] = True
+    coordinatewise: ClassVar[bool] = False
+    compiled: ClassVar[bool] = True  # whether it has scalar forms
+    missing: ClassVar[bool] = False  # whether it knows what to do with NaN
+
+    @property
+    def inner(self) -> Any:
+        """The distance that loops compute, between transformed rows."""
+        return self
+
+    def rows(self, X: Any) -> Any:
+        """The rows whose inner distance, after `finish`, is this distance."""
+        return X
+
+    def finish(self, d: Any) -> Any:
+        """This distance from the inner one; monotone."""
+        return d
+
+    def start(self, d: float) -> float:
+        """The inner distance that `finish` turns into d."""
+        return d
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """The distances of all rows of X to all rows of Y (m, n), in float64."""
+        raise NotImplementedError
+
+
+class Euclidean(Distance, Plain):
+    """√Σ(a − b)².
+
+    >>> Euclidean().between1([0.0, 0.0], [3.0, 4.0])
+    5.0
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """Add (a − b)²."""
+        return total + (a - b) * (a - b)
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            total += (a[j] - b[j]) * (a[j] - b[j])
+        return math.sqrt(total)
+
+    def expand1(self, total: float) -> float:
+        """The root."""
+        return math.sqrt(total)
+
+    def reduce1(self, d: float) -> float:
+        """The square."""
+        return d * d * ROUND
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """From differences, which keeps the digits that products would lose."""
+        return cdist(X, Y)
+
+
+class Manhattan(Distance, Plain):
+    """Σ|a − b|.
+
+    >>> Manhattan().between1([0.0, 0.0], [3.0, 4.0])
+    7.0
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """Add |a − b|."""
+        return total + abs(a - b)
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            total += abs(a[j] - b[j])
+        return total
+
+    def expand1(self, total: float) -> float:
+        """The total itself."""
+        return total
+
+    def reduce1(self, d: float) -> float:
+        """The distance itself."""
+        return d
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        return cdist(X, Y, "cityblock")
+
+
+class Chebyshev(Distance, Plain):
+    """max|a − b|.
+
+    >>> Chebyshev().between1([0.0, 0.0], [3.0, 4.0])
+    4.0
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """The larger of the total and |a − b|."""
+        return max(total, abs(a - b))
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            total = max(total, abs(a[j] - b[j]))
+        return total
+
+    def expand1(self, total: float) -> float:
+        """The total itself."""
+        return total
+
+    def reduce1(self, d: float) -> float:
+        """The distance itself."""
+        return d
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        return cdist(X, Y, "chebyshev")
+
+
+class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
+    """(Σ|a − b|ᵖ)^(1/p) for p > 0; no metric for p < 1, where a k-d tree still serves.
+
+    >>> round(Minkowski(3.0).between1([0.0, 0.0], [3.0, 4.0]), 4)
+    4.4979
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def __new__(cls, p: float = 2.0) -> Self:
+        """Check the exponent."""
+        require(0 < p < math.inf, f"Minkowski's p is a positive number (inf: Chebyshev), not {p!r}.")
+        return super().__new__(cls, float(p))
+
+    @property
+    def metric(self) -> bool:  # type: ignore[override]
+        """Whether the triangle inequality holds: from p = 1 on."""
+        return self.p >= 1
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """Add |a − b|ᵖ."""
+        return total + abs(a - b) ** self.p
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            total += abs(a[j] - b[j]) ** self.p
+        return total ** (1.0 / self.p)
+
+    def expand1(self, total: float) -> float:
+        """The p-th root."""
+        return float(total ** (1.0 / self.p))
+
+    def reduce1(self, d: float) -> float:
+        """The p-th power; powers are rounded less well than roots."""
+        return float(d**self.p * (1.0 + (1.0 + self.p) * 1e-14))
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        return cdist(X, Y, "minkowski", p=self.p)
+
+
+class Hamming(Distance, NamedTuple("Hamming", [("weights", Any), ("whole", float)])):
+    """The (weighted) share of columns in which two rows differ; `whole` is the sum of the weights.
+
+    >>> float(Hamming(np.ones(4), 4.0).between1([1, 2, 3, 4], [1, 2, 0, 4]))
+    0.25
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """Add the column's weight if a and b differ."""
+        return total + self.weights[j] if a != b else total
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            if a[j] != b[j]:
+                total += self.weights[j]
+        return total / self.whole
+
+    def expand1(self, total: float) -> float:
+        """The share of all weight."""
+        return total / self.whole
+
+    def reduce1(self, d: float) -> float:
+        """The weight that is this share."""
+        return d * self.whole * ROUND
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        return cdist(X, Y, "hamming", w=self.weights)
+
+
+class Canberra(Distance, Plain):
+    """Σ|a − b|/(|a| + |b|), where 0/0 counts as 0.
+
+    >>> Canberra().between1([1.0, 0.0], [3.0, 0.0])
+    0.5
+    """
+
+    __slots__ = ()
+    coordinatewise = True
+
+    def step1(self, total: float, a: float, b: float, j: int) -> float:
+        """Add |a − b|/(|a| + |b|)."""
+        size = abs(a) + abs(b)
+        return total + abs(a - b) / size if size > 0.0 else total
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        for j in range(len(a)):
+            size = abs(a[j]) + abs(b[j])
+            if size > 0.0:
+                total += abs(a[j] - b[j]) / size
+        return total
+
+    def expand1(self, total: float) -> float:
+        """The total itself."""
+        return total
+
+    def reduce1(self, d: float) -> float:
+        """The distance, and a little for quotients that are rounded."""
+        return d * (1.0 + 1e-14)
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        return cdist(X, Y, "canberra")

@@ -1,0 +1,209 @@
+"""NearestNeighbors against scikit-learn's; graphs, frames, sparse rows, missing values, files, sentences."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn.neighbors
+from sklearn.exceptions import NotFittedError
+
+import didact
+from didact import Batches
+from didact.core.errors import InputError, ParameterError
+from didact.neighbors import NearestNeighbors
+
+RNG = np.random.default_rng(0)
+X, Q = RNG.normal(size=(300, 4)), RNG.normal(size=(40, 4))
+
+
+def both(X=X, theirs=None, **options):
+    """Our model and scikit-learn's, fitted to the same rows."""
+    return NearestNeighbors(**options).fit(X), sklearn.neighbors.NearestNeighbors(**(theirs or options)).fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "kd_tree", "ball_tree"])
+@pytest.mark.parametrize("p", [1, 2, 3.5, np.inf])
+def test_neighbours_are_those_of_scikit_learn(algorithm, p):
+    ours, theirs = both(n_neighbors=7, p=p, algorithm=algorithm, radius=1.2)
+    for rows in (Q, None):
+        for one, two in zip(ours.kneighbors(rows), theirs.kneighbors(rows), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-10)
+        (d, r), (e, s) = ours.radius_neighbors(rows), theirs.radius_neighbors(rows)
+        for a, b, c, f in zip(d, r, e, s, strict=True):
+            order = np.argsort(f)
+            np.testing.assert_array_equal(b, f[order])
+            np.testing.assert_allclose(a, c[order], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "metric", ["cosine", "canberra", "braycurtis", "seuclidean", "mahalanobis", "l1", "sqeuclidean"]
+)
+def test_metrics_are_those_of_scikit_learn(metric):
+    V = {"seuclidean": {"V": X.var(axis=0)}, "mahalanobis": {"VI": np.linalg.inv(np.cov(X, rowvar=False))}}
+    ours, theirs = both(metric=metric, metric_params=V.get(metric), algorithm="auto",
+                        theirs={"metric": metric, "metric_params": V.get(metric), "algorithm": "brute"})  # fmt: skip
+    for one, two in zip(ours.kneighbors(Q), theirs.kneighbors(Q), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-8)
+
+
+def test_jaccard_hamming_and_haversine():
+    B = RNG.integers(0, 2, size=(100, 12)).astype(float)
+    places = RNG.uniform(-1.5, 1.5, size=(100, 2))
+    for metric, rows in (("jaccard", B > 0), ("hamming", B), ("haversine", places)):
+        theirs = sklearn.neighbors.NearestNeighbors(n_neighbors=9, metric=metric).fit(rows)
+        ours = NearestNeighbors(n_neighbors=9, metric=metric).fit(rows)
+        np.testing.assert_allclose(ours.kneighbors(rows[:20])[0], theirs.kneighbors(rows[:20])[0], atol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+def test_graphs(mode):
+    ours, theirs = both(n_neighbors=3, radius=1.0)
+    for rows in (None, Q):
+        for name in ("kneighbors_graph", "radius_neighbors_graph"):
+            one, two = (getattr(model, name)(rows, mode=mode) for model in (ours, theirs))
+            assert abs(one - two).max() < 1e-12
+            assert one.shape == two.shape
+    with pytest.raises(ParameterError, match="Unsupported mode"):
+        ours.kneighbors_graph(mode="nonsense")
+
+
+def test_radius_results_sorted_by_distance():
+    ours, theirs = both(radius=1.5)
+    (d, r), (e, s) = (model.radius_neighbors(Q, sort_results=True) for model in (ours, theirs))
+    for a, b, c, f in zip(d, r, e, s, strict=True):
+        np.testing.assert_array_equal(b, f)
+        np.testing.assert_allclose(a, c)
+    assert ours.radius_neighbors(Q, 0.0, return_distance=False)[0].tolist() == []
+
+
+def test_precomputed():
+    D = sklearn.metrics.pairwise_distances(X)
+    ours, theirs = both(D, metric="precomputed", radius=0.8)
+    D_new = sklearn.metrics.pairwise_distances(Q, X)
+    for rows in (None, D_new):
+        np.testing.assert_array_equal(ours.kneighbors(rows)[1], theirs.kneighbors(rows)[1])
+    for one, two in zip(ours.radius_neighbors(D_new)[1], theirs.radius_neighbors(D_new)[1], strict=True):
+        np.testing.assert_array_equal(one, np.sort(two))
+    with pytest.raises(InputError, match="square matrix"):
+        NearestNeighbors(metric="precomputed").fit(D[:5])
+    with pytest.raises(InputError, match="dense table"):
+        NearestNeighbors(metric="precomputed").fit(sp.csr_array(D))
+    with pytest.raises(InputError, match="Negative"):
+        NearestNeighbors(metric="precomputed").fit(-D)
+
+
+def test_sparse_rows():
+    S = sp.random_array((200, 1000), density=0.02, rng=RNG, format="csr")
+    for metric in ("euclidean", "cosine", "manhattan"):
+        ours, theirs = NearestNeighbors(metric=metric).fit(S), NearestNeighbors(metric=metric).fit(S.toarray())
+        np.testing.assert_allclose(ours.kneighbors(S[:30])[0], theirs.kneighbors(S[:30].toarray())[0], atol=1e-7)
+        np.testing.assert_array_equal(ours.kneighbors(S[:30])[1][:, 0], np.arange(30))
+        np.testing.assert_array_equal(ours.kneighbors(S[:9].toarray())[1], ours.kneighbors(S[:9])[1])
+
+
+def test_feature_weights_equal_scaled_columns():
+    w = np.array([4.0, 1.0, 0.0, 2.0])
+    weighted = NearestNeighbors(feature_weights=w).fit(X).kneighbors(Q)
+    scaled = NearestNeighbors().fit(X * np.sqrt(w)).kneighbors(Q * np.sqrt(w))
+    np.testing.assert_array_equal(weighted[1], scaled[1])
+    np.testing.assert_allclose(weighted[0], scaled[0], rtol=1e-12)
+
+
+def test_float32_gives_float32():
+    d, r = NearestNeighbors().fit(X.astype(np.float32)).kneighbors(Q.astype(np.float32))
+    assert d.dtype == np.float32
+    assert r.dtype == np.int64
+    np.testing.assert_allclose(d, NearestNeighbors().fit(X).kneighbors(Q)[0], rtol=1e-5)
+
+
+def test_gower_on_a_frame_with_categories_and_missing_values():
+    frame = pd.DataFrame({"size": [1.0, 2.0, np.nan, 5.0], "kind": pd.Categorical(["a", "b", "a", None])})
+    model = NearestNeighbors(n_neighbors=4, metric="gower").fit(frame)
+    d, r = model.kneighbors(frame.iloc[[0]])
+    assert r.tolist() == [[0, 2, 1, 3]]
+    np.testing.assert_allclose(d, [[0.0, 0.0, 0.625, 1.0]])  # kind alone; (1/4 + 1)/2; size alone, 4/4
+    model = NearestNeighbors(n_neighbors=1, metric="gower", categorical_features=["kind"])
+    assert model.fit(frame.astype({"kind": object})).kneighbors(frame.iloc[[1]])[1].tolist() == [[1]]
+
+
+def test_missing_values_are_refused_by_name():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    bad = frame.copy()
+    bad.loc[3, "c"] = np.nan
+    with pytest.raises(InputError, match=r"NaN.*'c'"):
+        NearestNeighbors().fit(bad)
+    model = NearestNeighbors().fit(frame)
+    with pytest.raises(InputError, match=r"NaN.*'c'"):
+        model.kneighbors(bad)
+    assert model.kneighbors(frame[:1])[1][0, 0] == 0
+
+
+def test_batches_of_queries_stream():
+    model = NearestNeighbors().fit(Batches(lambda: (X[a : a + 70] for a in range(0, 300, 70))))
+    whole = model.kneighbors(Q)
+    parts = list(model.kneighbors(Batches(lambda: (Q[a : a + 16] for a in range(0, 40, 16)))))
+    for i in range(2):
+        np.testing.assert_array_equal(np.concatenate([part[i] for part in parts]), whole[i])
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
+def test_files(algorithm, tmp_path):
+    model = NearestNeighbors(algorithm=algorithm).fit(X)
+    didact.save(model, tmp_path / "model.didact")
+    for one, two in zip(didact.load(tmp_path / "model.didact").kneighbors(Q), model.kneighbors(Q), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_duplicates_and_a_row_s_own_twin():
+    twice = np.repeat(X[:5], 2, axis=0)
+    d, r = NearestNeighbors(n_neighbors=1).fit(twice).kneighbors()
+    assert r.ravel().tolist() == [1, 0, 3, 2, 5, 4, 7, 6, 9, 8]
+    assert not d.any()
+
+
+def test_sentences():
+    model = NearestNeighbors(n_neighbors=3)
+    with pytest.raises(NotFittedError):
+        model.kneighbors(Q)
+    model.fit(X[:5])
+    with pytest.raises(InputError, match="6 neighbours were asked for and there are 5 rows"):
+        model.kneighbors(Q, 6)
+    with pytest.raises(InputError, match="5 neighbours were asked for and there are 4 rows"):
+        model.kneighbors(n_neighbors=5)
+    with pytest.raises(ParameterError, match="> 0"):
+        model.kneighbors(Q, 0)
+    with pytest.raises(TypeError, match="integer"):
+        model.kneighbors(Q, 1.5)
+    with pytest.raises(ValueError, match="4 features"):
+        model.kneighbors(Q[:, :3])
+    with pytest.raises(TypeError, match="set_threads"):
+        NearestNeighbors(n_jobs=2)
+    with pytest.raises(ParameterError, match="no metric"):
+        NearestNeighbors(metric="braycurtis", algorithm="ball_tree").fit(X)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])
+def test_a_search_can_be_interrupted(algorithm):
+    """It would take minutes; Ctrl-C ends it within seconds, as pieces of work are short."""
+    code = (
+        "import numpy as np, sys; from didact.neighbors import NearestNeighbors\n"
+        "X = np.random.default_rng(0).normal(size=(200_000, 20))\n"
+        f"model = NearestNeighbors(algorithm={algorithm!r}).fit(X); model.kneighbors(X[:500])\n"
+        "print('begin', flush=True); model.kneighbors()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "begin\n"
+        time.sleep(0.5)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        error = process.communicate(timeout=60)[1]
+        assert "KeyboardInterrupt" in error
+        assert time.monotonic() - begin < 5.0
+    finally:
+        process.kill()
