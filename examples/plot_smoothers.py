@@ -59,10 +59,9 @@ plt.show()
 # over all rows, shows where the balance is.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 for color, name in (("C0", "RunningMean"), ("C1", "RunningLine"), ("C2", "KNeighborsSmoother")):
-    found = smoothers[name].cv_results_
-    left.plot(found["n_neighbors"], found["error"], ".-", color=color, label=name)
-    best = np.argmin(found["error"])
-    left.plot(found["n_neighbors"][best], found["error"][best], "o", color=color)
+    model = smoothers[name]
+    left.plot(model.grid_, model.cv_errors_, ".-", color=color, label=name)
+    left.plot(model.n_neighbors_, model.cv_errors_.min(), "o", color=color)
 left.set(xscale="log", xlabel="rows in a window", ylabel="leave-one-out error")
 left.legend(frameon=False)
 right.plot(x, y, "o", color="0.65", markersize=3, markeredgewidth=0)

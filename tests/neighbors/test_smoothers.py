@@ -96,7 +96,7 @@ def test_weights_are_repeated_rows(cls, how):
     repeated = cls(**how).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9, atol=1e-12)
     if "cv" in how.values():
-        np.testing.assert_allclose(weighted.cv_results_["error"][2:], repeated.cv_results_["error"][2:], rtol=1e-6)
+        np.testing.assert_allclose(weighted.cv_errors_[2:], repeated.cv_errors_[2:], rtol=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------ cross-validation
@@ -116,9 +116,9 @@ def test_the_width_is_chosen_by_leaving_out_rows(cls, name):
             for i in range(len(few))
         ]
         slow.append(np.mean(errors) if cls is RunningMedian else np.mean(np.square(errors)))
-    np.testing.assert_allclose(model.cv_results_["error"], slow, rtol=1e-8)
+    np.testing.assert_allclose(model.cv_errors_, slow, rtol=1e-8)
     assert getattr(model, f"{name}_") == grid[int(np.argmin(slow))]
-    np.testing.assert_array_equal(model.cv_results_[name], grid)
+    np.testing.assert_array_equal(model.grid_, grid)
     best = cls(**{name: grid[int(np.argmin(slow))]}).fit(few, targets)
     np.testing.assert_array_equal(model.predict(X), best.predict(X))
 
@@ -128,7 +128,7 @@ def test_the_width_is_chosen_by_leaving_out_rows(cls, name):
 def test_the_default_grid_finds_a_good_width(cls, name):
     model = cls(**{name: "cv"}).fit(X, y)
     assert np.sqrt(np.mean((model.predict(X) - np.sin(x)) ** 2)) < 0.12
-    assert len(model.cv_results_["error"]) > 10
+    assert len(model.cv_errors_) > 10
 
 
 def test_leave_one_out_is_at_hand():

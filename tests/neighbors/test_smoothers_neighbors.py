@@ -64,7 +64,7 @@ def test_k_is_chosen_by_leaving_out_rows(kernel):
             for i in range(70)
         ]
         slow.append(np.mean(np.square(errors)))
-    np.testing.assert_allclose(model.cv_results_["error"], slow, rtol=1e-9)
+    np.testing.assert_allclose(model.cv_errors_, slow, rtol=1e-9)
     assert model.n_neighbors_ == grid[int(np.argmin(slow))]
 
 
@@ -72,7 +72,7 @@ def test_copies_of_a_row_are_not_the_row():
     """Leaving out one of four copies leaves three that know the answer."""
     copies, targets = np.repeat(X[:40], 4, axis=0), np.repeat(y[:40], 4)
     model = KNeighborsSmoother("cv", grid=[1, 3, 20]).fit(copies, targets)
-    np.testing.assert_allclose(model.cv_results_["error"][:2], 0.0, atol=1e-20)
+    np.testing.assert_allclose(model.cv_errors_[:2], 0.0, atol=1e-20)
     assert model.n_neighbors_ == 1
 
 

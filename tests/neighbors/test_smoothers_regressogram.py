@@ -59,22 +59,22 @@ def test_bins_are_closed_on_the_left():
 def test_leave_one_out_by_leaving_out():
     few, targets = X[:60], y[:60]
     model = Regressogram(origin=-2.5, grid=[1, 2, 4, 8, 30]).fit(few, targets)
-    for width, error in zip(model.cv_results_["bandwidth"], model.cv_results_["error"], strict=True):
+    for width, error in zip(model.grid_, model.cv_errors_, strict=True):
         errors = []
         for i in range(60):
             rest = np.delete(np.arange(60), i)
             one = Regressogram(bandwidth=width, origin=-2.5).fit(few[rest], targets[rest])
             errors.append(targets[i] - one.predict(few[i : i + 1])[0])
         assert error == pytest.approx(np.mean(np.square(errors)), rel=1e-9)
-    best = int(np.argmin(model.cv_results_["error"]))
-    np.testing.assert_array_equal(model.bandwidth_, model.cv_results_["bandwidth"][best])
+    best = int(np.argmin(model.cv_errors_))
+    np.testing.assert_array_equal(model.bandwidth_, model.grid_[best])
 
 
 def test_weights_in_the_choice_are_repeated_rows():
     w = np.random.default_rng(3).integers(0, 4, 400)
     one = Regressogram(grid=[1, 3, 9]).fit(X, y, sample_weight=w)
     two = Regressogram(grid=[1, 3, 9]).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
-    np.testing.assert_allclose(one.cv_results_["error"], two.cv_results_["error"], rtol=1e-10)
+    np.testing.assert_allclose(one.cv_errors_, two.cv_errors_, rtol=1e-10)
 
 
 def test_the_chosen_width_is_good():
@@ -94,7 +94,7 @@ def test_several_outputs_and_batches():
     other = Regressogram(bins=5).fit(Batches(lambda: ((X[s], Y[s]) for s in pieces)))
     np.testing.assert_allclose(other.values_, model.values_, rtol=1e-12)
     chosen = Regressogram().fit(Batches(lambda: ((X[s], Y[s]) for s in pieces)))
-    np.testing.assert_allclose(chosen.cv_results_["error"], Regressogram().fit(X, Y).cv_results_["error"], rtol=1e-10)
+    np.testing.assert_allclose(chosen.cv_errors_, Regressogram().fit(X, Y).cv_errors_, rtol=1e-10)
 
 
 def test_bins_merge_in_any_grouping():

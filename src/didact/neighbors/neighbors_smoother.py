@@ -97,8 +97,10 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         The number of training rows.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
-    cv_results_ : dict
-        Candidates ("n_neighbors") and their mean squared leave-one-out errors ("error"); only with "cv".
+    grid_ : ndarray
+        Candidates of cross-validation (only if the width was chosen).
+    cv_errors_ : ndarray
+        Their mean squared leave-one-out errors.
 
     Notes
     -----
@@ -144,13 +146,14 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         """Index the rows X with targets y (one or several columns), and choose k."""
         targets, _ = self._index_rows(X, y, target="outputs")
         self.y_fit_ = np.asarray(targets, np.float64)
-        vars(self).pop("cv_results_", None)
+        for name in ("grid_", "cv_errors_"):
+            vars(self).pop(name, None)
         candidates = self._candidates()
         errors = np.zeros(1)
         with FitProgress(self, 0, X=X, y=y):
             if self.n_neighbors == "cv":
                 errors = self._errors(candidates)
-                self.cv_results_ = {"n_neighbors": np.array(candidates), "error": errors}
+                self.grid_, self.cv_errors_ = np.array(candidates), errors
         self.n_neighbors_ = candidates[int(np.argmin(errors))]
         return self
 

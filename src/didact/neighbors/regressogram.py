@@ -156,8 +156,10 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         Weights of the rows in these bins.
     mean_ : float or ndarray of shape (n_outputs,)
         The mean of all rows, predicted in empty bins.
-    cv_results_ : dict
-        Candidates ("bandwidth") and their mean squared leave-one-out errors ("error"); only with "cv".
+    grid_ : ndarray
+        Candidates of cross-validation (only if the width was chosen).
+    cv_errors_ : ndarray
+        Their mean squared leave-one-out errors.
 
     Notes
     -----
@@ -245,9 +247,10 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         self.bins_, self.weights_ = chosen.number, chosen.weight
         self.values_ = chosen.mean if rows.y_ndim == 2 else chosen.mean[:, 0]
         self.mean_ = mean if rows.y_ndim == 2 else float(mean[0])
-        vars(self).pop("cv_results_", None)
+        for name in ("grid_", "cv_errors_"):
+            vars(self).pop(name, None)
         if self.bandwidth is None and isinstance(self.bins, str):
-            self.cv_results_ = {"bandwidth": np.array(widths), "error": errors}
+            self.grid_, self.cv_errors_ = np.array(widths), errors
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""

@@ -137,12 +137,12 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         return np.geomspace(extent * self._least / places, extent, CANDIDATES).tolist() if extent > 0 else [1.0]
 
     def _keep(self, rows: Sorted, y_ndim: int, candidates: list[Window], errors: Array) -> None:
-        vars(self).pop("cv_results_", None)
+        for name in ("grid_", "cv_errors_"):
+            vars(self).pop(name, None)
         best = candidates[int(np.argmin(errors))]
         self.n_neighbors_, self.bandwidth_ = best.k, best.h
         if self._searches():
-            key = "n_neighbors" if self.bandwidth is None else "bandwidth"
-            self.cv_results_ = {key: np.array([w.k or w.h for w in candidates]), "error": errors}
+            self.grid_, self.cv_errors_ = np.array([w.k or w.h for w in candidates]), errors
         self.x_fit_, self.sample_weight_, self._place = rows.x, rows.w, self._column()
         self.y_fit_ = rows.Y if y_ndim == 2 else rows.Y[:, 0]
 

@@ -20,9 +20,10 @@ class RunningMean(_Running):
         Places in a window, given or chosen; 0 if the bandwidth is fixed.
     bandwidth_ : float
         Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    cv_results_ : dict
-        Candidates ("n_neighbors" or "bandwidth") and their mean leave-one-out errors ("error", squared); only
-        with "cv".
+    grid_ : ndarray
+        Candidates of cross-validation (only if the width was chosen).
+    cv_errors_ : ndarray
+        Their mean squared leave-one-out errors.
 
     Notes
     -----
@@ -65,9 +66,10 @@ class RunningMedian(_Running):
         Places in a window, given or chosen; 0 if the bandwidth is fixed.
     bandwidth_ : float
         Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    cv_results_ : dict
-        Candidates ("n_neighbors" or "bandwidth") and their mean leave-one-out errors ("error", absolute); only
-        with "cv".
+    grid_ : ndarray
+        Candidates of cross-validation (only if the width was chosen).
+    cv_errors_ : ndarray
+        Their mean absolute leave-one-out errors.
 
     Notes
     -----
@@ -111,9 +113,10 @@ class RunningLine(_Running):
         Places in a window, given or chosen; 0 if the bandwidth is fixed.
     bandwidth_ : float
         Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    cv_results_ : dict
-        Candidates ("n_neighbors" or "bandwidth") and their mean leave-one-out errors ("error", squared); only
-        with "cv".
+    grid_ : ndarray
+        Candidates of cross-validation (only if the width was chosen).
+    cv_errors_ : ndarray
+        Their mean squared leave-one-out errors.
 
     Notes
     -----
