@@ -16,49 +16,28 @@ Cleveland, Devlin (1988), doi:10.1080/01621459.1988.10478639.
 """
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type, is_sparse, like, to_numpy
+from didact.core.backend import float_type, like
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.local_regression import Points, Rule, bisquare_weights, left_out, smooth
+from didact.parts.kept import Pieces, dense, keep
 
 Array = np.ndarray[Any, Any]
 
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
 
-class Gathered(NamedTuple):
-    """All rows, in pieces."""
-
-    pieces: tuple[tuple[Array, Array, Array], ...]
-
-    def merge(self, other: "Gathered") -> "Gathered":
-        """One after the other."""
-        return Gathered(self.pieces + other.pieces)
-
-
-def gather(X: Any, y: Any, w: Any) -> Gathered:
-    """The rows of a block that count, as arrays."""
-    X, y = dense(X), to_numpy(y).astype(np.float64)
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
-    return Gathered(((X[w > 0], y[w > 0], w[w > 0]),)) if (w == 0).any() else Gathered(((X, y, w),))
-
-
-def dense(X: Any) -> Array:
-    """Rows of any kind as a float64 array."""
-    return np.ascontiguousarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
-
-
-def stored(gathered: Gathered) -> Points:
-    """The rows as a smoother wants them: sorted, if there is one feature."""
-    X, y, w = (np.concatenate(column) for column in zip(*gathered.pieces, strict=True))
+def stored(kept: Pieces) -> Points:
+    """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
+    X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
     return Points(X[order], y[order], w[order], np.ones(len(y)))
 
@@ -68,7 +47,7 @@ def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors
     """Local fits at rows X; what is not finite is refused by the caller."""
     points = Points(*columns)
     points = points._replace(X=points.X / scale)
-    Q = np.nan_to_num(dense(X) / scale, posinf=0.0, neginf=0.0)
+    Q = np.nan_to_num(dense(X, np.float64) / scale, posinf=0.0, neginf=0.0)
     return like(smooth(points, Q, Rule(kernel, degree, bandwidth, neighbors)).value.astype(float_type(X)), X)
 
 
@@ -156,7 +135,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
         rows = self.rows(X, y, sample_weight, target="numeric")
-        points = stored(rows.reduce(gather))
+        points = stored(rows.reduce(keep))
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
         points = points._replace(X=points.X / self.scale_)
         rules = self._rules(points)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.neighbors.gathered import dense
+from didact.parts.kept import dense
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,7 @@ BIG = np.finfo(np.float64).max
 
 def extent(X: Any, y: Any, w: Any) -> Extent:
     """The extent of a block; rows of weight zero do not count."""
-    X = dense(X).astype(np.float64)
+    X = dense(X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
     X, w = X[w > 0], w[w > 0]
     if not len(X):
@@ -108,7 +108,7 @@ def _grouped(cells: Array, w: Array) -> tuple[Array, Array]:
 
 def count(X: Any, y: Any, w: Any, *axes: Axes) -> Cells:
     """The counts of a block."""
-    X = dense(X).astype(np.float64)
+    X = dense(X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
     pairs = []
     for one in axes:

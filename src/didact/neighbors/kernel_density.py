@@ -38,8 +38,9 @@ from didact.neighbors.bandwidths import (
     rule,
     typical_width,
 )
-from didact.neighbors.gathered import gather, queries
+from didact.neighbors.gathered import queries
 from didact.neighbors.local_covariance import local_factors
+from didact.parts.kept import keep
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -154,7 +155,7 @@ class KernelDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        kept, _, w = rows.reduce(gather).columns()
+        kept, _, w = rows.reduce(keep).columns()
         self.X_fit_, self.sample_weight_ = kept, w
         rows = kept.astype(np.float64)
         if self.shape == "local" and self.adaptive > 0:

@@ -16,8 +16,8 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param
-from didact.neighbors.gathered import gather
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
+from didact.parts.kept import keep
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -101,7 +101,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensityClassifier":
         """Estimate the density of each class; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
-        X, y, w = rows.reduce(gather).columns()
+        X, y, w = rows.reduce(keep).columns()
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError(f"y has one class, {self.classes_[0]!r}: a classifier needs two classes or more.")

@@ -24,7 +24,8 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
 from didact.engines.kernel_sums import Points, kernel_sums, prepare
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
-from didact.neighbors.gathered import gather, queries
+from didact.neighbors.gathered import queries
+from didact.parts.kept import keep
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -106,7 +107,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         _prepared.pop(self, None)
-        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(gather).columns()
+        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
         kept, w = self.X_fit_.astype(np.float64), self.sample_weight_
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
         self.bandwidth_ = self._choose(kept / self.scale_, w)

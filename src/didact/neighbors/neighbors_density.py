@@ -19,10 +19,11 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import param, whole
 from didact.engines.index.index import build
-from didact.neighbors.gathered import gather, queries
+from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
+from didact.parts.kept import keep
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]
@@ -87,7 +88,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        self.X_fit_, _, self.sample_weight_ = rows.reduce(gather).columns()
+        self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):
             raise InputError(f"n_neighbors is {self.n_neighbors}, and there are only n_samples = {total:g} rows.")

@@ -30,7 +30,7 @@ from didact.neighbors.base import (
     metric_params_param,
     p_param,
 )
-from didact.neighbors.gathering import as_columns
+from didact.neighbors.gathered import as_columns
 
 Array = np.ndarray[Any, Any]
 

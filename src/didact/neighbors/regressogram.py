@@ -20,7 +20,8 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.memory import in_pieces
-from didact.neighbors.gathering import as_columns, dense
+from didact.neighbors.gathered import as_columns
+from didact.parts.kept import dense
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +66,7 @@ class Grids(NamedTuple):
 
 def extremes(X: Any, y: Any, w: Any) -> Extremes:
     """The range of the columns of a block."""
-    X = dense(X) if w is None else dense(X)[to_numpy(w) > 0]
+    X = dense(X, np.float64) if w is None else dense(X, np.float64)[to_numpy(w) > 0]
     if not len(X):
         far = np.full(X.shape[1], np.finfo(float).max)
         return Extremes(0.0, far, -far)
@@ -92,7 +93,7 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
 @in_pieces
 def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array]) -> Grids:
     """The bins of a block for each of several widths; what is not finite shows in their numbers."""
-    X, Y = dense(X), as_columns(y)
+    X, Y = dense(X, np.float64), as_columns(y)
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
     X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
     return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
@@ -118,7 +119,7 @@ def find(bins: Array, number: Array) -> Array:
 def predict_bins(X: Any, origin: Array, width: Array, number: Array, values: Array, mean: Any) -> Array:
     """The mean of each row's bin; of all rows where that is empty."""
     with np.errstate(invalid="ignore"):
-        place = find(number, np.nan_to_num(np.floor((dense(X) - origin) / width)))
+        place = find(number, np.nan_to_num(np.floor((dense(X, np.float64) - origin) / width)))
     empty = place < 0
     out = np.where(empty if values.ndim == 1 else empty[:, None], mean, values[place])
     return like(out.astype(float_type(X)), X)

@@ -22,18 +22,19 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.running import Sorted, Window, left_out, smooth, sort_rows
-from didact.neighbors.gathering import Gathered, as_columns, one_column
+from didact.neighbors.gathered import as_columns, one_column
+from didact.parts.kept import Pieces
 
 Array = np.ndarray[Any, Any]
 
 CANDIDATES = 20  # widths that are tried
 
 
-def gather(X: Any, y: Any, w: Any, column: int) -> Gathered:
+def gather(X: Any, y: Any, w: Any, column: int) -> Pieces:
     """The rows of a block that count; a missing value in any column shows in their sum."""
     x, Y = one_column(X, column), as_columns(y)
     w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
-    return Gathered(((x[w > 0], Y[w > 0], w[w > 0]),), float(0.0 * X.sum()))
+    return Pieces(((x[w > 0], Y[w > 0], w[w > 0], np.array([float(0.0 * X.sum())])),))
 
 
 def predict_running(X: Any, column: int, kind: str, k: int, h: float, x: Array, Y: Array, w: Array) -> Array:
@@ -82,7 +83,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        data = sort_rows(*rows.reduce(gather, self._column()).columns())
+        data = sort_rows(*rows.reduce(gather, self._column()).columns()[:3])
         candidates = self._candidates(data)
         errors = np.zeros(1)
         with FitProgress(self, len(candidates), X=X, y=y) as progress:

@@ -16,13 +16,13 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.exact import grow_exact, presort
 from didact.engines.trees.forest import coded, grow_from_codes
-from didact.engines.trees.gathered import Gathered
 from didact.engines.trees.grow_rows import learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.passes import Collection
 from didact.engines.trees.prune import Path, prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
+from didact.parts.kept import Pieces, dense
 
 Array = np.ndarray[Any, Any]
 
@@ -55,17 +55,16 @@ def few_values(X: Any) -> bool:
     )
 
 
-def whole_block(X: Any, y: Any, w: Any) -> Gathered:
+def whole_block(X: Any, y: Any, w: Any) -> Pieces:
     """All rows of a block, those of weight 0 too: draws of rows go by their numbers."""
-    X = X.toarray() if sp.issparse(X) else np.asarray(X)
-    return Gathered(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
+    X = dense(X)
+    return Pieces(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
 
 
 def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
     """X, y and weights of all rows at once."""
     if not isinstance(rows, MemoryRows):
-        blocks = rows.reduce(whole_block).pieces
-        X, y, w = (np.concatenate(column) for column in zip(*blocks, strict=True))
+        X, y, w = rows.reduce(whole_block).columns()
         return X, y, w
     X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
     return X, y, w

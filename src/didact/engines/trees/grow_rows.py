@@ -20,6 +20,7 @@ from didact.engines.trees.grow_loops import Nodes, Sample, Space, find_split, ma
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
+from didact.parts.kept import Pieces
 
 Array = np.ndarray[Any, Any]
 
@@ -83,16 +84,6 @@ def learn_bins_rows(rows: Rows, max_bins: int = 255, categorical: Array | None =
     return pack_cuts(cuts, bins, mask), sample.n_rows
 
 
-class Pieces(NamedTuple):
-    """Codes, targets and weights of rows, block by block."""
-
-    blocks: tuple[tuple[Array, Array, Array], ...]
-
-    def merge(self, other: "Pieces") -> "Pieces":
-        """One after the other."""
-        return Pieces(self.blocks + other.blocks)
-
-
 def coded_block(X: Any, y: Any, w: Any, bins: Bins, every: bool) -> Pieces:
     """The rows of a block that count, or every one of them, with codes in place of numbers."""
     w = np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
@@ -106,8 +97,7 @@ def coded_rows(rows: Rows, bins: Bins, every: bool = False) -> tuple[Coded, Arra
     A byte a value: what does not fit in memory as numbers often does so as codes, and boosting passes over it
     hundreds of times. Rows of weight 0 are left out unless `every` row is wanted.
     """
-    blocks = rows.reduce(coded_block, bins, every).blocks
-    codes, y, w = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    codes, y, w = rows.reduce(coded_block, bins, every).columns()
     return Coded(codes, bins), y, None if (w == 1).all() else w
 
 

@@ -1,0 +1,36 @@
+"""Rows that a model keeps, gathered from blocks: dense, in their order, without those of weight zero."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, to_numpy
+
+Array = np.ndarray[Any, Any]
+
+
+class Pieces(NamedTuple):
+    """Columns of rows, block after block."""
+
+    blocks: tuple[tuple[Any, ...], ...]
+
+    def merge(self, other: "Pieces") -> "Pieces":
+        """One after the other."""
+        return Pieces(self.blocks + other.blocks)
+
+    def columns(self) -> tuple[Any, ...]:
+        """Every column whole; None where there is none."""
+        return tuple(None if part[0] is None else np.concatenate(part) for part in zip(*self.blocks, strict=True))
+
+
+def keep(X: Any, y: Any, w: Any) -> Pieces:
+    """The rows of a block that count, with their targets (or None) and weights."""
+    X, y = dense(X), None if y is None else to_numpy(y)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    counts = slice(None) if (w > 0).all() else w > 0
+    return Pieces(((X[counts], None if y is None else y[counts], w[counts]),))
+
+
+def dense(X: Any, dtype: Any = None) -> Array:
+    """Rows of any kind as a contiguous array."""
+    return np.ascontiguousarray(to_numpy(X.toarray() if is_sparse(X) else X), dtype)
