@@ -18,6 +18,8 @@ from didact.parts.statistics import label_codes, label_counts
 
 Array = np.ndarray[Any, Any]
 
+TINY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
+
 
 class ClassSums(NamedTuple):
     """Labels, the weight of each, and arrays of sums with one row for each label."""
@@ -111,6 +113,17 @@ def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
         )
         return out
     return one_hot(codes, w, K).T @ X
+
+
+def log_shares(counts: Array) -> Array:
+    """Logarithms of each row's shares, in place of the counts: a row at a time stays in the cache."""
+
+    def one(row: Array) -> None:
+        row /= max(float(row.sum()), TINY)
+        np.log(np.maximum(row, TINY, out=row), out=row)
+
+    parallel_map(one, counts)
+    return counts
 
 
 def one_hot(codes: Array, w: Array, K: int) -> Array:

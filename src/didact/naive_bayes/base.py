@@ -69,7 +69,9 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         self._finish(place)
         for name in self._tables_of_numbers:
             value = getattr(self, name)
-            setattr(self, name, [v.astype(dtype) for v in value] if isinstance(value, list) else value.astype(dtype))
+            several = value if isinstance(value, list) else [value]
+            typed = [v.astype(dtype, copy=False) for v in several]
+            setattr(self, name, typed if isinstance(value, list) else typed[0])
         return self
 
     def _log_prior(self, given: Any, uniform: bool) -> Array:

@@ -19,17 +19,15 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, param
-from didact.engines.class_sums import ClassSums, by_class, class_sums, spread
+from didact.engines.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
 from didact.naive_bayes.base import Array, _NaiveBayes
-
-TINY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
 
 
 def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
     """Sums of counts by class; a missing count adds nothing."""
     classes, codes, w, weight = by_class(y, w)
     values = X.data if is_sparse(X) else X
-    if (values < 0).any():
+    if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
         raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
     if not is_sparse(X) and np.isnan(X).any():
         X = np.where(np.isnan(X), 0.0, X)
@@ -169,9 +167,7 @@ class MultinomialNB(_CountNB):
         return tags
 
     def _finish(self, place: Array) -> None:
-        smoothed = self._count(place) + self._smoothing()
-        total = np.maximum(smoothed.sum(axis=1, keepdims=True), TINY)
-        self.feature_log_prob_ = np.log(np.maximum(smoothed / total, TINY))
+        self.feature_log_prob_ = log_shares(self._count(place) + self._smoothing())
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)
@@ -232,8 +228,7 @@ class ComplementNB(_CountNB):
     def _finish(self, place: Array) -> None:
         counts = self._count(place)
         self.feature_all_ = counts.sum(axis=0)
-        others = self.feature_all_ + self._smoothing() - counts
-        logs = np.log(np.maximum(others / np.maximum(others.sum(axis=1, keepdims=True), TINY), TINY))
+        logs = log_shares(self.feature_all_ + self._smoothing() - counts)
         self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
 
     @property
