@@ -7,9 +7,8 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
-from didact.engines.class_sums import ClassSums, by_class, spread
+from didact.engines.class_sums import ClassSums, by_class, log_shares, spread
 from didact.naive_bayes.base import Array, _NaiveBayes
-from didact.naive_bayes.discrete import TINY
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
@@ -53,8 +52,7 @@ def categorical_joint(X: Any, log_prior: Array, tables: list[Array]) -> Array:
 
 def log_table(counts: Array, alpha: float) -> Array:
     """Logarithms of the smoothed probabilities of a column's values, by class."""
-    smoothed = counts + alpha
-    return np.log(np.maximum(smoothed / np.maximum(smoothed.sum(axis=1, keepdims=True), TINY), TINY))
+    return log_shares(counts + alpha)
 
 
 def padded(counts: Array, place: Array, K: int, values: int) -> Array:
