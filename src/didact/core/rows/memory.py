@@ -20,6 +20,7 @@ from didact.core.threads import parallel_map
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
 PIECES = 64  # at most this many independent pieces of work
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
+PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
 NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
@@ -160,7 +161,7 @@ def _cut(X: Any) -> list[list[int]]:
     if is_tensor(X):
         step = max(BLOCK_ROWS, TENSOR_BYTES // max(p * X.element_size(), 1))
     elif is_sparse(X):
-        step = max(BLOCK_ROWS, -(-n // SPARSE_PIECES))
+        step = max(BLOCK_ROWS, -(-n // min(max(X.nnz // PIECE_ENTRIES, 4), SPARSE_PIECES)))
     else:
         step = max(BLOCK_ROWS, 8 * p)
     edges = [*range(0, max(n, 1), step), n]
