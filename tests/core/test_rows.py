@@ -69,7 +69,8 @@ def test_memory_blocks_cover_all_rows_in_order(n, convert, two_threads):
     didact.set_threads(2)
     seen = MemoryRows(convert(numbered(n)), None, None).reduce(look)
     assert list(seen.rows) == list(range(n))
-    assert len(seen.sizes) == -(-n // memory.BLOCK_ROWS)
+    blocks = -(-n // memory.BLOCK_ROWS)
+    assert len(seen.sizes) == (min(blocks, 4) if convert is sp.csr_array else blocks)  # few entries are few tasks
 
 
 def test_cuts_do_not_depend_on_the_number_of_threads(two_threads):
