@@ -95,8 +95,10 @@ class Booster:
         g, h, channels = self.g[k], self.h[k], self.channels
         shift = channels.shift
         room = 2.0 ** (shift - 2) if channels.kind == UNIT else 2.0**60
-        scale_g = power_below(room, float(np.abs(g).sum()))
-        scale_h = power_below(2.0 ** (shift - 1), float(h.sum()))
+        starts = range(0, len(g), PIECE)
+        sums = parallel_map(lambda a: (float(np.abs(g[a : a + PIECE]).sum()), float(h[a : a + PIECE].sum())), starts)
+        scale_g = power_below(room, sum(s for s, _ in sums))
+        scale_h = power_below(2.0 ** (shift - 1), sum(s for _, s in sums))
 
         def piece(start: int) -> None:
             part = slice(start, start + PIECE)
@@ -105,7 +107,7 @@ class Booster:
             else:
                 pack_pairs(g[part], h[part], scale_g, scale_h, shift, channels.words[part])
 
-        parallel_map(piece, range(0, len(g), PIECE))
+        parallel_map(piece, starts)
         inverse = [1.0 / scale_g] if channels.kind == UNIT else [1.0 / scale_g, 1.0 / scale_h]
         return channels._replace(inverse=np.array(inverse))
 
