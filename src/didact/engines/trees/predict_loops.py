@@ -70,19 +70,18 @@ def step(nodes: Array, X: Array, i: Int, node: Int) -> Int:
 
 @jit
 def careful_step(nodes: Array, sets: Array, category_sets: Array, X: Array, i: Int, node: Int) -> Int:
-    """The same for trees with categories."""
-    s = sets[node]
-    if s < 0:
-        return step(nodes, X, i, node)
-    here = nodes[node]
-    x = X[i, here.feature >> 1]
-    if x != x:
-        stays = here.feature & 1
-    else:
-        code = np.int64(x)
-        inside = code >= 0 and code < 64 * category_sets.shape[1]
-        stays = np.int64((category_sets[s, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)) if inside else 0
-    return np.int64(here.left) + (1 - stays)
+    """The same for trees with categories, without a branch that might be guessed wrongly."""
+    s, here, width = sets[node], nodes[node], category_sets.shape[1]
+    code = here.feature
+    x = X[i, code >> 1]
+    missing = (x != x) & ((code & 1) == 1)
+    known = (x >= 0) & (x < 64 * width)
+    k = np.uint64(x) if known else np.uint64(0)
+    word = category_sets[max(s, 0), k >> np.uint64(6)]
+    inside = known & ((word >> (k & np.uint64(63))) & np.uint64(1) == np.uint64(1))
+    below = x <= here.threshold
+    stays = (inside if s >= 0 else below) | missing
+    return np.int64(here.left) + (1 - np.int64(stays))
 
 
 @jit
@@ -103,13 +102,32 @@ def walk_eight(nodes: Array, root: Int, X: Array, i: Int, found: Array) -> None:
 
 
 @jit
+def walk_eight_sets(nodes: Array, sets: Array, bits: Array, root: Int, X: Array, i: Int, found: Array) -> None:
+    """The same in a tree with sets of categories, whose words are `bits`."""
+    a = b = c = d = e = f = g = h = root
+    while True:
+        a1, b1 = careful_step(nodes, sets, bits, X, i, a), careful_step(nodes, sets, bits, X, i + 1, b)
+        c1, d1 = careful_step(nodes, sets, bits, X, i + 2, c), careful_step(nodes, sets, bits, X, i + 3, d)
+        e1, f1 = careful_step(nodes, sets, bits, X, i + 4, e), careful_step(nodes, sets, bits, X, i + 5, f)
+        g1, h1 = careful_step(nodes, sets, bits, X, i + 6, g), careful_step(nodes, sets, bits, X, i + 7, h)
+        moved = (a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)
+        a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
+        if moved == 0:
+            break
+    found[i], found[i + 1], found[i + 2], found[i + 3] = a, b, c, d
+    found[i + 4], found[i + 5], found[i + 6], found[i + 7] = e, f, g, h
+
+
+@jit
 def walk_tree(nodes: Array, sets: Array, category_sets: Array, root: Int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in one tree."""
     n, i = X.shape[0], 0
-    if sets.shape[0] == 0:
-        while i + 8 <= n:
+    while i + 8 <= n:
+        if sets.shape[0] == 0:
             walk_eight(nodes, root, X, i, found)
-            i += 8
+        else:
+            walk_eight_sets(nodes, sets, category_sets, root, X, i, found)
+        i += 8
     for r in range(i, n):
         node = root
         while True:
