@@ -36,7 +36,7 @@ from didact.engines.trees.forest import Recipe, coded, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
-from didact.tree.tree_base import BINS, count_of, feature_count, in_memory, local
+from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, local, monotone_signs
 
 Array = np.ndarray[Any, Any]
 
@@ -132,13 +132,13 @@ class _Forest(Estimator):
         """What all trees share: codes, limits, draws."""
         n, p = X.shape
         mask = None if self.categories_ is None else self.categories_.mask
-        signs = self._signs(p, outputs, classes)
+        signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
         if isinstance(X, Coded):
             table: Any = coded(X.codes, X.bins, signs)
         elif self.max_bins is None:
             table = presort(X, mask)
         else:
-            bins = learn_bins(X, weights, self._most_bins(), self._bin_counts())
+            bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
             table = coded(bin_codes(X, bins), bins, signs)
         leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
         limits = Limits(
@@ -151,15 +151,11 @@ class _Forest(Estimator):
     def _most_bins(self) -> int:
         return BINS if self.max_bins == "auto" else int(self.max_bins)
 
-    def _bin_counts(self) -> Array | None:
-        """The number of categories of each column, 0 for numbers; None if there are no categories."""
-        return None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
-
     def _gathered(self, rows: Rows) -> tuple[Any, Any, Any]:
         """X, y and weights of all rows; a collection's as codes, one byte a value, unless every midpoint is wanted."""
         if isinstance(rows, MemoryRows) or self.max_bins is None:
             return in_memory(rows)
-        return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), self._bin_counts())[0], every=True)
+        return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), bin_counts(self.categories_))[0], every=True)
 
     def _draws(self, n: int) -> int:
         """Rows drawn for each tree; 0 without bootstrap."""
@@ -176,19 +172,6 @@ class _Forest(Estimator):
                 raise ParameterError(f"max_samples is {self.max_samples}, but there are only {n} rows.")
             return int(self.max_samples)
         return max(1, round(n * self.max_samples))
-
-    def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
-        """The monotone constraints, checked."""
-        if self.monotonic_cst is None:
-            return None
-        signs = np.asarray(self.monotonic_cst)
-        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
-            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
-        if signs.any() and (outputs > 1 or classes > 2 or self.criterion == "absolute_error"):
-            raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
-        if self.categories_ is not None and signs[self.categories_.mask].any():
-            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
-        return signs.astype(np.int8)
 
     def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""

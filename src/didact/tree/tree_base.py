@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_tensor, to_numpy
+from didact.core.categories import Categories
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
@@ -53,6 +54,27 @@ def few_values(X: Any) -> bool:
         len(np.unique(columns[:, [j]].data if sp.issparse(columns) else columns[:, j])) <= FEW
         for j in range(X.shape[1])
     )
+
+
+def monotone_signs(
+    given: Any, p: int, outputs: int, classes: int, criterion: str, categories: Categories | None
+) -> Array | None:
+    """The monotone constraints, checked; None if there are none."""
+    signs = np.zeros(p) if given is None else np.asarray(given)
+    if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
+        raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+    if not signs.any():
+        return None
+    if outputs > 1 or classes > 2 or criterion == "absolute_error":
+        raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
+    if categories is not None and signs[categories.mask].any():
+        raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
+    return signs.astype(np.int8)
+
+
+def bin_counts(categories: Categories | None) -> Array | None:
+    """The number of categories of each column, 0 for numbers; None if there are no categories."""
+    return None if categories is None else np.maximum(categories.counts, categories.mask)
 
 
 def whole_block(X: Any, y: Any, w: Any) -> Pieces:
@@ -137,28 +159,15 @@ class _TreeModel(Estimator):
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""
-        if self.monotonic_cst is None:
-            return None
-        signs = np.asarray(self.monotonic_cst)
-        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
-            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
-        if not signs.any():
-            return None
-        if outputs > 1 or classes > 2 or self.criterion == "absolute_error":
-            raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
-        if self.categories_ is not None and signs[self.categories_.mask].any():
-            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
-        return signs.astype(np.int8)
-
-    def _bin_counts(self) -> Array | None:
-        """The number of categories of each column, 0 for numbers; None if there are no categories."""
-        return None if self.categories_ is None else np.maximum(self.categories_.counts, self.categories_.mask)
+        return monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
 
     def _collection(self, rows: Rows) -> Collection | None:
         """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
         if isinstance(rows, MemoryRows) or self.max_bins is None or self.criterion == "absolute_error":
             return None
-        bins, n = learn_bins_rows(rows, BINS if self.max_bins == "auto" else int(self.max_bins), self._bin_counts())
+        bins, n = learn_bins_rows(
+            rows, BINS if self.max_bins == "auto" else int(self.max_bins), bin_counts(self.categories_)
+        )
         return None if self.max_bins == "auto" and n <= FEW else Collection(rows, bins, n)
 
     def _seed(self) -> int:
@@ -177,7 +186,7 @@ class _TreeModel(Estimator):
             tree = grow_exact(table, targets, limits, seed, signs)
         else:
             most = BINS if self.max_bins == "auto" else int(self.max_bins)
-            bins = learn_bins(X, targets.weights, most, self._bin_counts())
+            bins = learn_bins(X, targets.weights, most, bin_counts(self.categories_))
             tree = grow_from_codes(coded(bin_codes(X, bins), bins, signs), targets, limits, seed)
         return prune_cost_complexity(tree, self.ccp_alpha)
 
