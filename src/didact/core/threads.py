@@ -1,19 +1,21 @@
 """The library's one thread pool.
 
 Compiled loops and BLAS calls on blocks of rows release the interpreter lock, so plain threads run them in parallel.
-Either this pool or BLAS is parallel at a time, never both: while the pool works, BLAS is held to one thread. A call
-from one of the pool's own threads runs inline (a nested wait would deadlock), and the pool starts anew after a fork.
+The caller is one of the threads. Either this pool or BLAS is parallel at a time, never both: while the pool works, BLAS
+is held to one thread. A call from within a piece runs inline (a nested wait would deadlock), and the pool starts anew
+after a fork.
 """
 
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
+from itertools import count
 from multiprocessing.process import current_process
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -130,14 +132,15 @@ def thread_count() -> int:
 
 
 def _begin_thread() -> None:
+    """Mark the thread as one of ours: what it calls runs inline, and its own BLAS has one thread."""
     _state.serial = True
     for library in _blas():
         if _per_thread(library):
             library.set_num_threads(1)
 
 
-def _submit(size: int, fn: Callable[[T], R], items: list[T]) -> list[Future[R]]:
-    """Hand all items to a pool of this size; under the lock, so that nobody else replaces the pool meanwhile."""
+def _submit(size: int, times: int, fn: Callable[[], None]) -> list[Future[None]]:
+    """Have threads of a pool of this size call fn; under the lock, so that nobody replaces the pool meanwhile."""
     global _pool, _pool_size
     with _lock:
         if _pool is None or _pool_size != size:
@@ -145,8 +148,8 @@ def _submit(size: int, fn: Callable[[T], R], items: list[T]) -> list[Future[R]]:
                 _pool.shutdown(wait=False)
             _pool = ThreadPoolExecutor(size, thread_name_prefix="didact", initializer=_begin_thread)
             _pool_size = size
-        # NumPy's error state is a context variable: each piece runs in a copy of the caller's context.
-        return [_pool.submit(copy_context().run, fn, item) for item in items]
+        # NumPy's error state is a context variable: each call runs in a copy of the caller's context.
+        return [_pool.submit(copy_context().run, fn) for _ in range(times)]
 
 
 def _after_fork() -> None:
@@ -172,35 +175,64 @@ class serial:
         _state.serial = self.before
 
 
-def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Call fn on every item and return the results in order, on the pool where that helps.
+class _Joining(serial):
+    """The same for a thread that works beside the pool's: its own BLAS has one thread meanwhile."""
 
-    An error, or Ctrl-C in the caller, keeps what has not started from starting and waits for the rest: pieces should
-    stay under about 0.2 s.
+    def __enter__(self) -> None:
+        self.limits = [(library, library.num_threads) for library in _blas() if _per_thread(library)]
+        super().__enter__()
+        _begin_thread()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__()
+        for library, limit in self.limits:
+            library.set_num_threads(limit)
+
+
+class _Work(Generic[T, R]):
+    """Items that several threads take one after the other, in order, and what became of them."""
+
+    def __init__(self, fn: Callable[[T], R], items: list[T]) -> None:
+        self.fn, self.items, self.turn = fn, items, count()
+        self.results: list[Any] = [None] * len(items)
+        self.errors: list[tuple[int, BaseException]] = []
+
+    def run(self) -> None:
+        """What each thread does; an error anywhere keeps what has not started from starting."""
+        while not self.errors and (i := next(self.turn)) < len(self.items):
+            try:
+                self.results[i] = self.fn(self.items[i])
+            except BaseException as error:
+                self.errors.append((i, error))
+
+    def first_error(self) -> BaseException:
+        """An interruption, or else the error that one thread alone would have met."""
+        return min(self.errors, key=lambda e: (isinstance(e[1], Exception), e[0]))[1]
+
+
+def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Call fn on every item and return the results in order, on the pool and the calling thread where that helps.
+
+    The caller works along, as waking a thread costs more than a small piece does. An error, or Ctrl-C in the caller,
+    keeps what has not started from starting and waits for the rest: pieces should stay under about 0.2 s.
     """
     items = list(items)
     size = thread_count()
     if min(size, len(items)) <= 1:
         return [fn(item) for item in items]
-    failed: list[bool] = []
-
-    def piece(item: T) -> R:
-        if failed:
-            raise CancelledError
-        try:
-            return fn(item)
-        except BaseException:
-            failed.append(True)
-            raise
-
+    work = _Work(fn, items)
     with _hold:
-        futures = _submit(size, piece, items)
+        futures = _submit(size - 1, min(size, len(items)) - 1, work.run)
         try:
-            # Pieces start in order, so the first that failed stands before all that it kept from starting.
-            return [future.result() for future in futures]
-        except BaseException:
-            failed.append(True)
+            with _Joining():
+                work.run()
+            wait([future for future in futures if not future.cancel()])  # nothing is left for a thread not yet awake
+        except BaseException as error:  # Ctrl-C while waiting
+            work.errors.append((-1, error))
             wait(futures)
-            raise
-        finally:
-            del futures  # an error's traceback would keep them, and all they hold, in a cycle
+    try:
+        if work.errors:
+            raise work.first_error()
+        return work.results
+    finally:
+        del work, futures  # an error's traceback would keep them, and all they hold, in a cycle
