@@ -207,3 +207,10 @@ def test_a_search_can_be_interrupted(algorithm):
         assert time.monotonic() - begin < 5.0
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize("radius", [-1.0, float("nan")])
+def test_a_radius_below_zero_is_refused(radius):
+    model = NearestNeighbors().fit([[0.0], [1.0]])
+    with pytest.raises(ValueError, match="radius must be at least 0"):
+        model.radius_neighbors([[0.0]], radius=radius)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from didact.core.backend import is_tensor, namespace
+from didact.core.backend import is_tensor, namespace, to_numpy
 from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
@@ -31,6 +31,8 @@ def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> tuple[Any, ...]:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
+    if is_tensor(X) and not estimator._tensors:
+        X, y, w, *more = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w, *more))  # type: ignore[assignment]
     if is_tensor(X):
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
     how: dict[str, Any] = {

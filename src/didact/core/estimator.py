@@ -13,11 +13,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, dataclass_transform
 
+import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.backend import like
 from didact.core.categories import learn
 from didact.core.door import BlockCheck, check_memory, describe_collection
 from didact.core.frames import column_names
@@ -39,6 +41,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _test_skips: ClassVar[dict[str, str]] = {}
     _sparse: ClassVar[bool] = True
     _missing: ClassVar[bool] = False
+    _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -99,7 +102,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
         """``fn(X, *attributes)`` on new data of any kind, as the kind of collection that came in."""
         check_is_fitted(self)
-        return self.rows(X, target="none", reset=False).map(fn, *(getattr(self, name) for name in attributes))
+        rows = self.rows(X, target="none", reset=False)
+        return self.numbers_like(X, rows.map(fn, *(getattr(self, name) for name in attributes)))
+
+    def numbers_like(self, X: Any, found: Any) -> Any:
+        """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""
+        floats = isinstance(found, np.ndarray) and found.dtype.kind == "f"
+        return like(found, X) if floats and not self._tensors else found
 
     def report_convergence(self, result: Any) -> None:
         """Store the number of iterations, and warn once if the solver stopped short."""

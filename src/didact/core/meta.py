@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn._config import config_context, get_config
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
@@ -69,10 +68,8 @@ class OfModels(MetaEstimatorMixin):
             raise InputError(
                 f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
             )
-        if isinstance(rows.X, np.ndarray) or sp.issparse(rows.X):
-            finite_first(rows.X, rows.names, self._missing)
-            return rows.columns[0], rows.columns[1], rows.columns[2]
-        raise InputError(f"{name} takes arrays, sparse matrices and data frames, not {type(X).__name__}.")
+        finite_first(rows.X, rows.names, self._missing)
+        return rows.columns[0], rows.columns[1], rows.columns[2]
 
     def coded(self, y: Any) -> tuple[Array, Array]:
         """The labels, sorted, and the code of every row; at least two classes."""
@@ -86,7 +83,8 @@ class OfModels(MetaEstimatorMixin):
         """``fn(X, *attributes)`` on new data of any kind; what the base models cannot read is refused before."""
         check_is_fitted(self)
         rows = self.rows(X, target="none", reset=False)
-        return rows.map(checked_call, fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes))
+        how = fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes)
+        return self.numbers_like(X, rows.map(checked_call, *how))
 
     def routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """The metadata for the fit of the base models."""

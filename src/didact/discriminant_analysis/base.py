@@ -29,6 +29,7 @@ class _Discriminant(ClassifierMixin, Estimator):
 
     _missing = True
     _sparse = False
+    _tensors = True
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
     _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.engines.class_scatter import GAPS_IN_TENSORS
 from didact.engines.gaussian_gaps import fill, patterns
@@ -59,9 +59,9 @@ def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_d
     return out
 
 
-def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Array:
+def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Any:
     """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
-    X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+    given, X = X, np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
     out = np.empty((X.shape[0], len(mean)))
     missing = np.isnan(X)
     some = bool(missing.any())
@@ -75,4 +75,4 @@ def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Ar
             out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + ~missing @ logs)
         else:
             out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + logs.sum())
-    return out
+    return like(out, given)

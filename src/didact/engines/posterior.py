@@ -61,7 +61,8 @@ def log_density(X: Any, fn: Any, *args: Any) -> Any:
 
 def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
     """The label with the largest joint probability."""
-    best = namespace(X).argmax(in_blocks(X, fn, *args), axis=1)
+    joint = in_blocks(X, fn, *args)
+    best = namespace(joint).argmax(joint, axis=1)
     return classes[best.cpu().numpy() if is_tensor(best) else best]
 
 

@@ -127,6 +127,11 @@ def probabilities(X: Any, models: list[Any], votes: Array, n_classes: int) -> Ar
     return softmax(last_scores(X, models, votes, n_classes), X.dtype)
 
 
+def log_probabilities(X: Any, *how: Any) -> Array:
+    """Their logarithms."""
+    return np.log(probabilities(X, *how))
+
+
 def _itself(X: Any) -> Any:
     return X
 
@@ -226,7 +231,7 @@ class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return np.log(self.predict_proba(X))
+        return self.map_rows(X, log_probabilities, "estimators_", "estimator_weights_", "n_classes_")
 
     def _staged(self, X: Any) -> Iterator[tuple[Array, Any]]:
         X = self.map_rows(X, _itself)

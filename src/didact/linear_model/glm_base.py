@@ -136,6 +136,8 @@ def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
 class _GLM(RegressorMixin, Estimator):
     """Abstract: what the generalized linear models share; a subclass says which family and link."""
 
+    _tensors = True
+
     alpha: float = param(0.0, at_least(0), "Strength of the penalty.")
     l1_ratio: float = param(0.0, between(0, 1), "Share of the L1 penalty: 0 is ridge, 1 the lasso.")
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")

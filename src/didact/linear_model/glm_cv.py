@@ -132,6 +132,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     0.001
     """
 
+    _tensors = True
     _test_params = [
         {"alphas": 3, "cv": 3},
         {"family": "poisson", "alphas": 3, "l1_ratio": (0.5, 1.0), "cv": 3, "tol": 1e-8},

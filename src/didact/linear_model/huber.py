@@ -181,6 +181,8 @@ class HuberRegressor(RegressorMixin, Estimator):
     (array([2.]), True)
     """
 
+    _tensors = True
+
     epsilon: float = param(1.35, at_least(1.0), "Residuals beyond epsilon times the scale count as absolute values.")
     max_iter: int = param(100, whole(0), "Most iterations of the solver.")
     alpha: float = param(0.0001, at_least(0), "Strength of the L2 penalty.")

@@ -90,6 +90,7 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
     (['no', 'yes'], array([0.]))
     """
 
+    _tensors = True
     _test_params = [{}, {"alpha": 2.0, "class_weight": "balanced"}]
 
     alpha: float = param(0.0, at_least(0), "Strength of the L2 penalty.")

@@ -147,6 +147,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     (array([2.]), 1.0)
     """
 
+    _tensors = True
+
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term.")
     tol: float = param(
         1e-6,

@@ -147,6 +147,7 @@ class LogisticRegression(ClassifierMixin, Estimator):
     ['no', 'yes']
     """
 
+    _tensors = True
     _test_params = [
         {},
         {"solver": "lbfgs", "tol": 1e-9},

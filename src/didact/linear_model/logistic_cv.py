@@ -109,6 +109,7 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
     (100.0, [0, 1])
     """
 
+    _tensors = True
     _test_params = [
         {"Cs": (0.01, 0.1, 1.0), "cv": 3, "tol": 1e-8},
         {"Cs": (0.1, 1.0), "l1_ratios": (0.0, 0.5), "cv": 3, "refit": False},

@@ -230,6 +230,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     array([1.])
     """
 
+    _tensors = True
     _test_params = [{}, {"solver": "svd"}]
 
     alpha: Any = param(

@@ -149,6 +149,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     1.0
     """
 
+    _tensors = True
     _test_skips = {
         "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
         "remains, of a row with a larger weight nothing."

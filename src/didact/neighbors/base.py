@@ -15,7 +15,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
-from didact.core.rows.memory import NO_WEIGHT, refuse_non_finite
+from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
 from didact.engines.edit_index import edit_costs, index_words
 from didact.engines.index import Index, build
 from didact.neighbors.words import word_rows
@@ -120,7 +120,7 @@ class _Neighbors(Estimator):
     def _queries(self, X: Any) -> Any:
         """New rows, checked; None stays None."""
         check_is_fitted(self)
-        return None if X is None else self.map_rows(X, _same)
+        return None if X is None else self.rows(X, target="none", reset=False).map(_same)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -189,6 +189,8 @@ class RadiusQueries:
     def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
         """Edges, rows and distances of the neighbours within the radius."""
         radius = self.radius if radius is None else radius
+        if not radius >= 0:
+            raise ParameterError(f"radius must be at least 0, got {radius}.")
         edges, rows, distances = self._index.within(self._queries(X), float(radius))  # type: ignore[attr-defined]
         if sort_results:
             order = np.lexsort((rows, distances, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
@@ -208,9 +210,7 @@ def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> di
 
 def refuse_infinite_sum(X: Any, names: Any) -> None:
     """Refuse missing and infinite values, by name of the columns."""
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(X.sum())
-    if not finite:
+    if not finite_sum(X):
         refuse_non_finite(X, names)
 
 

@@ -119,7 +119,7 @@ class MemoryRows(Rows):
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""
         with np.errstate(all="ignore"):
-            if not self.missing and not _all_finite(self.X.sum()):  # labels can hide it, so the input is looked at
+            if not self.missing and not finite_sum(self.X):  # labels can hide it, so the input is looked at
                 refuse_non_finite(self.X, self.names)
             return fn(self.X, *args)
 
@@ -202,12 +202,17 @@ def _all_finite(statistic: Any) -> bool:
     return bool(xp.all(xp.isfinite(statistic)))
 
 
+def finite_sum(X: Any) -> bool:
+    """Whether the sum of all entries is finite: if so, all are; large arrays are read by all threads."""
+    data = X.data if is_sparse(X) else X
+    parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
+    with np.errstate(all="ignore"):
+        return _all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+
+
 def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     """Raise an error that names the columns of X with infinite values, if there are any; NaN passes."""
-    data = X.data if is_sparse(X) else X
-    with np.errstate(all="ignore"):
-        total = data.sum()
-    if not np.isfinite(total) and np.isinf(data).any():
+    if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
         raise InputError(f"Input X contains infinity or a value too large for its type, in {_listed(where, names)}.")
 
