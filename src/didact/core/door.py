@@ -65,7 +65,7 @@ def check_memory(
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
-    if estimator._missing:
+    if estimator._missing and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))

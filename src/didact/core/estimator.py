@@ -41,6 +41,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _test_skips: ClassVar[dict[str, str]] = {}
     _sparse: ClassVar[bool] = True
     _missing: ClassVar[bool] = False
+    _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 

@@ -11,14 +11,15 @@ Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
 """
 
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows.memory import PIECES, Rows, in_pieces
-from didact.engines.class_scatter_loops import means_by_class, products_by_class
+from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
+from didact.engines.class_scatter_loops import moments_by_class
 from didact.engines.class_sums import both, spread
 from didact.parts.statistics import NARROW, label_codes, label_counts
 
@@ -39,22 +40,24 @@ class ClassScatter(NamedTuple):
 
     def merge(self, other: "ClassScatter") -> "ClassScatter":
         """The statistic of both sets of rows together."""
-        classes, a, b = both(self.classes, other.classes)
-        K = len(classes)
-        na, nb = spread(self.weight, a, K), spread(other.weight, b, K)
-        gaps = spread(self.gaps, a, K) + spread(other.gaps, b, K)
+        if not np.array_equal(self.classes, other.classes):
+            classes, a, b = both(self.classes, other.classes)
+            return self._among(classes, a).merge(other._among(classes, b))
+        na, nb, K = self.weight, other.weight, len(self.classes)
         weight = na + nb
         part = np.divide(nb, weight, out=np.zeros(K), where=weight > 0)
-        mean = spread(self.mean, a, K)
-        d = spread(other.mean, b, K) - mean
+        d = other.mean - self.mean
         scaled = (na * part)[:, None] * d
-        if self.pooled:
-            scatter = self.scatter + other.scatter + (scaled.T @ d)[None]
-        else:
-            scatter = scaled[:, :, None] * d[:, None, :]
-            scatter += spread(self.scatter, a, K)
-            scatter += spread(other.scatter, b, K)
-        return ClassScatter(classes, weight, gaps, mean + part[:, None] * d, scatter, self.pooled)
+        scatter = self.scatter + other.scatter
+        scatter += (scaled.T @ d)[None] if self.pooled else scaled[:, :, None] * d[:, None, :]
+        mean, gaps = self.mean + part[:, None] * d, self.gaps + other.gaps
+        return ClassScatter(self.classes, weight, gaps, mean, scatter, self.pooled)
+
+    def _among(self, classes: Array, place: Array) -> "ClassScatter":
+        """The same among more classes, of which these are the ones at `place`."""
+        weight, gaps, mean = (spread(part, place, len(classes)) for part in (self.weight, self.gaps, self.mean))
+        scatter = self.scatter if self.pooled else spread(self.scatter, place, len(classes))
+        return ClassScatter(classes, weight, gaps, mean, scatter, self.pooled)
 
     @property
     def within(self) -> Array:
@@ -88,11 +91,18 @@ def class_scatter(rows: Rows, pooled: bool) -> ClassScatter:
     """The statistic of all rows: one pass; where K matrices p × p for each piece of the rows are too much, more."""
     p = rows.n_features
     if pooled or p <= NARROW:
-        return rows.reduce(scatter_of_rows, pooled, None).finished()
+        return _looked_at(rows.reduce(scatter_of_rows, pooled, None), rows).finished()
     classes = rows.reduce(label_counts).values
     step = max(1, MEMORY // (8 * p * p * PIECES))
     parts = [rows.reduce(scatter_of_rows, False, classes[k : k + step]) for k in range(0, len(classes), step)]
-    return reduce(ClassScatter.merge, parts).finished()
+    return _looked_at(reduce(ClassScatter.merge, parts), rows).finished()
+
+
+def _looked_at(found: ClassScatter, rows: Rows) -> ClassScatter:
+    """The statistic, if no infinite value shows in it; else they are refused by the names of their columns."""
+    if isinstance(rows, MemoryRows) and not (np.isfinite(found.mean).all() and np.isfinite(found.scatter).all()):
+        refuse_infinite(rows.X, rows.names)
+    return found
 
 
 @in_pieces
@@ -107,37 +117,35 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
     if is_tensor(X):
         return _of_tensor(X, codes, w, counts.values, counts.weights, pooled)
     codes = np.asarray(codes, np.int64)
-    gaps: Array = np.zeros(len(counts.values))
     X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
     w = None if w is None else np.asarray(w, np.float64)
-    weight = counts.weights
-    mean = means_by_class(X, codes, w, weight)
+    weight, gaps = counts.weights, np.zeros(len(counts.values))
+    mean, scatter = _moments(X, codes, w, len(gaps), pooled)
     if np.isnan(mean).any():
         hole = np.isnan(X).any(axis=1)
         gaps = np.bincount(codes[hole], None if w is None else w[hole], len(gaps)).astype(np.float64)
         X, codes, w = X[~hole], codes[~hole], None if w is None else w[~hole]
         weight = np.bincount(codes, w, len(gaps)).astype(np.float64)
-        mean = means_by_class(X, codes, w, weight)
-    scatter = _products(X, codes, w, mean, pooled)
+        mean, scatter = _moments(X, codes, w, len(gaps), pooled)
     return ClassScatter(counts.values, weight, gaps, mean, scatter, pooled)
 
 
-def _products(X: Array, codes: Array, w: Array | None, mean: Array, pooled: bool) -> Array:
-    """Cross-products about the means, by a compiled pass for few columns and by BLAS for many."""
-    n, K = len(X), len(mean)
+def _moments(X: Array, codes: Array, w: Array | None, K: int, pooled: bool) -> tuple[Array, Array]:
+    """Means and scatter of the classes 0 … K − 1, by a compiled pass for few columns and by BLAS for many."""
     small = codes.astype(np.int16) if K < 1 << 15 else codes  # sorted by digits
-    order = np.arange(n) if pooled else np.argsort(small, kind="stable")
-    edges = np.array([0, n]) if pooled else np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))])
+    order = np.argsort(small, kind="stable")
+    edges = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))])
     if X.shape[1] <= NARROW:
-        return products_by_class(X, codes, w, mean, order, edges)
-    out = np.empty((len(edges) - 1, X.shape[1], X.shape[1]))
-    for g in range(len(out)):
-        chosen = order[edges[g] : edges[g + 1]]
-        D = X[chosen] - mean[codes[chosen]] if pooled else X[chosen] - mean[g]
-        if w is not None:
-            D *= np.sqrt(w[chosen])[:, None]
-        out[g] = D.T @ D
-    return out
+        return moments_by_class(X, w, order, edges, pooled)
+    D, root = X[order].astype(np.float64, copy=False), None if w is None else np.sqrt(w[order])[:, None]
+    mean, parts = np.zeros((K, X.shape[1])), [slice(a, b) for a, b in pairwise(edges)]
+    for k, part in enumerate(parts):
+        for _ in range(2):  # the second time for what rounding left
+            way = np.average(D[part], axis=0, weights=None if w is None else w[order[part]]) if len(D[part]) else 0.0
+            D[part] -= way
+            mean[k] += way
+    D = D if root is None else root * D
+    return mean, np.array([D[part].T @ D[part] for part in ([slice(None)] if pooled else parts)])
 
 
 def _of_tensor(X: Any, codes: Any, w: Any, classes: Array, weight: Array, pooled: bool) -> ClassScatter:

@@ -185,8 +185,9 @@ def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
         low = int(y.min())
         if int(y.max()) - low < 4 * len(y) + 1000:
             offset = y.astype(np.int64) - low
-            seen = np.flatnonzero(np.bincount(offset))
-            weights = np.bincount(offset, w)[seen]
+            counts = np.bincount(offset)
+            seen = np.flatnonzero(counts)
+            weights = (counts if w is None else np.bincount(offset, w))[seen]
             return Counts((seen + low).astype(y.dtype), weights.astype(np.float64))
     values, where = np.unique(y, return_inverse=True)
     return Counts(values, np.bincount(where, w, len(values)).astype(np.float64))

@@ -18,7 +18,7 @@ from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
-PIECES = 64  # at most this many independent pieces of work
+PIECES = 32  # at most this many independent pieces of work
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
