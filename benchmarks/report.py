@@ -17,7 +17,7 @@ Written by `python -m benchmarks`; the raw numbers are in `results/`. A ratio is
 (medians of alternating rounds, above 1 didact is faster), for the fastest of the peer's solvers that reaches the same
 answer; its name stands beside it, and the ratio that was aimed at in brackets. Didact's own variants are chosen in
 the same way, and so marked. The last figure of a check is what it is off by at most, over what is allowed; ✗ marks an
-answer that is off by more. Seconds are the median and, in brackets, the minimum. Memory is the peak resident size above
+answer that is off by more, > a peer that was cut off after a minute. Seconds are the median and, in brackets, the minimum. Memory is the peak resident size above
 the imports, input included, ÷ the size of the data. Growth is the time ÷ the time at a tenth of the rows: 10 is linear.
 """
 
@@ -33,10 +33,12 @@ def save(path: Path, text: str) -> None:
 def ratio(record: Record | None, ours: Record, target: float | None, agree: float) -> str:
     if record is None:
         return ""
-    if "median" not in record:
-        return record.get("error", "failed")
     if "median" not in ours:
         return "–"
+    if (error := record.get("error", "")).startswith("over "):  # cut off: at least so many times as long
+        return f"> {three(float(error.split()[1]) / ours['median'])}" + (f" [{target:g}]" if target else "")
+    if "median" not in record:
+        return error or "failed"
     text = three(record["median"] / ours["median"])
     text += f" [{target:g}]" if target else ""
     return text + marks(record, agree)
