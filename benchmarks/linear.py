@@ -116,6 +116,7 @@ def lasso_cv(name: str, **options: Any) -> Workload:
         ways,
         {SKLEARN: 3, CELER: 2},
         lambda folder: {"alphas": (strongest(folder) / ratio * np.geomspace(1, 1e-3, 100)).tolist()},
+        multiples=(1,),
     )
 
 

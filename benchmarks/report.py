@@ -15,10 +15,11 @@ HEAD = """# Results
 
 Written by `python -m benchmarks`; the raw numbers are in `results/`. A ratio is the peer's time ÷ didact's time
 (medians of alternating rounds, above 1 didact is faster), for the fastest of the peer's solvers that reaches the same
-answer; its name stands beside it, and the ratio that was aimed at in brackets. Didact's own variants are chosen in
-the same way, and so marked. The last figure of a check is what it is off by at most, over what is allowed; ✗ marks an
-answer that is off by more, > a peer that was cut off after a minute. Seconds are the median and, in brackets, the minimum. Memory is the peak resident size above
-the imports, input included, ÷ the size of the data. Growth is the time ÷ the time at a tenth of the rows: 10 is linear.
+answer; its name stands beside it, and the ratio that was aimed at in brackets. Didact's own variants are chosen in the
+same way, and so marked. The last figure of a check is what it is off by at most, over what is allowed; ✗ marks an
+answer that is off by more, > a peer that was cut off after a minute. Seconds are the median and, in brackets, the
+minimum. Memory is the peak resident size above the imports, input included, ÷ the size of the data. Growth is the time
+÷ the time at a tenth of the rows: 10 is linear.
 """
 
 
