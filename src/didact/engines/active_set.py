@@ -60,33 +60,26 @@ def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = Non
     return Measure(value, dual, equal, room, optimality)
 
 
-class _Rows:
-    """[A; R_F] as an operator: products with all rows of R are faster than a copy of some of them."""
+class _Rows(NamedTuple):
+    """[A; R] of a program as an operator: bounds cost n, not n²."""
 
-    def __init__(self, p: Standard, active: Array) -> None:
-        self.p, self.active = p, active
-
-    def dense(self) -> Array:
-        return np.concatenate([self.p.A, self.p.take(self.active)])
+    p: Standard
 
     def __matmul__(self, x: Array) -> Array:
-        return np.concatenate([self.p.A @ x, self.p.rows(x)[self.active]])
+        return np.concatenate([self.p.A @ x, self.p.rows(x)])
 
     @property
     def T(self) -> "_Pull":
-        return _Pull(self.p, self.active)
+        return _Pull(self.p)
 
 
 class _Pull(NamedTuple):
-    """The transpose of [A; R_F]."""
+    """The transpose of [A; R]."""
 
     p: Standard
-    active: Array
 
     def __matmul__(self, y: Array) -> Array:
-        z = np.zeros(len(self.p.r))
-        z[self.active] = y[len(self.p.b) :]
-        return np.asarray(self.p.A.T @ y[: len(self.p.b)] + self.p.pull(z))
+        return np.asarray(self.p.A.T @ y[: len(self.p.b)] + self.p.pull(y[len(self.p.b) :]))
 
 
 class ActiveSets:
@@ -104,19 +97,20 @@ class ActiveSets:
 
     def system(self, active: Array) -> Saddle | None:
         """The factorised saddle system for Ax = b and these rows as equalities."""
-        p, rows = self.p, _Rows(self.p, active)
+        p, only = self.p, self.p.only(active)
         if self.L is None:
-            L = cholesky(add_gram(p.P, rows.dense()))
-            system = None if L is None else saddle(L, rows.dense(), 1.0)
-            return None if system is None else system._replace(B=rows)
+            B = np.concatenate([p.A, only.dense()])
+            L = cholesky(add_gram(p.P, B))
+            system = None if L is None else saddle(L, B, 1.0)
+            return None if system is None else system._replace(B=_Rows(only))
         numbers = np.concatenate([np.arange(len(p.b)), len(p.b) + active])
         new = self.place[numbers] < 0
         if new.any():
-            equalities = p.A[new[: len(p.b)]]
-            self._extend(self.L, numbers[new], np.concatenate([equalities, p.take(active[new[len(p.b) :]])]))
+            rows = p.only(active[new[len(p.b) :]]).dense()
+            self._extend(self.L, numbers[new], np.concatenate([p.A[new[: len(p.b)]], rows]))
         index = self.place[numbers]
         K = cholesky(self.K.take(index, 0).take(index, 1).T)
-        return None if K is None else Saddle(self.L, rows, K)
+        return None if K is None else Saddle(self.L, _Rows(only), K)
 
     def _extend(self, L: Array, numbers: Array, rows: Array) -> None:
         """W and K for rows that are new."""
@@ -155,7 +149,7 @@ class ActiveSets:
             violated = np.flatnonzero(room < -WRONG * (1.0 + np.abs(p.r)))
             negative = int((binding < -WRONG * largest(binding)).sum())
             if not negative + len(violated):
-                return self._end(system, x, both, tol)
+                return self._end(system, active, x, both, tol)
             if slack is None and negative + len(violated) >= fewest:
                 return None
             if negative > HOPELESS * len(active) + 2 or not np.isfinite(x).all():
@@ -166,18 +160,18 @@ class ActiveSets:
             z[_entering(violated, room, slack)] = np.finfo(float).tiny
         return None
 
-    def _end(self, system: Saddle, x: Array, both: Array, tol: float) -> Solution | None:
+    def _end(self, system: Saddle, active: Array, x: Array, both: Array, tol: float) -> Solution | None:
         """The refined solution, if it satisfies the KKT conditions to tol."""
         p, z = self.p, np.zeros(len(self.p.r))
         x, both = _refine(p, system, x, both, REFINEMENTS)
-        z[system.B.active] = np.maximum(both[len(p.b) :], 0.0)
+        z[active] = np.maximum(both[len(p.b) :], 0.0)
         at = measure(p, x, both[: len(p.b)], z)
         return Solution(x, both[: len(p.b)], z, at) if at.optimality <= tol else None
 
 
 def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tuple[Array, Array]:
     """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
-    c, error = np.concatenate([p.b, p.r[system.B.active]]), np.inf
+    c, error = np.concatenate([p.b, system.B.p.r]), np.inf
     for _ in range(times):
         r, e = -(p.P @ x + p.q + system.B.T @ y), c - system.B @ x
         now = max(largest(r), largest(e))

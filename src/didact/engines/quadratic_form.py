@@ -77,19 +77,23 @@ class Standard(NamedTuple):
         out[self.below] -= z[a:]
         return np.asarray(out)
 
-    def take(self, index: Array) -> Array:
-        """The rows of R with these (sorted) numbers."""
+    def only(self, index: Array) -> "Standard":
+        """The program with only the rows of R that have these (sorted) numbers."""
         m, a = len(self.G), len(self.G) + len(self.above)
         plain, high, low = index[index < m], index[(m <= index) & (index < a)] - m, index[index >= a] - a
-        bounds = np.zeros((len(high) + len(low), len(self.q)))
-        bounds[np.arange(len(high)), self.above[high]] = 1.0
-        bounds[len(high) + np.arange(len(low)), self.below[low]] = -1.0
-        return np.concatenate([self.G[plain], bounds])
+        return self._replace(G=self.G.take(plain, 0), above=self.above[high], below=self.below[low], r=self.r[index])
+
+    def dense(self) -> Array:
+        """R."""
+        bounds = np.zeros((len(self.above) + len(self.below), len(self.q)))
+        bounds[np.arange(len(self.above)), self.above] = 1.0
+        bounds[len(self.above) + np.arange(len(self.below)), self.below] = -1.0
+        return np.concatenate([self.G, bounds])
 
     def add_gram(self, H: Array, G: Array, d: Array) -> Array:
-        """H + Rᵀ diag(d) R, lower triangle; H and G in the precision that is wanted."""
+        """H + Rᵀ diag(d) R; H and G in the precision that is wanted."""
         m, a = len(self.G), len(self.G) + len(self.above)
-        out = add_gram(H, G * np.sqrt(d[:m, None]).astype(G.dtype))
+        out = add_gram(H, G, d[:m])
         diagonal = np.zeros(len(H))
         diagonal[self.above] += d[m:a]
         diagonal[self.below] += d[a:]

@@ -226,7 +226,7 @@ def _diagnose(p: Standard, strict: bool) -> str | None:
     curvature, V = linalg.eigh(p.P)
     flat = V[:, curvature <= SINGULAR]
     slope = p.q @ flat / (largest(p.q) or 1.0)
-    rows = p.take(np.arange(len(p.r))) @ flat
+    rows = p.dense() @ flat
     ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))
     return "unbounded" if ray.status == 0 and ray.fun < -DOWN else None
 

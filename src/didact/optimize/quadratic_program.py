@@ -1,11 +1,13 @@
 r"""Quadratic programming: minimise :math:`\tfrac12x^TPx + q^Tx` under linear constraints."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError
+from didact.core.threads import one_blas_thread
 from didact.engines.quadratic_form import Program
 from didact.engines.quadratic_program import solve_quadratic
 from didact.engines.result import Result
@@ -15,6 +17,7 @@ from didact.optimize.linear_constraints import linear_constraints, matrix, vecto
 Array = np.ndarray[Any, Any]
 
 SYMMETRIC = 1e-8  # differences of P and Pᵀ, relative to the largest entry, that count as rounding
+NARROW = 1500  # variables up to which waking BLAS's threads for each of many products costs more than they save
 CONVEX = 1e-9  # negative eigenvalues, relative to the largest entry, that count as rounding
 
 
@@ -85,11 +88,12 @@ def quadratic_program(
     ([1.0, 0.0], [1.0], [0.0, 1.0])
     """
     q = vector(q, "q")
-    P = convex_matrix(P, len(q))
-    constraints = linear_constraints(len(q), A_eq, b_eq, G, h, lower, upper)
-    if x0 is not None:
-        x0 = vector(x0, "x0", len(q))
-    return solve_quadratic(Program(P, q, *constraints), tol, max_iter, x0)
+    with one_blas_thread if len(q) <= NARROW else nullcontext():
+        P = convex_matrix(P, len(q))
+        constraints = linear_constraints(len(q), A_eq, b_eq, G, h, lower, upper)
+        if x0 is not None:
+            x0 = vector(x0, "x0", len(q))
+        return solve_quadratic(Program(P, q, *constraints), tol, max_iter, x0)
 
 
 def convex_matrix(P: Any, n: int) -> Array:
