@@ -65,6 +65,10 @@ class Standard(NamedTuple):
     lengths: tuple[Array, Array]  # their lengths
     scale: float  # P and q of the program are these times this, and no number in these is above 1
 
+    def value(self, x: Array) -> float:
+        """The objective."""
+        return float(x @ (0.5 * (self.P @ x) + self.q))
+
     def rows(self, x: Array) -> Array:
         """Rx."""
         return np.concatenate([self.G @ x, x[self.above], -x[self.below]])
@@ -85,6 +89,8 @@ class Standard(NamedTuple):
 
     def dense(self) -> Array:
         """R."""
+        if not len(self.above) + len(self.below):
+            return self.G
         bounds = np.zeros((len(self.above) + len(self.below), len(self.q)))
         bounds[np.arange(len(self.above)), self.above] = 1.0
         bounds[len(self.above) + np.arange(len(self.below)), self.below] = -1.0
