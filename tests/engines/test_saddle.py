@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from didact.engines.saddle import cholesky, saddle
+from didact.engines.saddle import add_gram, cholesky, saddle
 
 
 @pytest.fixture
@@ -42,3 +42,19 @@ def test_singular_matrices_are_shifted(rng):
     np.testing.assert_allclose(L @ L.T, M @ M.T, atol=1e-9)
     assert cholesky(np.asfortranarray(M @ M.T - np.eye(5)), shifted=False) is None
     assert np.isfinite(cholesky(np.zeros((3, 3), order="F"))).all()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("m", [0, 1, 5, 23, 81])
+def test_gram_in_pieces(m, kind, rng, monkeypatch):
+    """Uneven last pieces, fewer rows than a piece and no rows."""
+    M, R, d = rng.standard_normal((5, 5)), rng.standard_normal((m, 5)).astype(kind), rng.random(m)
+    H = (M + M.T).astype(kind)
+    expected = H + R.T @ (d[:, None] * R)
+    for at_once in (True, False):
+        monkeypatch.setattr("didact.engines.saddle.PARALLEL_FROM", np.inf if at_once else 0)
+        found = add_gram(H, R, d)
+        assert found.flags.f_contiguous
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, expected, atol=1e-4 if kind is np.float32 else 1e-12)
+    np.testing.assert_allclose(add_gram(H, R), H + R.T @ R, atol=1e-4)

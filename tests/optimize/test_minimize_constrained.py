@@ -329,3 +329,15 @@ def test_rounds_that_begin_again_are_counted_on():
     assert found.converged
     assert seen == sorted(set(seen))
     assert found.n_iter >= seen[-1]
+
+
+@pytest.mark.parametrize("start", [[612.7, -97.9], [830.2, 503.1], [-900.0, 900.0], [50.0, -50.0]])
+def test_steep_constraints_from_far_away_are_not_called_infeasible(start):
+    """Within wide bounds the violation at the start is anything up to 1e36; the solution is near (1, −2)."""
+    found = minimize_constrained(
+        lambda x: (x[0] - 1) ** 2 + 2 * (x[1] + 2) ** 2, start,
+        equalities=[lambda x: np.exp(x[0] / 10) - x[1] - 3], bounds=(-1000, 1000),
+    )  # fmt: skip
+    assert found.converged
+    assert found.x[1] == pytest.approx(np.exp(found.x[0] / 10) - 3, abs=1e-6)
+    np.testing.assert_allclose(found.x, [0.977357, -1.897329], atol=1e-4)

@@ -1,10 +1,13 @@
 """Quadratic programs: KKT conditions on drawn problems, constructed solutions, duality, other solvers."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from didact.engines import quadratic_program as engine
 from didact.optimize import kkt_residual, linear_program, quadratic_program
@@ -216,7 +219,8 @@ def test_the_two_forms_of_a_machine_agree(rng):
 
 def test_interior_point_alone(monkeypatch):
     """Where the active-set method never succeeds the tolerance is met all the same, in few iterations."""
-    monkeypatch.setattr(engine.ActiveSets, "solve", lambda *args: None)
+    for method in ("alone", "near"):
+        monkeypatch.setattr(engine.ActiveSets, method, lambda *args: None)
     for problem in (constructed(40, 90, 20), constructed(40, 90, 20, rank=10), constructed(120, 300, 60)):
         P, q, G, h, x, _ = problem
         found = quadratic_program(P, q, G=G, h=h, tol=1e-10)
@@ -269,3 +273,23 @@ def test_against_quadprog(rng):
     x, _, _, _, mu, _ = quadprog.solve_qp(P, -q, np.hstack([A.T, -G.T]), np.append(b, -h), 2)
     np.testing.assert_allclose(found.x, x, atol=1e-9)
     np.testing.assert_allclose(found.multipliers.inequalities, mu[2:], atol=1e-8)
+
+
+def test_blas_is_held_to_one_thread_and_given_back(monkeypatch):
+    """Two BLAS libraries that wake their threads for each of hundreds of small products take ten times the time."""
+
+    def limits():
+        return {lib["filepath"]: lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    inside = []
+    solve = engine.solve_quadratic
+    monkeypatch.setattr(
+        sys.modules["didact.optimize.quadratic_program"],
+        "solve_quadratic",
+        lambda *args: inside.append(limits()) or solve(*args),
+    )
+    with threadpool_limits(2, "blas"):
+        before = limits()
+        assert quadratic_program(np.eye(2), [1, 1], lower=0).converged
+        assert limits() == before
+    assert set(inside[0].values()) == {1}

@@ -96,11 +96,13 @@ class Lagrangian(NamedTuple):
         (value, gradient), (c, J) = self.objective(x), self.constraints(x)
         return self.unit * value, self.unit * gradient, self.units * c, (self.units * J.T).T
 
+    def excess(self, c: Array) -> Array:
+        """c, but 0 for inequalities that hold."""
+        return np.concatenate([c[: self.equalities], np.maximum(c[self.equalities :], 0.0)])
+
     def multipliers(self, c: Array, m: Array, rho: float) -> Array:
         """The multipliers that the terms in ρ amount to."""
-        new = m + rho * c
-        new[self.equalities :] = np.maximum(new[self.equalities :], 0.0)
-        return np.clip(new, -LARGEST, LARGEST)
+        return np.clip(self.excess(m + rho * c), -LARGEST, LARGEST)
 
     def augmented(self, x: Array, m: Array, rho: float) -> tuple[float, Array]:
         """Value and gradient of the augmented Lagrangian."""
@@ -160,7 +162,7 @@ def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | 
 
     def violation(x: Array) -> tuple[Array, Array]:
         _, _, c, J = problem.all(x)
-        out = problem.multipliers(c, np.zeros_like(c), 1.0)
+        out = problem.excess(c)
         return out, np.where((out != 0)[:, None], J, 0.0)
 
     def half_sum(x: Array) -> float:
@@ -173,12 +175,16 @@ def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | 
         extra = np.zeros((max(0, table.shape[1] - len(table)), table.shape[1]))
         return np.asarray(linalg.qr(np.concatenate([table, extra]), mode="r", check_finite=False)[0])[: table.shape[1]]
 
+    def descend(x: Array) -> Array:
+        # The steepest place so far sets what counts as rounding: begin anew as long as that helps.
+        before = np.inf
+        while half_sum(x) < 0.5 * before and np.isfinite(factor(x)).all():
+            before = half_sum(x)
+            x = levenberg_marquardt(half_sum, factor, x, 0.0, INNER, bounds=problem.box).x
+        return x
+
     inside = (np.clip(start, lower, upper) for start in starts)
-    ends = [
-        levenberg_marquardt(half_sum, factor, x, 0.0, INNER, bounds=problem.box).x
-        for x in inside
-        if np.isfinite(factor(x)).all()
-    ]
+    ends = [descend(x) for x in inside if np.isfinite(factor(x)).all()]
     return min(ends, key=half_sum, default=None)
 
 
@@ -187,7 +193,7 @@ def _rounds(
 ) -> Result:
     """The rounds from x0, with the multipliers of the scaled problem; the first ρ is `firmness` times the usual one."""
     start = problem.state(x0, np.zeros(len(problem.constraints(x0)[0])), 0.0)
-    excess = problem.multipliers(start.c, start.m, 1.0)
+    excess = problem.excess(start.c)
     rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
     precision = max(tol, 1e-2 * min(1.0, start.stationarity))
     end = start = start._replace(rho=firmness * min(max(rho, LEAST), MOST), precision=precision)
@@ -232,7 +238,7 @@ def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
     """Why there is no use in going on, if there is none."""
     if s.optimality <= tol:
         return ""
-    violated = problem.multipliers(s.c, np.zeros_like(s.m), 1.0)
+    violated = problem.excess(s.c)
     far = largest(violated) > math.sqrt(tol)
     flat = largest(s.J.T @ violated) <= FLAT * largest(s.J) * largest(violated)
     if s.rho > STEEPEST or (far and flat and s.rho > STEEP):

@@ -65,6 +65,10 @@ class Standard(NamedTuple):
     lengths: tuple[Array, Array]  # their lengths
     scale: float  # P and q of the program are these times this, and no number in these is above 1
 
+    def value(self, x: Array) -> float:
+        """The objective."""
+        return float(x @ (0.5 * (self.P @ x) + self.q))
+
     def rows(self, x: Array) -> Array:
         """Rx."""
         return np.concatenate([self.G @ x, x[self.above], -x[self.below]])
@@ -77,19 +81,25 @@ class Standard(NamedTuple):
         out[self.below] -= z[a:]
         return np.asarray(out)
 
-    def take(self, index: Array) -> Array:
-        """The rows of R with these (sorted) numbers."""
+    def only(self, index: Array) -> "Standard":
+        """The program with only the rows of R that have these (sorted) numbers."""
         m, a = len(self.G), len(self.G) + len(self.above)
         plain, high, low = index[index < m], index[(m <= index) & (index < a)] - m, index[index >= a] - a
-        bounds = np.zeros((len(high) + len(low), len(self.q)))
-        bounds[np.arange(len(high)), self.above[high]] = 1.0
-        bounds[len(high) + np.arange(len(low)), self.below[low]] = -1.0
-        return np.concatenate([self.G[plain], bounds])
+        return self._replace(G=self.G.take(plain, 0), above=self.above[high], below=self.below[low], r=self.r[index])
+
+    def dense(self) -> Array:
+        """R."""
+        if not len(self.above) + len(self.below):
+            return self.G
+        bounds = np.zeros((len(self.above) + len(self.below), len(self.q)))
+        bounds[np.arange(len(self.above)), self.above] = 1.0
+        bounds[len(self.above) + np.arange(len(self.below)), self.below] = -1.0
+        return np.concatenate([self.G, bounds])
 
     def add_gram(self, H: Array, G: Array, d: Array) -> Array:
-        """H + Rᵀ diag(d) R, lower triangle; H and G in the precision that is wanted."""
+        """H + Rᵀ diag(d) R; H and G in the precision that is wanted."""
         m, a = len(self.G), len(self.G) + len(self.above)
-        out = add_gram(H, G * np.sqrt(d[:m, None]).astype(G.dtype))
+        out = add_gram(H, G, d[:m])
         diagonal = np.zeros(len(H))
         diagonal[self.above] += d[m:a]
         diagonal[self.below] += d[a:]

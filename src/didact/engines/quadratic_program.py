@@ -1,7 +1,9 @@
-r"""Convex quadratic programs: an interior point finds the binding constraints, an active set gives the exact solution.
+r"""Convex quadratic programs: an active set gives the exact solution, from an interior point where it needs a guess.
 
-For min ½xᵀPx + qᵀx subject to Ax = b, Rx + s = r, s ≥ 0 with multipliers y and z ≥ 0, Mehrotra's predictor–corrector
-takes Newton steps on the KKT conditions with :math:`s_iz_i = \sigma\mu`. Eliminating s and z leaves
+First the active-set method tries alone: where P is positive definite and the rows are not many times the variables it
+mostly ends there. Otherwise, for min ½xᵀPx + qᵀx subject to Ax = b, Rx + s = r, s ≥ 0 with multipliers y and z ≥ 0,
+Mehrotra's predictor–corrector takes Newton steps on the KKT conditions with :math:`s_iz_i = \sigma\mu`. Eliminating s
+and z leaves
 
 .. math:: (P + R^TDR)\,dx + A^Tdy = \ldots, \quad A\,dx = \ldots, \qquad D = \mathrm{diag}(z_i/s_i):
 
@@ -65,14 +67,18 @@ class _State(NamedTuple):
 def solve_quadratic(
     program: Program, tol: float, max_iter: int, x0: Array | None = None, report: Report | None = None
 ) -> Result:
-    """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are tried first."""
+    """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are tried first.
+
+    `n_iter` counts interior-point iterations, or changes of the guess where the active-set method ended alone.
+    """
     p = standard(program)
     if p is None:
         return _without_solution(program, "infeasible")
     sets = ActiveSets(p, _strict_factor(p.P))
-    found = sets.solve(*_first_guess(p, x0), None, tol)
+    found = sets.alone(*_first_guess(p, x0), tol, max_iter)
     if found is not None:
-        result = Result(found.x, found.at.value, 0, "converged", found.at.optimality, [found.at.value])
+        n_iter = len(found.history) - 1
+        result = Result(found.x, found.at.value, n_iter, "converged", found.at.optimality, found.history)
         return _finish(program, p, result, found.y, found.z)
     newton = _NewtonSystems(p)
     end = start = _start(p, newton)
@@ -86,7 +92,7 @@ def solve_quadratic(
 
     result = iterate(start, step, tol, max_iter if len(p.r) else 0, report)
     if not result.converged and result.status != "stopped":
-        status = _diagnose(p, strict=sets.L is not None)
+        status = _diagnose(p, strict=sets.strict is not None)
         if status is not None:
             return _without_solution(program, status, result)
     return _finish(program, p, result, end.y, end.z)
@@ -197,7 +203,7 @@ def _try_active(sets: ActiveSets, now: _State, new: _State, tol: float) -> _Stat
         return new
     # Rows bind where z is large beside s, and s falls faster than z.
     binding = (z * np.mean(s) > s * np.mean(z)) & (z * now.s > s * now.z)
-    found = sets.solve(new.x, new.y, np.where(binding, z, 0.0), s, min(tol, new.optimality))
+    found = sets.near(new.x, new.y, np.where(binding, z, 0.0), s, min(tol, new.optimality))
     if found is None:
         return new._replace(split=AGAIN * min(split, new.split))
     return new._replace(x=found.x, y=found.y, s=found.at.slack, z=found.z, at=found.at)
@@ -226,7 +232,7 @@ def _diagnose(p: Standard, strict: bool) -> str | None:
     curvature, V = linalg.eigh(p.P)
     flat = V[:, curvature <= SINGULAR]
     slope = p.q @ flat / (largest(p.q) or 1.0)
-    rows = p.take(np.arange(len(p.r))) @ flat
+    rows = p.dense() @ flat
     ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))
     return "unbounded" if ray.status == 0 and ray.fun < -DOWN else None
 

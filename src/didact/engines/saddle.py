@@ -4,6 +4,8 @@ With :math:`H = LL^T` and :math:`W = L^{-1}B^T` the Schur complement is :math:`K
 :math:`Ky = BH^{-1}r - c`, :math:`x = H^{-1}(r - B^Ty)`. Where H is singular, ρBᵀB is added to it: on Bx = c
 that changes nothing but the right-hand side. The cost is n³/6 + n²k/2 + nk²/2 + k³/6 multiply–adds for k rows in B,
 in single precision half the time. Tiny shifts of the diagonals let dependent rows pass; callers refine.
+
+Row blocks of BᵀB run on the thread pool: the calls of SciPy's BLAS and LAPACK hold the interpreter lock.
 """
 
 from collections.abc import Callable
@@ -12,7 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from didact.core.threads import parallel_map
+
 Array = np.ndarray[Any, Any]
+
+PARALLEL_FROM = 1e8  # multiply–adds of RᵀR from which its rows are cut into pieces
+PIECES = 8  # at most, whatever the number of threads: the sum does not depend on it
 
 
 class _Routines(NamedTuple):
@@ -29,11 +36,20 @@ _ROUTINES = {
 }
 
 
-def add_gram(H: Array, rows: Array, weight: float = 1.0) -> Array:
-    """H + weight·RᵀR in Fortran order, lower triangle only; R is C-ordered, both of one type."""
-    if not len(rows):
-        return np.array(H, order="F")
-    return np.asarray(_ROUTINES[H.dtype.char].syrk(weight, rows.T, beta=1.0, c=H, lower=1))
+def add_gram(H: Array, rows: Array, d: Array | None = None) -> Array:
+    """H + Rᵀ diag(d) R in Fortran order; H is symmetric, R C-ordered, both of one type; without d it is 1."""
+    m, n = rows.shape
+    root = np.ones(m, rows.dtype) if d is None else np.sqrt(d).astype(rows.dtype)
+    step = max(n, -(-m // PIECES)) if m * n**2 > PARALLEL_FROM else m
+
+    def piece(start: int) -> Array:
+        part = rows[start : start + step] * root[start : start + step, None]
+        return np.asarray(part.T @ part)
+
+    out = np.array(H, order="F")
+    for gram in parallel_map(piece, range(0, m, step or 1)):
+        out += gram.T
+    return out
 
 
 def cholesky(H: Array, shifted: bool = True) -> Array | None:
@@ -43,7 +59,7 @@ def cholesky(H: Array, shifted: bool = True) -> Array | None:
     """
     routines = _ROUTINES[H.dtype.char]
     if not shifted:
-        factor, failed = routines.potrf(H, lower=1, clean=0)
+        factor, failed = routines.potrf(H if H.flags.f_contiguous else H.T, lower=1, clean=0)
         return None if failed else np.asarray(factor)
     diagonal = np.diag(H).copy()
     floor = np.maximum(diagonal, routines.shift * (np.max(diagonal, initial=0.0) or 1.0))
