@@ -130,7 +130,7 @@ def test_a_loss_of_ones_own_and_callbacks(monkeypatch):
         def setup(self, estimator, context):
             pass
 
-        teardown = on_fit_task_begin = setup
+        teardown = setup
 
         def on_fit_task_begin(self, estimator, context, **data):
             pass
