@@ -81,7 +81,8 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     bytes and 32 n. Missing values have a bin of their own and go to the side that gains more. Categories are ordered by
     their mean gradient and split at the best place. `loss` may be a noun of `didact.parts` (`Huber(2.0)`,
     `Tweedie(1.7)`) or any object with `grad_hess(y, z)` and `value(y, z)` on arrays, and `inverse(z)` if predictions
-    are not z itself. Shape of computation: iterate.
+    are not z itself. Rows of batches and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay
+    on the workers, and histograms are reduced, one round a level. Shape of computation: iterate.
 
     References
     ----------
@@ -179,7 +180,9 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     iteration; memory n p bytes and 32 n for each class. Missing values have a bin of their own and go to the side that
     gains more. Categories are ordered by their mean gradient and split at the best place. `loss` may be "log_loss",
     "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)` and `value(y, z)`
-    for y ∈ {0, 1} or the `classes` that it names. Shape of computation: iterate.
+    for y ∈ {0, 1} or the `classes` that it names. Rows of batches and Dask are gathered as codes, a byte a value; above
+    256 MiB those of Dask stay on the workers, and histograms are reduced, one round a level. Shape of computation:
+    iterate.
 
     References
     ----------

@@ -17,12 +17,11 @@ from didact.engines.trees.boost import Plan, Powers, boosting_channels, drawn, p
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.grow import Grower, Grown
 from didact.engines.trees.grow_rows import Open, answered, grow_in_rounds
-from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.passes import ROOM, histogram_bytes
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
-from didact.engines.trees.spread_rows import Part, first_rows
-from didact.engines.trees.tree import Tree, apply
+from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
+from didact.engines.trees.tree import Tree
 from didact.parts.gradient_criterion import Gradient
 from didact.parts.statistics import Sums
 
@@ -156,13 +155,11 @@ def count_words(part: Part, words: list[Array], wanted: list[tuple[int, Open]]) 
 
 def add_trees(part: Part, raw: Array, trees: list[Tree]) -> Array:
     """The predictions with the trees of one iteration."""
-    new = pack(trees, list(range(len(trees))))
-    return raw + predict_sum(new, part.codes, np.zeros(raw.shape[::-1])).T
+    return raw + np.stack([tree.value[leaves_of(tree, part.codes), 0, 0] for tree in trees])
 
 
 def rank_residuals(part: Part, raw: Array, words: list[Array], tree: Tree) -> Ranked:
     """The residuals of the rows that a tree was grown on, by leaf."""
     rows, objective = np.flatnonzero(words[0][:, -1]), part.objective
     keys = keys_of(objective.y[rows] - raw[0, rows])
-    leaves = apply(tree, part.codes[rows]).astype(np.int64)
-    return Ranked(keys, leaves, None if objective.w is None else objective.w[rows])
+    return Ranked(keys, leaves_of(tree, part.codes[rows]), None if objective.w is None else objective.w[rows])

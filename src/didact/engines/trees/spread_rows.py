@@ -13,8 +13,11 @@ from didact.core.random import row_uniforms
 from didact.core.rows import ClusterRows, KeptBlocks
 from didact.engines.trees.bins import Bins, Coded
 from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.grow_rows import coded_block
+from didact.engines.trees.grow_loops import NODE
+from didact.engines.trees.grow_rows import coded_block, own
+from didact.engines.trees.node_loops import end_nodes
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
+from didact.engines.trees.tree import LEAF, Tree
 from didact.parts.statistics import Counts, Sums, label_codes, label_counts
 
 Array = np.ndarray[Any, Any]
@@ -61,7 +64,9 @@ class Spread:
         Labels become codes of the classes, whose factors weigh rows besides.
         """
         weighted = factors is not None or self.blocks.reduce(see_range, False).weighted > 0
-        return self.blocks.map(with_loss, loss, outputs, classes, factors, self.bins, weighted), weighted
+        blocks = self.blocks
+        del self.blocks  # so that the workers need not keep both
+        return blocks.map(with_loss, loss, outputs, classes, factors, self.bins, weighted), weighted
 
 
 def code(X: Any, y: Any, w: Any, bins: Bins) -> tuple[Any, ...]:
@@ -158,3 +163,17 @@ def rank_targets(part: Part) -> Ranked:
     """The targets of a block in one group."""
     y = part.objective.y
     return Ranked(keys_of(y), np.zeros(len(y), np.int64), part.objective.w)
+
+
+def leaves_of(tree: Tree, rows: Coded) -> Array:
+    """The leaf of each row, for a tree with the thresholds of the rows' bins."""
+    bins, inner, sets = rows.bins, tree.children_left != LEAF, tree.category_set >= 0
+    at, masks = np.zeros(tree.node_count, NODE), np.zeros((tree.node_count, tree.category_sets.shape[1]), np.uint64)
+    at["left"], at["right"], at["missing_left"] = tree.children_left, tree.children_right, tree.missing_go_to_left
+    at["feature"], at["bin"] = tree.feature, -1
+    for node in np.flatnonzero(inner & ~sets):
+        at["bin"][node] = np.searchsorted(bins.thresholds[tree.feature[node]], tree.threshold[node])
+    masks[sets] = tree.category_sets[tree.category_set[sets]]
+    out = np.empty(rows.shape[0], np.int64)
+    end_nodes(rows.codes, at, masks, own(bins.n_bins), 0, out)
+    return out
