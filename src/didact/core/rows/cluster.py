@@ -6,7 +6,6 @@ scheduler runs its tasks again elsewhere. That holds for what is kept on the wor
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -125,8 +124,9 @@ class KeptBlocks:
     def _tasks(self, fn: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
         dask = need("dask", "dask")
         task = dask.delayed(_on_kept, pure=True)
-        others = [a.blocks if isinstance(a, KeptBlocks) else repeat(dask.delayed(a, traverse=False)) for a in args]
-        return [task(fn, *objects) for objects in zip(self.blocks, *others, strict=False)]
+        own = {k: a.blocks for k, a in enumerate(args) if isinstance(a, KeptBlocks)}
+        shared = dask.delayed([None if k in own else a for k, a in enumerate(args)], traverse=False)
+        return [task(fn, shared, list(own), *objects) for objects in zip(self.blocks, *own.values(), strict=True)]
 
 
 def _keep(fn: Callable[..., Any], check: Callable[..., Any], args: Any, *columns: Any) -> Any:
@@ -136,9 +136,13 @@ def _keep(fn: Callable[..., Any], check: Callable[..., Any], args: Any, *columns
         return fn(*check(*columns), *args)
 
 
-def _on_kept(fn: Callable[..., Any], kept: Any, *args: Any) -> Any:
+def _on_kept(fn: Callable[..., Any], shared: Sequence[Any], places: Sequence[int], kept: Any, *own: Any) -> Any:
+    """fn of a block's object and of the arguments: those of all blocks, with the block's own ones in their places."""
     if kept is None:
         return None
+    args = list(shared)
+    for place, a in zip(places, own, strict=True):
+        args[place] = a
     with serial(), np.errstate(all="ignore"):
         return fn(kept, *args)
 
