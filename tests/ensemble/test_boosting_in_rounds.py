@@ -4,9 +4,13 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.sizeof import sizeof
 from sklearn.base import clone
 
 from didact.core.random import row_uniforms
+from didact.engines.trees.bins import Coded
+from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.spread_rows import Part
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from didact.ensemble import hist_gradient_boosting_base as base
 from didact.parts.losses import Huber
@@ -168,3 +172,9 @@ def test_bad_data_on_the_workers_are_refused_in_words(monkeypatch):
         HistGradientBoostingClassifier().fit(*on_dask(X, np.full(200, "a")))
     with pytest.raises(ValueError, match="validation_fraction"):
         HistGradientBoostingClassifier(early_stopping=True, validation_fraction=1e-9).fit(*on_dask(X, labels))
+
+
+def test_a_scheduler_knows_how_large_blocks_are():
+    codes, y = np.zeros((1000, 30), np.uint8), np.zeros(1000)
+    part = Part(Coded(codes, None), Objective(Huber(1.0), y, y))
+    assert sizeof(part) > codes.nbytes + 2 * y.nbytes

@@ -42,6 +42,10 @@ class Objective:
         self.unit = self.flat and w is None
         self.quantile = 0.5 if isinstance(loss, Absolute) else getattr(loss, "q", None)
 
+    def __sizeof__(self) -> int:
+        """Bytes, for a scheduler."""
+        return object.__sizeof__(self) + self.y.nbytes + (0 if self.w is None else self.w.nbytes)
+
     def start(self, rows: Any = None) -> Array:
         """The best constant of each output, for these rows or others that have `totals`, `quantile_at` and `slopes`."""
         rows, loss = self if rows is None else rows, self.loss
