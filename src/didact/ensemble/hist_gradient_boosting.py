@@ -217,11 +217,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
         rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
         data = self._data(rows)
         if isinstance(data, Spread):
-            counts = data.label_counts()
-            self._set_classes(np.arange(len(counts.values)), counts.values)
-            factors = class_factors(self.class_weight, counts)
-            self._boost_spread(data, self._loss(), self._outputs(), (X, y), self.classes_, factors)
-            return self
+            return self._fit_spread(data, (X, y))
         table, labels, w = data
         codes, classes = encode(labels)
         self._set_classes(codes[:, 0] if w is None else codes[w > 0, 0], classes[0])
@@ -229,6 +225,13 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
         outputs = self._outputs()
         target = codes[:, 0].astype(np.float64) if outputs == 1 else codes[:, 0]
         self._boost(table, target, w, self._loss(), outputs, (X, y), codes[:, 0])
+        return self
+
+    def _fit_spread(self, data: Spread, original: tuple[Any, Any]) -> "HistGradientBoostingClassifier":
+        counts = data.label_counts()
+        self._set_classes(np.arange(len(counts.values)), counts.values)
+        factors = class_factors(self.class_weight, counts)
+        self._boost_spread(data, self._loss(), self._outputs(), original, self.classes_, factors)
         return self
 
     def _outputs(self) -> int:
