@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import didact
 from didact import Batches
 from didact.core.errors import InputError
-from didact.core.rows import BatchRows, ClusterRows, MemoryRows, is_dask, memory
+from didact.core.rows import BatchRows, ClusterRows, KeptBlocks, MemoryRows, is_dask, memory
 
 
 class Seen(NamedTuple):
@@ -435,6 +435,28 @@ def test_map_knows_shape_and_type():
     assert answer.dtype == np.float32
     assert answer.chunks[0] == (30, 30, 30, 10)
     np.testing.assert_array_equal(answer.compute(), numbered(100)[:, :1].astype(np.float32) * [1, 2])
+
+
+def test_kept_blocks_are_made_once_and_worked_on_where_they_are():
+    frame = pd.DataFrame(numbered(60), columns=["a", "b", "c"])
+    table = dd.from_pandas(frame, npartitions=4)
+    made = []
+
+    def first_column(X, y, w, factor):
+        made.append(len(X))
+        return factor * X[:, 0]
+
+    kept = cluster(table[table["a"] >= 20], None, None).kept(first_column, 2.0)  # the first block has no rows
+    assert sum(made) == 40
+    firsts = KeptBlocks([0, 100, 200, 300])
+    moved = kept.map(lambda x, first, step: x + first + step, firsts, 1.0)
+    assert moved.each(len) == [None, 10, 15, 15]
+    seen = moved.reduce(lambda x, before: Seen(tuple((x - before).tolist()), (len(x),)), kept)
+    assert seen == Seen((101.0,) * 10 + (201.0,) * 15 + (301.0,) * 15, (10, 15, 15))
+    assert kept.reduce(lambda x: Total(float(x.sum()))).value == 2 * sum(range(20, 60))
+    assert sum(made) == 40
+    with pytest.raises(InputError, match="empty"):
+        KeptBlocks([None, None]).reduce(len)
 
 
 def test_is_dask():

@@ -180,9 +180,13 @@ def test_a_worker_killed_in_the_middle_of_a_fit_changes_nothing(client, data, mo
     assert killer.killed_at == 2
     assert killer.iterations > 2, "the fit went on after the kill"
     assert_same(fitted, memory)
+    wait_for_another(client, killer.pids[0])
+
+
+def wait_for_another(client, killed):
     client.wait_for_workers(WORKERS, timeout=60)
     deadline = time.monotonic() + 60
-    while killer.pids[0] in (after := client.run(os.getpid)).values() or len(after) < WORKERS:
+    while killed in (after := client.run(os.getpid)).values() or len(after) < WORKERS:
         assert time.monotonic() < deadline, "the worker was not killed"
         time.sleep(0.1)
 
@@ -223,3 +227,23 @@ def test_batches_in_batches_out(data):
     sizes = [len(batch) for batch in answer]
     assert sizes == [len(y[s]) for s in pieces]
     np.testing.assert_allclose(np.concatenate(list(answer)), model.predict_proba(X), rtol=1e-12)
+
+
+def test_boosting_in_rounds_survives_a_killed_worker(client, data, monkeypatch):
+    """What the workers keep is lost with one of them, and made again."""
+    from didact.ensemble import HistGradientBoostingClassifier
+    from didact.ensemble import hist_gradient_boosting_base as base
+
+    client.wait_for_workers(WORKERS, timeout=60)
+    X, y = data[0], data[1]["two"]
+    model = HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6, early_stopping=False)
+    DX, Dy = on_dask(X, y, chunk=3000)
+    gathered = fresh(model).fit(DX, Dy)
+    monkeypatch.setattr(base, "GATHERED", 0)
+    monkeypatch.setattr(base, "coded_rows", None)
+    killer = KillAWorker(list(client.run(os.getpid).values()))
+    fitted = fresh(model).set_callbacks(killer).fit(DX, Dy)
+    assert killer.killed_at == 2
+    for a, b in zip(fitted._packed, gathered._packed, strict=True):
+        np.testing.assert_array_equal(a, b)
+    wait_for_another(client, killer.pids[0])

@@ -21,6 +21,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import between, has, none, one_of, param
+from didact.engines.trees.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import (
     DOMAINS,
@@ -43,6 +44,7 @@ from didact.parts.losses import (
     Softmax,
     Tweedie,
 )  # fmt: skip
+from didact.parts.statistics import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 
 Array = np.ndarray[Any, Any]
@@ -79,7 +81,8 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     bytes and 32 n. Missing values have a bin of their own and go to the side that gains more. Categories are ordered by
     their mean gradient and split at the best place. `loss` may be a noun of `didact.parts` (`Huber(2.0)`,
     `Tweedie(1.7)`) or any object with `grad_hess(y, z)` and `value(y, z)` on arrays, and `inverse(z)` if predictions
-    are not z itself. Shape of computation: iterate.
+    are not z itself. Rows of batches and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay
+    on the workers, and histograms are reduced, one round a level. Shape of computation: iterate.
 
     References
     ----------
@@ -113,9 +116,12 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
         data = self._data(rows)
         loss = self._loss()
         allowed, domain = next((DOMAINS[kind] for kind in DOMAINS if isinstance(loss, kind)), (np.isfinite, "finite y"))
-        if not allowed(data[1]).all():
+        if not allowed(data.target_range() if isinstance(data, Spread) else data[1]).all():
             raise InputError(f"The loss {self.loss!r} needs {domain}.")
-        self._boost(*data, loss, 1, (X, y), None)
+        if isinstance(data, Spread):
+            self._boost_spread(data, loss, 1, (X, y))
+        else:
+            self._boost(*data, loss, 1, (X, y), None)
         return self
 
     def _loss(self) -> Any:
@@ -174,7 +180,9 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     iteration; memory n p bytes and 32 n for each class. Missing values have a bin of their own and go to the side that
     gains more. Categories are ordered by their mean gradient and split at the best place. `loss` may be "log_loss",
     "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)` and `value(y, z)`
-    for y ∈ {0, 1} or the `classes` that it names. Shape of computation: iterate.
+    for y ∈ {0, 1} or the `classes` that it names. Rows of batches and Dask are gathered as codes, a byte a value; above
+    256 MiB those of Dask stay on the workers, and histograms are reduced, one round a level. Shape of computation:
+    iterate.
 
     References
     ----------
@@ -207,14 +215,27 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistGradientBoostingClassifier":
         """Grow the ensemble from rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
-        data, labels, w = self._data(rows)
+        data = self._data(rows)
+        if isinstance(data, Spread):
+            return self._fit_spread(data, (X, y))
+        table, labels, w = data
         codes, classes = encode(labels)
         self._set_classes(codes[:, 0] if w is None else codes[w > 0, 0], classes[0])
         w = weigh_classes(self.class_weight, codes, classes, w)
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        outputs = self._outputs()
         target = codes[:, 0].astype(np.float64) if outputs == 1 else codes[:, 0]
-        self._boost(data, target, w, self._loss(), outputs, (X, y), codes[:, 0])
+        self._boost(table, target, w, self._loss(), outputs, (X, y), codes[:, 0])
         return self
+
+    def _fit_spread(self, data: Spread, original: tuple[Any, Any]) -> "HistGradientBoostingClassifier":
+        counts = data.label_counts()
+        self._set_classes(np.arange(len(counts.values)), counts.values)
+        factors = class_factors(self.class_weight, counts)
+        self._boost_spread(data, self._loss(), self._outputs(), original, self.classes_, factors)
+        return self
+
+    def _outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
 
     def _set_classes(self, codes: Array, classes: Array) -> None:
         present = np.unique(codes)

@@ -25,17 +25,22 @@ from didact.core.parameters import (
 )  # fmt: skip
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import ClusterRows, MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan, raw_predictions
 from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.boost_rows import RowsBooster
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
+from didact.engines.trees.passes import Collection
+from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
 from didact.ensemble.hist_gradient_boosting_watch import Watch
 
 Array = np.ndarray[Any, Any]
+
+GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection are brought here: that is quicker
 
 
 class _Boosting(Estimator):
@@ -88,13 +93,40 @@ class _Boosting(Estimator):
         X, y, w, held = self._hold_out(X, y, w, strata)
         objective = Objective(loss, y, w, outputs)
         state = self._continued(objective)
-        raw = raw_predictions(X, state, self._start).T.copy() if state is not None else self._begin(X, objective)
+        if state is None:
+            self._begin(objective)
+            raw = np.repeat(self._start[:, None], X.shape[0], axis=1)
+        else:
+            raw = raw_predictions(X, state, self._start).T.copy()
         if not isinstance(X, Coded):
             bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
         codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
         booster = Booster(X, codes, bins, objective, self._plan(X.shape[1]), np.ascontiguousarray(raw))
+        self._iterate(booster, held, state, original)
+
+    def _boost_spread(
+        self, data: Spread, loss: Any, outputs: int, original: tuple[Any, Any], classes: Any = None, factors: Any = None
+    ) -> None:
+        """Grow the ensemble on rows that stay on the workers."""
+        parts, weighted = data.parts(loss, outputs, classes, factors)
+        held, n = None, first_rows(parts)[1]
+        if self._holds_out(n):
+            share = self.validation_fraction if self.validation_fraction < 1 else self.validation_fraction / n
+            parts, held = split(parts, share, self._seed_of_split())
+        objective = Objective(loss, np.empty(0), np.empty(0) if weighted else None, outputs)
+        state = self._continued(objective)
+        if state is None:
+            self._begin(objective, Statistics(parts))
+        valued = self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
+        plan = self._plan(data.n_features)
+        booster = RowsBooster(parts, held, data.bins, objective, plan, self._start, state, valued)
+        self._iterate(booster, None, state, original)
+
+    def _iterate(self, booster: Any, held: Any, state: Packed | None, original: tuple[Any, Any]) -> None:
+        """Add trees until there are enough, or the scores stall."""
         watch = Watch(self, booster, held, state) if self.do_early_stopping_ else None
         trees: list[Tree] = []
+        outputs = booster.objective.outputs
         done = 0 if state is None else len(state.roots) // outputs
 
         def attributes(grown: list[Tree]) -> dict[str, Any]:
@@ -105,18 +137,17 @@ class _Boosting(Estimator):
             for iteration in range(done + 1, self.max_iter + 1):
                 trees += booster.step(iteration)
                 self.n_iter_ = iteration
-                value = objective.value(booster.raw) if getattr(self, "_skl_callbacks", None) else None
+                value = booster.value() if getattr(self, "_skl_callbacks", None) else None
                 if progress.report(iteration, value, trees) or (watch is not None and watch.stops(trees)):
                     break
         vars(self).update(attributes(trees) if trees else {"_packed": state})
         self._scores(watch)
 
-    def _begin(self, X: Any, objective: Objective) -> Array:
+    def _begin(self, objective: Objective, rows: Any = None) -> None:
         """The constant from which a new ensemble starts."""
         self._seed = int(seed_sequence(self.random_state).generate_state(1, np.uint32)[0])
-        self._start = objective.start()
+        self._start = objective.start(rows)
         self.n_trees_per_iteration_ = objective.outputs
-        return np.repeat(self._start[:, None], X.shape[0], axis=1)
 
     def _continued(self, objective: Objective) -> Packed | None:
         """The trees of the last fit, if they are to be kept."""
@@ -130,15 +161,19 @@ class _Boosting(Estimator):
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed
 
-    def _plan(self, p: int) -> Plan:
-        """How trees are grown."""
+    def _limits(self, p: int) -> Limits:
+        """When trees stop to grow."""
         wanted = max(1, int(self.max_features * p))
         leaves = self.max_leaf_nodes or 0
         depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
-        limits = Limits(
+        return Limits(
             depth, leaves, 2, self.min_samples_leaf, 1e-3 if self._has_curvature() else 0.0, 0.0,
             0 if wanted >= p else wanted, False, 10.0, 10,
         )  # fmt: skip
+
+    def _plan(self, p: int) -> Plan:
+        """How trees are grown."""
+        limits = self._limits(p)
         signs, groups = self._signs(p), self._groups(p)
         return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
 
@@ -146,12 +181,20 @@ class _Boosting(Estimator):
         """The number of categories of each column; None if no column has any."""
         return None if self.categories_ is None else self.categories_.counts
 
-    def _data(self, rows: Rows) -> tuple[Any, Any, Any]:
-        """X, y and weights in memory: rows from elsewhere as codes."""
+    def _data(self, rows: Rows) -> tuple[Any, Any, Any] | Spread:
+        """X, y and weights in memory, rows from elsewhere as codes; or codes that stay on the workers."""
         if not isinstance(rows, MemoryRows):
             if self.early_stopping is not False and self.scoring != "loss":
                 raise InputError("Early stopping by a scorer needs all rows in memory: use scoring='loss'.")
-            return coded_rows(rows, learn_bins_rows(rows, self.max_bins, self._counts())[0])
+            bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
+            large = n * rows.n_features * bins.dtype.itemsize > GATHERED
+            if (
+                large
+                and isinstance(rows, ClusterRows)
+                and Collection(rows, bins, n).fits(self._limits(len(bins.n_bins)), 2)
+            ):
+                return Spread(rows, bins)
+            return coded_rows(rows, bins)
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
         return X, y, w
 
@@ -194,19 +237,25 @@ class _Boosting(Estimator):
         rest = sorted(set(range(p)) - {f for group in groups for f in group})
         return [sorted(set(map(int, group))) for group in groups] + ([rest] if rest else [])
 
+    def _holds_out(self, n: int) -> bool:
+        """Whether rows are held out, for early stopping, of n rows."""
+        self.do_early_stopping_ = n > 10_000 if self.early_stopping == "auto" else bool(self.early_stopping)
+        return self.do_early_stopping_ and self.validation_fraction is not None
+
+    def _seed_of_split(self) -> int:
+        """The seed by which rows are held out: that of the last fit when trees are added to it."""
+        if not self.warm_start or not hasattr(self, "_split_seed"):
+            self._split_seed = int(seed_sequence(self.random_state).generate_state(2, np.uint32)[1] >> 1)
+        return self._split_seed
+
     def _hold_out(self, X: Any, y: Any, w: Any, strata: Any) -> tuple[Any, Any, Any, Any]:
         """Rows of positive weight for training and, for early stopping, held-out rows (X, y, w)."""
         if w is not None and (w <= 0).any():
             keep = np.flatnonzero(w > 0)
             X, y, w, strata = X[keep], y[keep], w[keep], None if strata is None else strata[keep]
-        auto = X.shape[0] > 10_000
-        self.do_early_stopping_ = auto if self.early_stopping == "auto" else bool(self.early_stopping)
-        if not self.do_early_stopping_ or self.validation_fraction is None:
+        if not self._holds_out(X.shape[0]):
             return X, y, w, None
-        seed = int(seed_sequence(self.random_state).generate_state(2, np.uint32)[1] >> 1)
-        if self.warm_start and hasattr(self, "_split_seed"):
-            seed = self._split_seed
-        self._split_seed = seed
+        seed = self._seed_of_split()
         few = strata is not None and np.bincount(strata).min() < 2
         try:
             kept, out = train_test_split(np.arange(X.shape[0]), test_size=self.validation_fraction, random_state=seed,

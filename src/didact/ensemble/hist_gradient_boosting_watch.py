@@ -7,6 +7,7 @@ from sklearn.metrics import check_scoring
 
 from didact.engines.trees.boost import Booster, raw_predictions
 from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.boost_rows import RowsBooster
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
 from didact.engines.trees.tree import Tree
 
@@ -16,7 +17,7 @@ SCORED = 10_000  # training rows that a scorer sees after each iteration
 class Watch:
     """The scores of an ensemble while it grows, and whether they still improve."""
 
-    def __init__(self, model: Any, booster: Booster, held: Any, state: Packed | None) -> None:
+    def __init__(self, model: Any, booster: Booster | RowsBooster, held: Any, state: Packed | None) -> None:
         self.model, self.booster, self.state = model, booster, state
         self.by_loss = model.scoring == "loss"
         self.train: list[float] = []
@@ -37,9 +38,9 @@ class Watch:
     def score(self, trees: list[Tree]) -> None:
         """Add the present scores to the lists: higher is better."""
         if self.by_loss:
-            self.train.append(-self.booster.objective.value(self.booster.raw))
-            if self.held is not None:
-                self.held_out.append(-self.objective.value(self.raw))
+            self.train.append(-self.booster.value())
+            held = self.booster.held_value() if self.held is None else self.objective.value(self.raw)
+            self.held_out += [] if held is None else [-held]
             return
         K = self.booster.objective.outputs
         packed = join(self.state, pack(trees, list(range(K)) * (len(trees) // K))) if trees else self.state

@@ -11,7 +11,8 @@ a Dask array or data frame             `ClusterRows`: one task a block, merged i
 
 `rows.reduce(fn, *args)` calls `fn(X, y, w, *args)` on every block and merges what comes back with its `merge` method,
 in the order of the rows; that is one pass over the data. `rows.map(fn, *args)` calls `fn(X, *args)` and returns the
-results as the kind of collection that came in.
+results as the kind of collection that came in. `ClusterRows.kept(fn, *args)` leaves what fn makes of each block on the
+workers, as `KeptBlocks`.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,13 +20,14 @@ from functools import reduce
 from typing import Any
 
 from didact.core.rows.batches import Batches, BatchRows
-from didact.core.rows.cluster import ClusterRows, block_parts, is_dask, reduce_parts
+from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
 from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
 
 __all__ = [
     "BatchRows",
     "Batches",
     "ClusterRows",
+    "KeptBlocks",
     "MemoryRows",
     "Rows",
     "Statistic",

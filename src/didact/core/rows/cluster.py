@@ -1,7 +1,7 @@
 """Rows on a Dask cluster: one task per block, merged in a tree, one round of the scheduler per pass.
 
 Tasks are pure functions of a block and of the small arguments of a pass, so a worker that dies is simply replaced: the
-scheduler runs its tasks again elsewhere.
+scheduler runs its tasks again elsewhere. That holds for what is kept on the workers, too (`KeptBlocks`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +15,7 @@ from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
+EMPTY = "The Dask collection is empty: it holds no rows (found 0 sample(s))."
 
 
 def is_dask(x: Any) -> bool:
@@ -36,19 +37,23 @@ class ClusterRows(Rows):
         """One round of the scheduler."""
         dask = need("dask", "dask")
         task = dask.delayed(_summarize, pure=True)
-        merge = dask.delayed(_merge_all, pure=True)
         check = dask.delayed(self.check)
         shared = dask.delayed(args)
-        stats = [task(fn, self.how(), check, shared, *block) for block in self.blocks]
-        while len(stats) > 1:
-            stats = [merge(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
-        total = stats[0].compute()
+        total = _in_a_tree([task(fn, self.how(), check, shared, *block) for block in self.blocks], _merge_all)
         if total is None:
-            raise InputError("The Dask collection is empty: it holds no rows (found 0 sample(s)).")
+            raise InputError(EMPTY)
         statistic, weighed = total
         if not weighed:
             raise InputError(NO_WEIGHT)
         return statistic
+
+    def kept(self, fn: Callable[..., Any], *args: Any) -> "KeptBlocks":
+        """What fn(X, y, w, *args) makes of each block, kept on the workers."""
+        dask = need("dask", "dask")
+        task = dask.delayed(_keep, pure=True)
+        check = dask.delayed(self.check)
+        shared = dask.delayed(args)
+        return KeptBlocks(dask.persist(*(task(fn, check, shared, *block) for block in self.blocks)))
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "ClusterRows":
         """The same blocks, with fn called on each of them by the workers."""
@@ -86,12 +91,73 @@ class ClusterRows(Rows):
 def reduce_parts(fn: Callable[..., S], X: Any, w: Any = None) -> S:
     """fn(block, weights) of every block of Dask collections, merged in a tree."""
     dask = need("dask", "dask")
-    stats = [dask.delayed(fn, pure=True)(*block) for block in _aligned((X, w))]
-    merge = dask.delayed(lambda parts: reduce(_merge, parts), pure=True)
-    while len(stats) > 1:
-        stats = [merge(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
-    total: S = stats[0].compute()
+    total: S = _in_a_tree([dask.delayed(fn, pure=True)(*block) for block in _aligned((X, w))], _merge_present)
     return total
+
+
+class KeptBlocks:
+    """One object for each block, in the memory of the worker that made it, for algorithms that pass over it often.
+
+    Functions get a block's object and more arguments; where one of these is `KeptBlocks` itself, its object of the same
+    block. They must not change what they get. When a worker dies, the scheduler makes its objects again from the rows.
+    Blocks without rows have no object, and functions are not called for them.
+    """
+
+    def __init__(self, blocks: Sequence[Any]):
+        self.blocks = blocks
+
+    def map(self, fn: Callable[..., Any], *args: Any) -> "KeptBlocks":
+        """fn(object, *args) of each block, kept in turn; does not wait for the workers."""
+        return KeptBlocks(need("dask", "dask").persist(*self._tasks(fn, args)))
+
+    def reduce(self, fn: Callable[..., S], *args: Any) -> S:
+        """fn(object, *args) of each block, merged in order: one round of the scheduler."""
+        total: S | None = _in_a_tree(self._tasks(fn, args), _merge_present)
+        if total is None:
+            raise InputError(EMPTY)
+        return total
+
+    def each(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
+        """fn(object, *args) of each block, brought here; None for a block without rows."""
+        return list(need("dask", "dask").compute(*self._tasks(fn, args)))
+
+    def _tasks(self, fn: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
+        dask = need("dask", "dask")
+        task = dask.delayed(_on_kept, pure=True)
+        own = {k: a.blocks for k, a in enumerate(args) if isinstance(a, KeptBlocks)}
+        shared = dask.delayed([None if k in own else a for k, a in enumerate(args)], traverse=False)
+        return [task(fn, shared, list(own), *objects) for objects in zip(self.blocks, *own.values(), strict=True)]
+
+
+def _keep(fn: Callable[..., Any], check: Callable[..., Any], args: Any, *columns: Any) -> Any:
+    if columns[0].shape[0] == 0:
+        return None
+    with serial():
+        return fn(*check(*columns), *args)
+
+
+def _on_kept(fn: Callable[..., Any], shared: Sequence[Any], places: Sequence[int], kept: Any, *own: Any) -> Any:
+    """fn of a block's object and of the arguments: those of all blocks, with the block's own ones in their places."""
+    if kept is None:
+        return None
+    args = list(shared)
+    for place, a in zip(places, own, strict=True):
+        args[place] = a
+    with serial(), np.errstate(all="ignore"):
+        return fn(kept, *args)
+
+
+def _in_a_tree(stats: list[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """The statistics of all blocks, merged a few at a time by the workers: one round."""
+    task = need("dask", "dask").delayed(merge, pure=True)
+    while len(stats) > 1:
+        stats = [task(stats[k : k + FAN_IN]) for k in range(0, len(stats), FAN_IN)]
+    return stats[0].compute()
+
+
+def _merge_present(statistics: Sequence[Any]) -> Any:
+    present = [statistic for statistic in statistics if statistic is not None]
+    return reduce(_merge, present) if present else None
 
 
 class _Composed:

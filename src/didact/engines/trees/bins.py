@@ -149,6 +149,10 @@ class Coded:
         self.codes, self.bins = codes, bins
         self.shape, self.dtype = codes.shape, np.dtype(np.float64)
 
+    def __sizeof__(self) -> int:
+        """Bytes, so that a scheduler brings tasks to the rows and not rows to the tasks."""
+        return object.__sizeof__(self) + self.codes.nbytes
+
     def __getitem__(self, rows: Any) -> "Coded":
         return Coded(self.codes[rows], self.bins)
 

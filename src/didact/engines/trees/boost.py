@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_tensor, to_numpy
+from didact.core.random import row_uniforms
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost_loops import add_leaves, pack_ones, pack_pairs
@@ -48,6 +49,59 @@ class Plan(NamedTuple):
     interactions: Any
 
 
+class Powers(NamedTuple):
+    """The powers of two by which gradients and curvatures become words."""
+
+    kind: int
+    shift: int
+    slope: float
+    curvature: float
+
+    @property
+    def inverse(self) -> Array:
+        """What one unit of each word stands for."""
+        return 1.0 / np.array([self.slope] if self.kind == UNIT else [self.slope, self.curvature])
+
+    def write(self, g: Array, h: Array, words: Array) -> None:
+        """Gradients and curvatures as words (n, 1 or 2)."""
+
+        def piece(start: int) -> None:
+            part = slice(start, start + PIECE)
+            if self.kind == UNIT:
+                pack_ones(g[part], self.slope, self.shift, words[part])
+            else:
+                pack_pairs(g[part], h[part], self.slope, self.curvature, self.shift, words[part])
+
+        parallel_map(piece, range(0, len(g), PIECE))
+
+
+def powers(layout: Channels, slopes: float, curvatures: float) -> Powers:
+    """The powers for these sums of |g| and of h over all rows."""
+    room = 2.0 ** (layout.shift - 2) if layout.kind == UNIT else 2.0**60
+    return Powers(layout.kind, layout.shift, power_below(room, slopes),
+                  power_below(2.0 ** (layout.shift - 1), curvatures))  # fmt: skip
+
+
+def boosting_channels(unit: bool, n: int, length: int) -> Channels:
+    """Channels of n rows, with room for the words of `length` of them."""
+    width = 1 if unit else 2
+    return Channels(np.empty((length, width), np.int64), np.empty((0, 0), np.int32), width, UNIT if unit else VALUES,
+                    count_shift(n), np.ones(width))  # fmt: skip
+
+
+def drawn(plan: Plan, iteration: int, start: int, stop: int, n: int) -> Array:
+    """Which of the rows start … stop − 1 of n an iteration fits: each by chance, whatever the blocks, but not none."""
+    chosen = row_uniforms(np.random.SeedSequence([plan.seed, iteration]), start, stop) < plan.subsample
+    if start <= iteration % n < stop:
+        chosen[iteration % n - start] = True
+    return chosen
+
+
+def tree_seeds(plan: Plan, iteration: int, outputs: int) -> list[int]:
+    """The seed of each tree of an iteration."""
+    return [int(s) for s in np.random.default_rng([plan.seed, iteration]).integers(0, 2**63, size=outputs)]
+
+
 class Booster:
     """An ensemble that grows on rows in memory; `raw` (outputs, n) are its present predictions."""
 
@@ -55,11 +109,7 @@ class Booster:
         self.X, self.objective, self.plan, self.raw = X, objective, plan, raw
         n, K = len(codes), objective.outputs
         self.g, self.h = np.empty((K, n)), np.empty((K, n))
-        width = 1 if objective.unit else 2
-        self.channels = Channels(
-            np.empty((n, width), np.int64), np.empty((0, 0), np.int32), width, UNIT if objective.unit else VALUES,
-            count_shift(n), np.ones(width),
-        )  # fmt: skip
+        self.channels = boosting_channels(objective.unit, n, n)
         self.grower = Grower(
             codes, bins, self.channels, Gradient(plan.l2), plan.limits, monotone=plan.monotone,
             interactions=plan.interactions,
@@ -68,15 +118,16 @@ class Booster:
     def step(self, iteration: int) -> list[Tree]:
         """The trees of one iteration, one for each output, already added to the predictions."""
         self.objective.gradients(self.raw, self.g, self.h)
-        rng = np.random.default_rng([self.plan.seed, iteration])
-        rows = self._drawn(rng)
-        seeds = rng.integers(0, 2**63, size=self.objective.outputs)
-        return [self._tree(k, rows, int(seed)) for k, seed in enumerate(seeds)]
+        n, plan = self.raw.shape[1], self.plan
+        rows = None if plan.subsample == 1 else np.flatnonzero(drawn(plan, iteration, 0, n, n))
+        return [self._tree(k, rows, seed) for k, seed in enumerate(tree_seeds(plan, iteration, self.objective.outputs))]
 
-    def _drawn(self, rng: Any) -> Array | None:
-        n = self.raw.shape[1]
-        count = max(1, int(self.plan.subsample * n))
-        return None if count >= n else np.sort(rng.choice(n, count, replace=False, shuffle=False))
+    def value(self) -> float:
+        """The present loss."""
+        return self.objective.value(self.raw)
+
+    def held_value(self) -> None:
+        """Rows in memory that are held out are somebody else's."""
 
     def _tree(self, k: int, rows: Array | None, seed: int) -> Tree:
         grown = self.grower.grow(self._pack(k), seed, rows)
@@ -92,24 +143,11 @@ class Booster:
 
     def _pack(self, k: int) -> Channels:
         """The gradients of an output as words."""
-        g, h, channels = self.g[k], self.h[k], self.channels
-        shift = channels.shift
-        room = 2.0 ** (shift - 2) if channels.kind == UNIT else 2.0**60
-        starts = range(0, len(g), PIECE)
+        g, h, starts = self.g[k], self.h[k], range(0, self.g.shape[1], PIECE)
         sums = parallel_map(lambda a: (float(np.abs(g[a : a + PIECE]).sum()), float(h[a : a + PIECE].sum())), starts)
-        scale_g = power_below(room, sum(s for s, _ in sums))
-        scale_h = power_below(2.0 ** (shift - 1), sum(s for _, s in sums))
-
-        def piece(start: int) -> None:
-            part = slice(start, start + PIECE)
-            if channels.kind == UNIT:
-                pack_ones(g[part], scale_g, shift, channels.words[part])
-            else:
-                pack_pairs(g[part], h[part], scale_g, scale_h, shift, channels.words[part])
-
-        parallel_map(piece, starts)
-        inverse = [1.0 / scale_g] if channels.kind == UNIT else [1.0 / scale_g, 1.0 / scale_h]
-        return channels._replace(inverse=np.array(inverse))
+        found = powers(self.channels, sum(s for s, _ in sums), sum(s for _, s in sums))
+        found.write(g, h, self.channels.words)
+        return self.channels._replace(inverse=found.inverse)
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
         """The tree with its values times the learning rate; leaves of quantile losses are renewed before."""

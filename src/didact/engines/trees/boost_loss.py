@@ -42,37 +42,58 @@ class Objective:
         self.unit = self.flat and w is None
         self.quantile = 0.5 if isinstance(loss, Absolute) else getattr(loss, "q", None)
 
-    def start(self) -> Array:
-        """The best constant prediction of each output."""
-        y, w = self.y, self.w
-        if self.outputs > 1:
-            share = np.bincount(y, w, self.outputs) / (len(y) if w is None else w.sum())
-            logs = np.log(np.maximum(share, np.finfo(float).eps))
-            return logs - logs.mean()
-        if self.quantile is not None:
-            return np.array([weighted_quantile(y, w, self.quantile)])
-        mean = float(np.average(y, weights=w))
-        if isinstance(self.loss, HalfSquared):
-            return np.array([mean])
-        if isinstance(self.loss, (Poisson, Gamma, Tweedie)):
-            return np.array([np.log(max(mean, np.finfo(float).tiny))])
-        if isinstance(self.loss, (Logistic, Exponential)):
-            p = mean if isinstance(self.loss, Logistic) else 0.5 * (1.0 + mean)
-            p = min(max(p, np.finfo(float).eps), 1.0 - np.finfo(float).eps)
-            return np.array([np.log(p / (1.0 - p)) * (1.0 if isinstance(self.loss, Logistic) else 0.5)])
-        return np.array([self._best_constant()])
+    def __sizeof__(self) -> int:
+        """Bytes, for a scheduler."""
+        return object.__sizeof__(self) + self.y.nbytes + (0 if self.w is None else self.w.nbytes)
 
-    def _best_constant(self) -> float:
+    def start(self, rows: Any = None) -> Array:
+        """The best constant of each output, for these rows or others that have `totals`, `quantile_at` and `slopes`."""
+        rows, loss = self if rows is None else rows, self.loss
+        if self.quantile is not None:
+            return np.array([rows.quantile_at(self.quantile)])
+        total, weight = rows.totals()
+        if self.outputs > 1:
+            logs = np.log(np.maximum(total / weight, np.finfo(float).eps))
+            return logs - logs.mean()
+        mean = float(total / weight)
+        if isinstance(loss, HalfSquared):
+            return np.array([mean])
+        if isinstance(loss, (Poisson, Gamma, Tweedie)):
+            return np.array([np.log(max(mean, np.finfo(float).tiny))])
+        if isinstance(loss, (Logistic, Exponential)):
+            p = mean if isinstance(loss, Logistic) else 0.5 * (1.0 + mean)
+            p = min(max(p, np.finfo(float).eps), 1.0 - np.finfo(float).eps)
+            return np.array([np.log(p / (1.0 - p)) * (1.0 if isinstance(loss, Logistic) else 0.5)])
+        return np.array([self._best_constant(rows)])
+
+    def _best_constant(self, rows: Any) -> float:
         """Newton steps for the constant of any other loss, from the median, which is a safe place for most."""
-        z = 0.0 if getattr(self.loss, "classes", None) else weighted_quantile(self.y, self.w, 0.5)
-        weights = np.ones(len(self.y)) if self.w is None else self.w
+        z = 0.0 if getattr(self.loss, "classes", None) else rows.quantile_at(0.5)
         for _ in range(50):
-            g, h = self._noun(self.y, np.full(len(self.y), z))
-            step = float(weights @ g) / max(float(weights @ h), np.finfo(float).tiny)
+            g, h = rows.slopes(z)
+            step = g / max(h, np.finfo(float).tiny)
             z -= float(np.clip(step, -10.0, 10.0))
             if abs(step) <= 1e-10 * max(1.0, abs(z)):
                 break
-        return z
+        return float(z)
+
+    def totals(self) -> tuple[Any, float]:
+        """The sum of the targets, or of each class's weights, and the sum of the weights."""
+        y, w = self.y, self.w
+        weight = float(len(y) if w is None else w.sum())
+        if self.outputs > 1:
+            return np.bincount(y, w, self.outputs), weight
+        return (y if w is None else y * w).sum(), weight
+
+    def quantile_at(self, q: float) -> float:
+        """A quantile of the targets."""
+        return weighted_quantile(self.y, self.w, q)
+
+    def slopes(self, z: float) -> tuple[float, float]:
+        """The sums of gradients and curvatures at a constant prediction."""
+        weights = np.ones(len(self.y)) if self.w is None else self.w
+        g, h = self._noun(self.y, np.full(len(self.y), z))
+        return float(weights @ g), float(weights @ h)
 
     def gradients(self, raw: Array, g: Array, h: Array) -> None:
         """Write the weighted gradient and curvature of every row at raw (outputs, n)."""
@@ -99,10 +120,22 @@ class Objective:
 
     def value(self, raw: Array) -> float:
         """The weighted mean loss at raw (outputs, n)."""
+        total, weight = self.losses(raw)
+        return total / weight
+
+    def losses(self, raw: Array) -> tuple[float, float]:
+        """The weighted sum of the losses at raw (outputs, n), and the sum of the weights."""
         z = raw.T if self.outputs > 1 else raw[0]
         pieces = range(0, len(self.y), PIECE)
         parts = parallel_map(lambda a: self.loss.value(self.y[a : a + PIECE], z[a : a + PIECE]), pieces)
-        return float(np.average(np.concatenate(parts), weights=self.w))
+        each = np.concatenate([np.empty(0), *parts])
+        return float((each if self.w is None else each * self.w).sum()), float(
+            len(each) if self.w is None else self.w.sum()
+        )
+
+    def of(self, rows: Array) -> "Objective":
+        """The same loss over some of the rows."""
+        return Objective(self.loss, self.y[rows], None if self.w is None else self.w[rows], self.outputs)
 
 
 def weighted_quantile(y: Array, w: Array | None, q: float) -> float:

@@ -7,7 +7,7 @@ splits known so far ask for.
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
 from didact.parts.kept import Pieces
+from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -28,14 +29,29 @@ SAMPLE = 200_000  # rows from which the bins are learnt
 FIRST = 1024  # leaves for which there is room at first
 
 
-class Counted(NamedTuple):
-    """Histograms of the open nodes (nodes, slots, channels)."""
+class Open(NamedTuple):
+    """The open nodes of a tree, whose histograms (nodes, slots, channels) are wanted."""
 
-    hists: Array
+    nodes: Nodes
+    groups: int
+    first: Array
+    place: Array
+    shape: tuple[int, ...]
 
-    def merge(self, other: "Counted") -> "Counted":
-        """Sums add."""
-        return Counted(self.hists + other.hists)
+    def counted(self, codes: Array, words: Array, labels: Array, n_bins: Array) -> Array:
+        """The histograms of these rows."""
+        hists = np.zeros(self.shape, np.int64)
+        at, masks, first, place = (own(a) for a in (self.nodes.at, self.nodes.masks, self.first, self.place))
+        count_open(codes, words, labels, at, masks, own(n_bins), self.groups, first, place, hists)
+        return hists
+
+
+def own(a: Array) -> Array:
+    """An array that may be written to: what has travelled may not, and loops would be compiled again for it."""
+    return np.require(a, requirements="W")
+
+
+Rounds = Generator[Open, Array, Grown]  # asks for histograms, gets them, and returns a tree
 
 
 class Drawn(NamedTuple):
@@ -101,19 +117,14 @@ def coded_rows(rows: Rows, bins: Bins, every: bool = False) -> tuple[Coded, Arra
     return Coded(codes, bins), y, None if (w == 1).all() else w
 
 
-def count_block(
-    X: Any, y: Any, w: Any, words_of: Callable[..., Any], args: Any, bins: Bins, nodes: Nodes, groups: int,
-    first: Array, place: Array, shape: tuple[int, ...],
-) -> Counted:  # fmt: skip
+def count_block(X: Any, y: Any, w: Any, words_of: Callable[..., Any], args: Any, bins: Bins, wanted: Open) -> Sums:
     """The histograms of a block's rows in the open nodes."""
-    hists = np.zeros(shape, np.int64)
     keep = slice(None) if w is None else np.flatnonzero(w > 0)
     X, y, w = X[keep], y[keep], None if w is None else w[keep]
-    if X.shape[0]:
-        words, labels = words_of(X, y, w, *args)
-        codes = bin_codes(X, bins)
-        count_open(codes, words, labels, nodes.at, nodes.masks, bins.n_bins, groups, first, place, hists)
-    return Counted(hists)
+    if not X.shape[0]:
+        return Sums((np.zeros(wanted.shape, np.int64),))
+    words, labels = words_of(X, y, w, *args)
+    return Sums((wanted.counted(bin_codes(X, bins), words, labels, bins.n_bins),))
 
 
 def grow_rows(
@@ -139,22 +150,39 @@ def grow_rows(
     bins, criterion, limits, seed, monotone, interactions, features
         As for `grow`.
     """
-    empty = np.empty((0, rows.n_features), bins.dtype)
-    grower = Grower(empty, bins, layout, criterion, limits, monotone=monotone, interactions=interactions,
-                    features=features)  # fmt: skip
-    return _Rounds(rows, words_of, args, layout, n_rows, grower, seed).run()
+    grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
+                    interactions=interactions, features=features)  # fmt: skip
+    growing = grow_in_rounds(layout, n_rows, grower, seed)
+    return answered([growing], lambda asked: rows.reduce(count_block, words_of, args, bins, asked[0][1]).parts)[0]
 
 
-class _Rounds:
-    """The state of a tree between two passes."""
+def grow_in_rounds(layout: Channels, n_rows: int, grower: Grower, seed: int) -> Rounds:
+    """Grow one tree by asking for histograms of open nodes; the rows can be anywhere, at most `n_rows` of them."""
+    return (yield from _Growth(layout, n_rows, grower, seed).run())
 
-    def __init__(
-        self, rows: Rows, words_of: Any, args: Any, layout: Channels, n_rows: int, grower: Grower, seed: int
-    ) -> None:
-        self.rows, self.words_of, self.args, self.layout, self.grower = rows, words_of, args, layout, grower
+
+def answered(growing: Sequence[Rounds], answer: Callable[[list[tuple[int, Open]]], Sequence[Array]]) -> list[Grown]:
+    """Grow trees side by side: in each round `answer` gives the histograms that unfinished ones, by number, want."""
+    asked, done = [(k, next(rounds)) for k, rounds in enumerate(growing)], {}
+    while asked:
+        waiting, found = asked, answer(asked)
+        asked = []
+        for (k, _), hists in zip(waiting, found, strict=True):
+            try:
+                asked.append((k, growing[k].send(hists)))
+            except StopIteration as end:
+                done[k] = end.value
+    return [done[k] for k in range(len(growing))]
+
+
+class _Growth:
+    """The state of a tree between two rounds."""
+
+    def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
+        self.layout, self.grower = layout, grower
         self.nodes = grower._nodes(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
         root = self.nodes.at[0]
-        root["start"], root["stop"], root["depth"], root["key"] = 0, n_rows, 0, np.uint64(seed)
+        root["start"], root["depth"], root["key"] = 0, 0, np.uint64(seed)
         root["left"] = root["right"] = -1
         root["low"], root["high"] = -np.inf, np.inf
         self.nodes.masks[0] = ~np.uint64(0)
@@ -165,29 +193,28 @@ class _Rounds:
         self.hists: dict[int, Array] = {}
         self.count = 1
 
-    def run(self) -> Grown:
-        """Passes over the rows until no more splits are wanted."""
-        self.hists[0] = self.pass_over([0])[0]
-        bins = self.grower.bins
-        self.nodes.words[0, 0] = self.hists[0][: int(bins.n_bins[0]) + 1].sum(axis=0)
+    def run(self) -> Rounds:
+        """Rounds until no more splits are wanted."""
+        bins, nodes = self.grower.bins, self.nodes
+        (self.hists[0],) = own((yield self.histograms([0])))
+        nodes.words[0, 0] = self.hists[0][: int(bins.n_bins[0]) + 1].sum(axis=0)
+        sums = self.grower.works[0].sums
+        nodes.at[0]["stop"] = decoded(nodes.words[0, 0], self.space.how, self.space.inverse, sums, 0)
         self.find(0)
         while wanted := self.wanted():
-            self.open(wanted)
+            yield from self.open(wanted)
         table = self.nodes.at
         for node in self.unselected:
             table[node]["left"] = table[node]["right"] = -1
         return finished(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
 
-    def pass_over(self, nodes: list[int]) -> Array:
-        """The histograms of some nodes."""
+    def histograms(self, nodes: list[int]) -> Open:
+        """What is asked for: the histograms of some nodes."""
         place = np.full(self.count, -1, np.int64)
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
         used = Nodes(self.nodes.at[: self.count], self.nodes.words[:0], self.nodes.masks[: self.count])
-        groups = self.space.member.shape[1]
-        found = self.rows.reduce(count_block, self.words_of, self.args, self.grower.bins, used, groups,
-                                 self.space.first, place, shape)  # fmt: skip
-        return found.hists
+        return Open(used, self.space.member.shape[1], self.space.first, place, shape)
 
     def find(self, node: int) -> None:
         """The best split of a node, from its histogram."""
@@ -214,8 +241,8 @@ class _Rounds:
         self.unselected = [node for _, _, node in queue]
         return missing
 
-    def open(self, wanted: list[int]) -> None:
-        """Split nodes: one pass counts the smaller child of each, the larger one is what remains."""
+    def open(self, wanted: list[int]) -> Generator[Open, Array, None]:
+        """Split nodes: one round counts the smaller child of each, the larger one is what remains."""
         work, small, large = self.grower.works[0], [], []
         if self.count + 2 * len(wanted) > len(self.nodes.at):
             self.nodes = _longer(self.nodes, self.count + 2 * len(wanted))
@@ -229,7 +256,7 @@ class _Rounds:
             pair = (left, right) if 2 * rows <= here["stop"] - here["start"] else (right, left)
             small.append(pair[0])
             large.append(pair[1])
-        counted = self.pass_over(small)
+        counted = own((yield self.histograms(small)))
         for node, few, many, hist in zip(wanted, small, large, counted, strict=True):
             self.hists[few], self.hists[many] = hist, self.hists.pop(node) - hist
         for child in [*small, *large]:

@@ -35,6 +35,30 @@ def leaf_rows(starts: Array, stops: Array, numbers: Array, order: Array, out: Ar
 
 
 @jit
+def end_node(codes: Array, at: Array, masks: Array, n_bins: Array, groups: int) -> Any:
+    """Where a row with these codes ends in a tree, which may still be growing."""
+    node = np.int64(0)
+    while at[node].left >= 0:
+        here = at[node]
+        code = np.int64(codes[here.feature])
+        if code == n_bins[here.feature]:
+            goes = here.missing_left != 0
+        elif here.bin >= 0:
+            goes = code <= here.bin
+        else:
+            goes = (masks[node, groups + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
+        node = here.left if goes else here.right
+    return node
+
+
+@jit
+def end_nodes(codes: Array, at: Array, masks: Array, n_bins: Array, groups: int, out: Array) -> None:
+    """Where rows end."""
+    for i in range(codes.shape[0]):
+        out[i] = end_node(codes[i], at, masks, n_bins, groups)
+
+
+@jit
 def count_open(
     codes: Array, words: Array, labels: Array, at: Array, masks: Array, n_bins: Array, groups: int, first: Array,
     place: Array, hists: Array,
@@ -44,18 +68,7 @@ def count_open(
     `place` is the number of an open node's histogram, −1 for all others.
     """
     for i in range(codes.shape[0]):
-        node = np.int64(0)
-        while at[node].left >= 0:
-            here = at[node]
-            code = np.int64(codes[i, here.feature])
-            if code == n_bins[here.feature]:
-                goes = here.missing_left != 0
-            elif here.bin >= 0:
-                goes = code <= here.bin
-            else:
-                goes = (masks[node, groups + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1) != 0
-            node = here.left if goes else here.right
-        k = place[node]
+        k = place[end_node(codes[i], at, masks, n_bins, groups)]
         if k < 0:
             continue
         for f in range(codes.shape[1]):

@@ -35,9 +35,14 @@ class Collection(NamedTuple):
 
     def fits(self, limits: Limits, channels: int) -> bool:
         """Whether the histograms of all nodes that can be open at once have room."""
-        leaves = max(self.n_rows // max(limits.min_samples_leaf, 1), 1)
-        leaves = min(leaves, 1 << min(limits.max_depth, 40), limits.max_leaf_nodes or leaves)
-        return leaves * int((self.bins.n_bins + 1).sum()) * channels * 8 <= ROOM
+        return histogram_bytes(self.bins, self.n_rows, limits, channels) <= ROOM
+
+
+def histogram_bytes(bins: Bins, n_rows: int, limits: Limits, channels: int) -> int:
+    """Bytes of the histograms of all nodes of a tree that can be open at once."""
+    leaves = max(n_rows // max(limits.min_samples_leaf, 1), 1)
+    leaves = min(leaves, 1 << min(limits.max_depth, 40), limits.max_leaf_nodes or leaves)
+    return leaves * int((bins.n_bins + 1).sum()) * channels * 8
 
 
 def label_words(X: Any, y: Any, w: Any, classes: Array, factors: Array, scale: float, shift: int) -> tuple[Any, Any]:

@@ -1,0 +1,165 @@
+"""Gradient boosting where the rows are: on the workers of a Dask cluster, histograms reduced, one round a level.
+
+A worker keeps, for each of its blocks, the codes (a byte a value), targets, weights and present predictions, and during
+an iteration the words that its rows add to histograms. An iteration is one round for the sums of gradients, from which
+follow the powers of two of the words, and one for each level of the trees; those of several classes grow side by side.
+Sums, histograms and trees are all that travels. Histograms are whole numbers, so the trees are those of the same codes
+in memory, up to the rounding of the sums of gradients and of the starting value.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.rows import KeptBlocks
+from didact.engines.trees.bins import Bins
+from didact.engines.trees.boost import Plan, Powers, boosting_channels, drawn, powers, raw_predictions, tree_seeds
+from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.grow import Grower, Grown
+from didact.engines.trees.grow_rows import Open, answered, grow_in_rounds
+from didact.engines.trees.passes import ROOM, histogram_bytes
+from didact.engines.trees.predict_loops import Packed
+from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
+from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
+from didact.engines.trees.tree import Tree
+from didact.parts.gradient_criterion import Gradient
+from didact.parts.statistics import Sums
+
+Array = np.ndarray[Any, Any]
+
+NO_LABELS = np.empty((0, 0), np.int32)
+
+
+class RowsBooster:
+    """An ensemble that grows on rows spread over workers; see `Booster` for rows in memory."""
+
+    def __init__(
+        self, parts: KeptBlocks, held: KeptBlocks | None, bins: Bins, loss: Objective, plan: Plan, start: Array,
+        state: Packed | None, valued: bool,
+    ) -> None:  # fmt: skip
+        self.parts, self.held, self.bins, self.objective, self.plan = parts, held, bins, loss, plan
+        self.firsts, self.n_rows = first_rows(parts)
+        self.valued = valued
+        self.layout = boosting_channels(loss.unit, self.n_rows, 0)
+        self.grower = Grower(
+            np.empty((0, len(bins.n_bins)), bins.dtype), bins, self.layout, Gradient(plan.l2), plan.limits,
+            monotone=plan.monotone, interactions=plan.interactions,
+        )  # fmt: skip
+        self.raw = parts.map(begin, start, state)
+        self.held_raw = None if held is None else held.map(begin, start, state)
+        self._sums: Sums | None = None
+
+    def sums(self) -> Sums:
+        """Σ|g| and Σh of each output and, where wanted, the loss and the weight, at the present predictions."""
+        if self._sums is None:
+            self._sums = self.parts.reduce(gradient_sums, self.raw, self.valued)
+        return self._sums
+
+    def value(self) -> float:
+        """The present loss."""
+        loss, weight = self.sums().parts[2:]
+        return float(loss / weight)
+
+    def held_value(self) -> float | None:
+        """The present loss of the held-out rows."""
+        if self.held is None:
+            return None
+        loss, weight = self.held.reduce(loss_sums, self.held_raw).parts
+        return float(loss / weight)
+
+    def step(self, iteration: int) -> list[Tree]:
+        """The trees of one iteration, one for each output, already added to the predictions."""
+        slopes, curvatures = self.sums().parts[:2]
+        found = [powers(self.layout, g, h) for g, h in zip(slopes, curvatures, strict=True)]
+        draw = None if self.plan.subsample == 1 else (self.plan, iteration, self.n_rows)
+        words = self.parts.map(words_of, self.raw, found, self.firsts, draw)
+        seeds = tree_seeds(self.plan, iteration, self.objective.outputs)
+        size = self._at_once()
+        trees: list[Tree] = []
+        for k in range(0, len(seeds), size):
+            trees += self._grow(words, found, seeds, range(k, min(k + size, len(seeds))))
+        self.raw, self._sums = self.parts.map(add_trees, self.raw, trees), None
+        if self.held is not None:
+            self.held_raw = self.held.map(add_trees, self.held_raw, trees)
+        return trees
+
+    def _at_once(self) -> int:
+        """How many trees' histograms have room side by side."""
+        return max(1, ROOM // histogram_bytes(self.bins, self.n_rows, self.plan.limits, self.layout.n_channels))
+
+    def _grow(self, words: KeptBlocks, found: list[Powers], seeds: list[int], outputs: range) -> list[Tree]:
+        layouts = [self.layout._replace(inverse=found[k].inverse) for k in outputs]
+        growing = [grow_in_rounds(a, self.n_rows, self.grower, seeds[k]) for a, k in zip(layouts, outputs, strict=True)]
+
+        def answer(asked: list[tuple[int, Open]]) -> Any:
+            wanted = [(outputs[k], nodes) for k, nodes in asked]
+            return self.parts.reduce(count_words, words, wanted).parts
+
+        return [self._scaled(grown, words) for grown in answered(growing, answer)]
+
+    def _scaled(self, grown: Grown, words: KeptBlocks) -> Tree:
+        """The tree with its values times the learning rate; leaves of quantile losses are renewed before."""
+        tree, q, leaves = grown.tree, self.objective.quantile, grown.leaf_nodes
+        value = tree.value.copy()
+        if q is not None:
+            ranked = self.parts.map(rank_residuals, self.raw, words, tree)
+            found = group_quantiles(ranked, tree.node_count, q)[leaves]
+            value[leaves, 0, 0] = np.clip(found, *grown.bounds[leaves].T)
+        return tree._replace(value=self.plan.learning_rate * value)
+
+
+def begin(part: Part, start: Array, state: Packed | None) -> Array:
+    """The predictions (outputs, n) from which trees are added."""
+    if state is not None:
+        return raw_predictions(part.codes, state, start).T.copy()
+    return np.repeat(start[:, None], part.codes.shape[0], axis=1)
+
+
+def gradients(part: Part, raw: Array) -> tuple[Array, Array]:
+    """The gradients and curvatures of a block."""
+    g, h = np.empty(raw.shape), np.empty(raw.shape)
+    part.objective.gradients(raw, g, h)
+    return g, h
+
+
+def gradient_sums(part: Part, raw: Array, valued: bool) -> Sums:
+    """Σ|g|, Σh, the loss and the weight of a block."""
+    g, h = gradients(part, raw)
+    return Sums((np.abs(g).sum(axis=1), h.sum(axis=1), *(part.objective.losses(raw) if valued else (0.0, 0.0))))
+
+
+def loss_sums(part: Part, raw: Array) -> Sums:
+    """The loss and the weight of a block."""
+    return Sums(part.objective.losses(raw))
+
+
+def words_of(part: Part, raw: Array, found: list[Powers], first: int, draw: Any) -> list[Array]:
+    """The words of each output; those of rows that are not drawn add nothing."""
+    g, h = gradients(part, raw)
+    words = [np.empty((raw.shape[1], len(one.inverse)), np.int64) for one in found]
+    for k, one in enumerate(found):
+        one.write(g[k], h[k], words[k])
+    if draw is not None:
+        plan, iteration, n = draw
+        out = ~drawn(plan, iteration, first, first + raw.shape[1], n)
+        for k in range(len(words)):
+            words[k][out] = 0
+    return words
+
+
+def count_words(part: Part, words: list[Array], wanted: list[tuple[int, Open]]) -> Sums:
+    """The histograms of the open nodes of each tree."""
+    codes = part.codes
+    return Sums(tuple(nodes.counted(codes.codes, words[k], NO_LABELS, codes.bins.n_bins) for k, nodes in wanted))
+
+
+def add_trees(part: Part, raw: Array, trees: list[Tree]) -> Array:
+    """The predictions with the trees of one iteration."""
+    return raw + np.stack([tree.value[leaves_of(tree, part.codes), 0, 0] for tree in trees])
+
+
+def rank_residuals(part: Part, raw: Array, words: list[Array], tree: Tree) -> Ranked:
+    """The residuals of the rows that a tree was grown on, by leaf."""
+    rows, objective = np.flatnonzero(words[0][:, -1]), part.objective
+    keys = keys_of(objective.y[rows] - raw[0, rows])
+    return Ranked(keys, leaves_of(tree, part.codes[rows]), None if objective.w is None else objective.w[rows])
