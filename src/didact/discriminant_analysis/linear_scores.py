@@ -13,6 +13,7 @@ from scipy import linalg, special
 
 from didact.core.backend import is_tensor, like, namespace
 from didact.core.errors import InputError
+from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import Array
 from didact.engines.class_scatter import GAPS_IN_TENSORS
 from didact.engines.gaussian_gaps import fill, patterns
@@ -34,7 +35,8 @@ class Shared(NamedTuple):
 def whitening(covariance: Array, tol: float) -> Array:
     """W (p, rank) with WᵀΣW = I; left out are directions of deviation at most tol in columns scaled to variance 1."""
     scale = scales(covariance)
-    values, vectors = linalg.eigh(covariance / np.outer(scale, scale))
+    with blas_for(len(scale)):
+        values, vectors = linalg.eigh(covariance / np.outer(scale, scale))
     least = max(tol * tol, 4 * len(values) * np.finfo(float).eps * float(values[-1]))
     keep = np.flatnonzero(values > least)[::-1]
     return vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None]

@@ -15,6 +15,7 @@ from didact.core.backend import float_type
 from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import (
     EM_TOL,
     FEW,
@@ -122,7 +123,8 @@ class QuadraticDiscriminantAnalysis(_Density):
             covariances = estimated_covariances(self.covariance_estimator, rows, S)[0]
         else:
             covariances = shrunk_covariances(rows, S, self.shrinkage)
-        axes = [self._axes(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
+        with blas_for(rows.n_features):
+            axes = [self._axes(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
         dtype = float_type(rows)
         found = {
             "classes_": S.classes,
@@ -139,7 +141,7 @@ class QuadraticDiscriminantAnalysis(_Density):
 
     def _axes(self, label: Any, covariance: Array) -> tuple[Array, Array]:
         """Variances along the principal axes of a class, falling, and the axes."""
-        values, vectors = linalg.eigh(covariance)
+        values, vectors = linalg.eigh(covariance, check_finite=False)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         if self.solver == "svd":
             values = (1.0 - self.reg_param) * values + self.reg_param

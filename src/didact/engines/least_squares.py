@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from didact.core.backend import is_sparse, namespace, to_numpy
+from didact.core.threads import blas_for
 
 Array = np.ndarray[Any, Any]
 
@@ -28,12 +29,13 @@ def solve_normal(gram: Array, rhs: Array) -> tuple[Array, bool]:
     if not scale.all() or not len(scale):
         return np.zeros_like(rhs), not len(scale)
     scaled = gram / scale[:, None] / scale
-    factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return np.zeros_like(rhs), False
-    norm = np.abs(gram / scale[:, None] / scale).sum(axis=0).max()
-    reciprocal, _ = linalg.lapack.dpocon(factor, norm, uplo="L")
-    solution, _ = linalg.lapack.dpotrs(factor, rhs / (scale[:, None] if rhs.ndim == 2 else scale), lower=1)
+    with blas_for(len(scale)):
+        factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return np.zeros_like(rhs), False
+        norm = np.abs(gram / scale[:, None] / scale).sum(axis=0).max()
+        reciprocal, _ = linalg.lapack.dpocon(factor, norm, uplo="L")
+        solution, _ = linalg.lapack.dpotrs(factor, rhs / (scale[:, None] if rhs.ndim == 2 else scale), lower=1)
     return solution / (scale[:, None] if rhs.ndim == 2 else scale), bool(reciprocal > SAFE)
 
 

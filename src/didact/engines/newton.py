@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.threads import blas_for
 from didact.engines.line_search import DECREASE, ROUNDING, Armijo, LineSearch
 from didact.engines.loop import Keep, Report, iterate
 from didact.engines.result import Result
@@ -71,16 +72,17 @@ def newton_direction(hessian: Array, gradient: Array) -> Array:
     """
     scale = np.sqrt(np.abs(np.diag(hessian)))
     scale[scale == 0] = 1.0
-    scaled = hessian / scale[:, None] / scale
-    factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
-    if not failed:
-        reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
-        if reciprocal > SINGULAR:
-            solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
-            return solution / scale
-    values, V = linalg.eigh(scaled, check_finite=False)
-    size = np.abs(values)
-    keep = size > SINGULAR * max(size.max(), np.finfo(float).tiny)
-    solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
-    null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
-    return solution - null @ (null.T @ solution)
+    with blas_for(len(scale)):
+        scaled = hessian / scale[:, None] / scale
+        factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
+        if not failed:
+            reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+            if reciprocal > SINGULAR:
+                solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
+                return solution / scale
+        values, V = linalg.eigh(scaled, check_finite=False)
+        size = np.abs(values)
+        keep = size > SINGULAR * max(size.max(), np.finfo(float).tiny)
+        solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
+        null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
+        return solution - null @ (null.T @ solution)

@@ -1,6 +1,5 @@
 r"""From joint log probabilities log P(k, x) of the classes to posteriors and labels, in blocks of rows."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -8,11 +7,10 @@ from scipy import special
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
-from didact.core.threads import one_blas_thread, parallel_map
+from didact.core.threads import blas_for, parallel_map
 
 Array = np.ndarray[Any, Any]
 BLOCK = 1024
-NARROW = 300  # columns up to which a block's products are too small for several threads of BLAS
 
 
 def class_priors(given: Any, weight: Array) -> Array:
@@ -38,7 +36,7 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
         return fn(X, *args)
     step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
     starts = range(0, X.shape[0], step)
-    with one_blas_thread if X.shape[1] <= NARROW else nullcontext():
+    with blas_for(X.shape[1]):
         found = parallel_map(lambda s: fn(X[s : s + step], *args), starts)
     return np.concatenate(found).astype(X.dtype, copy=False)
 

@@ -22,6 +22,7 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.rows import MemoryRows, Rows
+from didact.core.threads import blas_for
 from didact.engines.least_squares import SAFE, triangle
 from didact.linear_model.ridge import gram_trace
 from didact.parts.statistics import Moments, Sums, moments
@@ -75,7 +76,8 @@ def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
 def solve_moments(S: Moments, alphas: Array, fit_intercept: bool) -> Grid | None:
     """Ridge for every α from cross-products; None if their condition does not allow it."""
     S = S if fit_intercept else S.about_zero()
-    s, V = linalg.eigh(S.xx, check_finite=False)
+    with blas_for(len(S.xx)):
+        s, V = linalg.eigh(S.xx, check_finite=False)
     if s[0] + alphas.min() <= SAFE * (s[-1] + alphas.min()):
         return None
     return _grid(S, s, V, V.T @ S.xy, alphas, fit_intercept)

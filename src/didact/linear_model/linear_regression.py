@@ -19,6 +19,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.core.threads import blas_for
 from didact.engines.column_loops import sparse_column_sums
 from didact.engines.conjugate_gradients import conjugate_gradients
 from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
@@ -50,7 +51,8 @@ def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: f
     S = S if fit_intercept else S.about_zero()
     coef, safe = solve_normal(S.xx, S.xy)
     safe = safe and bool(np.all(np.sqrt(np.diag(S.xx)) > 1e-10 * sizes))  # a constant column leaves only rounding
-    rank, singular = len(coef), np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0)) if safe else None
+    with blas_for(len(coef)):
+        rank, singular = len(coef), np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0)) if safe else None
     if positive or not safe:
         factor = rows.reduce(triangle, S.mean_x, S.mean_y)
         coef, rank, singular = solve_triangle(factor, len(coef), sizes=sizes)

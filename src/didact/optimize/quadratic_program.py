@@ -1,13 +1,12 @@
 r"""Quadratic programming: minimise :math:`\tfrac12x^TPx + q^Tx` under linear constraints."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError
-from didact.core.threads import one_blas_thread
+from didact.core.threads import blas_for
 from didact.engines.quadratic_form import Program
 from didact.engines.quadratic_program import solve_quadratic
 from didact.engines.result import Result
@@ -17,7 +16,6 @@ from didact.optimize.linear_constraints import linear_constraints, matrix, vecto
 Array = np.ndarray[Any, Any]
 
 SYMMETRIC = 1e-8  # differences of P and Pᵀ, relative to the largest entry, that count as rounding
-NARROW = 1500  # variables up to which waking BLAS's threads for each of many products costs more than they save
 CONVEX = 1e-9  # negative eigenvalues, relative to the largest entry, that count as rounding
 
 
@@ -91,7 +89,7 @@ def quadratic_program(
     ([1.0, 0.0], [1.0], [0.0, 1.0])
     """
     q = vector(q, "q")
-    with one_blas_thread if len(q) <= NARROW else nullcontext():
+    with blas_for(len(q)):
         P = convex_matrix(P, len(q))
         constraints = linear_constraints(len(q), A_eq, b_eq, G, h, lower, upper)
         if x0 is not None:
