@@ -134,12 +134,12 @@ class _Forest(Estimator):
         mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
         if isinstance(X, Coded):
-            table: Any = coded(X.codes, X.bins, signs)
+            table: Any = coded(X.codes, X.bins, signs, self._random_splits)
         elif self.max_bins is None:
             table = presort(X, mask)
         else:
             bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
-            table = coded(bin_codes(X, bins), bins, signs)
+            table = coded(bin_codes(X, bins), bins, signs, self._random_splits)
         leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
         limits = Limits(
             1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),

@@ -180,14 +180,15 @@ class _TreeModel(Estimator):
         signs = self._signs(X.shape[1], targets.outputs, classes)
         seed = self._seed()
         if isinstance(X, Coded):
-            tree = grow_from_codes(coded(X.codes, X.bins, signs), targets, limits, seed)
+            tree = grow_from_codes(coded(X.codes, X.bins, signs, limits.random_splits), targets, limits, seed)
         elif self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
             table = presort(X, None if self.categories_ is None else self.categories_.mask)
             tree = grow_exact(table, targets, limits, seed, signs)
         else:
             most = BINS if self.max_bins == "auto" else int(self.max_bins)
             bins = learn_bins(X, targets.weights, most, bin_counts(self.categories_))
-            tree = grow_from_codes(coded(bin_codes(X, bins), bins, signs), targets, limits, seed)
+            table = coded(bin_codes(X, bins), bins, signs, limits.random_splits)
+            tree = grow_from_codes(table, targets, limits, seed)
         return prune_cost_complexity(tree, self.ccp_alpha)
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
