@@ -5,6 +5,7 @@ import pytest
 
 from didact.core.jit import jit
 from didact.engines.trees.bins import bin_codes, learn_bins
+from didact.engines.trees.coded_walk import code_trees, predict_coded
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_loops import place_cut
 from didact.engines.trees.lots import grow_by_lot, lots
@@ -134,3 +135,22 @@ def test_monotone_constraints_hold():
         at[:, 0] = x
         values.append(tree.value[apply(tree, at), 0, 0])
     assert (np.diff(values, axis=0) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(("max_bins", "classes"), [(255, 2), (255, 3), (4000, 2)])
+def test_large_trees_on_codes_agree_with_walks_down_each(max_bins, classes):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((4000, 6))
+    y = rng.integers(0, classes, 4000)  # noise: trees of thousands of nodes
+    table, targets = drawn(X, max_bins=max_bins), label_targets(y, classes, None, Gini())
+    trees = [grow_by_lot(table, targets, Limits(max_features=2, random_splits=True), seed) for seed in range(5)]
+    assert min(tree.node_count for tree in trees) > 1000
+    packed = code_trees(trees, 6, [tree.value[:, 0] for tree in trees])
+    narrow = max_bins == 255
+    assert (packed.nodes.dtype, packed.values.dtype) == ((np.uint32, np.uint8) if narrow else (np.uint64, np.float64))
+    halves = code_trees(trees, 6, [0.5 * tree.value[:, 0] for tree in trees])
+    assert halves.values.dtype == np.float64
+    new = rng.standard_normal((1003, 6))
+    expected = np.mean([tree.value[apply(tree, new), 0] for tree in trees], axis=0)
+    np.testing.assert_allclose(predict_coded(packed, new), expected, atol=1e-13)
+    np.testing.assert_allclose(predict_coded(halves, new), 0.5 * expected, atol=1e-13)
