@@ -145,6 +145,8 @@ def test_large_trees_on_codes_agree_with_walks_down_each(max_bins, classes):
     table, targets = drawn(X, max_bins=max_bins), label_targets(y, classes, None, Gini())
     trees = [grow_by_lot(table, targets, Limits(max_features=2, random_splits=True), seed) for seed in range(5)]
     assert min(tree.node_count for tree in trees) > 1000
+    best = grow_by_lot(table, targets, Limits(max_leaf_nodes=900, random_splits=True))  # hundreds of nodes are open
+    assert best.n_leaves == 900
     packed = code_trees(trees, 6, [tree.value[:, 0] for tree in trees])
     narrow = max_bins == 255
     assert (packed.nodes.dtype, packed.values.dtype) == ((np.uint32, np.uint8) if narrow else (np.uint64, np.float64))

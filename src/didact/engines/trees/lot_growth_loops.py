@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, lean
+from didact.core.jit import dispatch, lean
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
@@ -31,7 +31,7 @@ from didact.engines.trees.exact_loops import (
     is_pure,
     new_child,
 )
-from didact.engines.trees.growth_loops import copy_slot, next_slot, wider
+from didact.engines.trees.growth_loops import copy_slot, next_slot
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_loops import Lots, Near, Room, draw_cut, gather
 from didact.engines.trees.random_loops import child_state, next_state, uniform
@@ -161,46 +161,33 @@ def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) 
 
 
 @lean
-def split_nodes(table: Lots, nodes: Nodes, opened: Open, noun: Any, rules: Limits, room: Room, many: int,
-                count: int) -> tuple[int, int]:  # fmt: skip
-    """Split nodes while there are open ones and room for two more; how many are open, and the number of all nodes."""
-    best_first = rules.max_leaf_nodes > 0
-    while 0 < many < opened.node.shape[0] - 2 and not (best_first and count // 2 + 1 >= rules.max_leaf_nodes):
-        slot = next_slot(opened, many, best_first)
-        node, f = opened.node[slot], int(opened.split[slot, FEATURE])
-        left = divide_rows(table, nodes, opened, slot, room)
-        many -= 1
-        if slot < many:
-            copy_slot(opened, many, opened, slot)
-        for k in range(2):
-            child = count + k
-            new_child(nodes, node, child, k, left)
-            rows, near = rows_of(nodes, child, room)
-            numbers = nodes.numbers[child]
+def grow_lots(table: Lots, nodes: Nodes, opened: Open, noun: Any, rules: Limits, room: Room, many: int,
+              count: int) -> tuple[int, int]:  # fmt: skip
+    """Grow until no node is open or there is no room for two more; how many are open, and the number of all nodes.
+
+    Of no nodes yet, the first is made: it has all rows of the room.
+    """
+    best_first, size = rules.max_leaf_nodes > 0, opened.node.shape[0] - 2
+    while count == 0 or (0 < many < size and not (best_first and count // 2 + 1 >= rules.max_leaf_nodes)):
+        born, sign = 1, 0
+        if count > 0:
+            slot = next_slot(opened, many, best_first)
+            node, sign = opened.node[slot], table.monotone[int(opened.split[slot, FEATURE])]
+            left = divide_rows(table, nodes, opened, slot, room)
+            many, born = many - 1, 2
+            if slot < many:
+                copy_slot(opened, many, opened, slot)
+            for k in range(2):
+                new_child(nodes, node, count + k, k, left)
+        for child in range(count, count + born):
+            (rows, near), numbers = rows_of(nodes, child, room), nodes.numbers[child]
             numbers[SCORE], numbers[BASE], numbers[WEIGHT] = tally1(noun, rows, near, nodes.sums[child])
-        bound_children(nodes, count, table.monotone[f], noun.stat)
-        for child in range(count + 1, count - 1, -1):
+        bound_children(nodes, count, sign, noun.stat)
+        for child in range(count + born - 1, count - 1, -1):
             if not is_final(nodes, child, rules):
                 many += find_cut(table, nodes, child, many, opened, noun, rules, room)
-        count += 2
+        count += born
     return many, count
-
-
-@jit
-def grow_lots(table: Lots, nodes: Nodes, opened: Open, noun: Any, rules: Limits, room: Room) -> int:
-    """Grow from node 0, which has all rows of the room; the number of nodes."""
-    numbers, count, many = nodes.numbers[0], 1, 0
-    for k in range(table.codes.shape[0]):
-        room.order[k] = k
-    numbers[SCORE], numbers[BASE], numbers[WEIGHT] = tally1(noun, room.rows, room.near, nodes.sums[0])
-    if not is_final(nodes, 0, rules) and find_cut(table, nodes, 0, 0, opened, noun, rules, room):
-        many = 1
-    while many > 0:
-        many, count = split_nodes(table, nodes, opened, noun, rules, room, many, count)
-        if many + 2 < opened.node.shape[0]:
-            break
-        opened = wider(opened)
-    return count
 
 
 def warm() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.exact import capacity, empty_nodes, finished, open_nodes
+from didact.engines.trees.growth_loops import wider
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_growth_loops import grow_lots
 from didact.engines.trees.lot_loops import CELLS, PAD, Apart, Beside, Lots, Near, Room
@@ -53,11 +54,15 @@ def grow_by_lot(table: Lots, targets: Targets, limits: Limits, seed: int = 0) ->
         np.empty(len(rows) + PAD, table.codes.dtype),
         np.empty(len(rows), np.int64),
         np.empty((2, targets.channels)),
-        np.empty(2 * p, np.int64),
+        np.arange(2 * p),
         np.zeros(max(words, 1), np.uint64),
         near,
         other,
     )
     noun = Beside(targets.stat) if beside else Apart(targets.stat)
-    count = grow_lots(table, nodes, open_nodes(0, words), noun, limits, room)
-    return finished(nodes, count, targets)
+    opened, many, count = open_nodes(0, words), 0, 0
+    while True:
+        many, count = grow_lots(table, nodes, opened, noun, limits, room, many, count)
+        if many + 2 < len(opened.node):
+            return finished(nodes, count, targets)
+        opened = wider(opened)
