@@ -20,12 +20,15 @@ from didact.engines.trees.tree import Tree
 Array = np.ndarray[Any, Any]
 
 
-def coded(codes: Array, bins: Bins, monotone: Array | None = None, by_lot: bool = False) -> Coded | Lots:
-    """The codes (n, p) of all rows as `grow_from_codes` reads them, for the best cuts or for random ones."""
-    if by_lot:
-        return lots(codes, bins, monotone)
+def coded(codes: Array, bins: Bins, monotone: Array | None = None) -> Coded:
+    """The codes (n, p) of all rows, column by column."""
     signs = np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8)
     return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs)
+
+
+def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -> Coded | Lots:
+    """The codes (n, p) of all rows as trees of random cuts read them, or those of best cuts."""
+    return lots(codes, bins, monotone) if by_lot else coded(codes, bins, monotone)
 
 
 def grow_from_codes(table: Coded | Lots, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
