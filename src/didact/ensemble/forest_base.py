@@ -32,7 +32,7 @@ from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.exact import presort
-from didact.engines.trees.forest import Recipe, coded, draw_counts, grow_forest
+from didact.engines.trees.forest import Recipe, code_table, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
@@ -134,12 +134,12 @@ class _Forest(Estimator):
         mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
         if isinstance(X, Coded):
-            table: Any = coded(X.codes, X.bins, signs)
+            table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
         elif self.max_bins is None:
             table = presort(X, mask)
         else:
             bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
-            table = coded(bin_codes(X, bins), bins, signs)
+            table = code_table(bin_codes(X, bins), bins, signs, self._random_splits)
         leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
         limits = Limits(
             1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),

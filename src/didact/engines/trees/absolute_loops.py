@@ -64,8 +64,8 @@ class Absolute(NamedTuple):
     def load1(self, rows: Array, near: Array) -> None:
         """Nothing: the rows are read where they are."""
 
-    def halves1(self, codes: Array, rows: Array, near: Array, code: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
+    def halves1(self, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return divided(self, codes, rows, code, top, missing_left, sums, bounds)
 

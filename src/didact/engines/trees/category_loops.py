@@ -155,16 +155,3 @@ def halves_score(stat: Any, left: Array, right: Array, n_left: int, n_right: int
     if bounds.sign != 0 and (value1(stat, left) - value1(stat, right)) * bounds.sign > 0.0:
         return NO_SPLIT
     return total1(stat, left) + total1(stat, right)
-
-
-@lean(fastmath={"reassoc"})
-def sums_left(codes: Array, near: Array, n: int, cut: int, top: int, missing_left: bool) -> tuple[float, float, int]:
-    """Sums, weight and number of the rows whose code is at most `cut`; without branches, so that several go at once."""
-    s, w, many, targets, weights = 0.0, 0.0, 0, near[0], near[1]
-    last, first = np.int32(cut), np.int32(top if missing_left else 0x7FFFFFFF)
-    for i in range(n):
-        goes = (codes[i] <= last) | (codes[i] >= first)
-        s += targets[i] if goes else 0.0
-        w += weights[i] if goes else 0.0
-        many += goes
-    return s, w, many

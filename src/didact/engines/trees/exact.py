@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
 from didact.engines.trees.exact_loops import Nodes, Open, Table, assess
-from didact.engines.trees.growth_loops import grow_tree, preorder
+from didact.engines.trees.growth_loops import Written, grow_tree, write_preorder
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import Targets
-from didact.engines.trees.tree import Tree, renumbered
+from didact.engines.trees.tree import Tree
 
 Array = np.ndarray[Any, Any]
 
@@ -141,26 +141,9 @@ def grow_exact(table: Sorted, targets: Targets, limits: Limits, seed: int = 0, m
 
 def finished(nodes: Nodes, count: int, targets: Targets) -> Tree:
     """The tree in preorder, with values and impurities."""
-    order = np.empty(count, np.int64)
-    preorder(nodes.links, count, order)
-    links, numbers = nodes.links[:count], nodes.numbers[:count]
-    left = links[:, 0] >= 0
-    used = np.flatnonzero(links[:, 4] >= 0)
-    sets = np.full(count, -1, np.int32)
-    sets[used] = np.arange(len(used))
-    impurity = np.maximum(numbers[:, 1] - numbers[:, 0], 0.0) / numbers[:, 2]
-    impurity[numbers[:, 1] - numbers[:, 0] <= 4e-15 * (np.abs(numbers[:, 1]) + np.abs(numbers[:, 0]))] = 0.0
-    tree = Tree(
-        links[:, 0].astype(np.int32),
-        links[:, 1].astype(np.int32),
-        links[:, 2].astype(np.int32),
-        np.where(left & (sets < 0), nodes.threshold[:count], np.where(left, np.nan, -2.0)),
-        links[:, 3].astype(np.uint8),
-        sets,
-        nodes.sets[used],
-        impurity,
-        links[:, 6] - links[:, 5],
-        numbers[:, 2].copy(),
-        targets.values(nodes.sums[:count]),
-    )
-    return renumbered(tree, order)
+    whole, real = np.int32, np.float64
+    kinds = (whole, whole, whole, real, np.uint8, whole, real, np.int64, real, np.int64)
+    arrays = [np.empty(count, kind) for kind in kinds]
+    out = Written(np.empty((count, targets.channels)), *arrays)
+    sets = write_preorder(nodes, out)
+    return Tree(*out[1:7], nodes.sets[out.sets[:sets]], *out[7:10], targets.values(out.sums))

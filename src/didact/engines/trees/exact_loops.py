@@ -74,13 +74,19 @@ def assess(nodes: Nodes, node: int, line: Array, stat: Any) -> None:
 
 
 @lean
+def is_pure(base: float, score: float) -> bool:
+    """Whether no score can be better: nothing is left of the impurity but rounding."""
+    return base - score <= 4e-15 * (abs(base) + abs(score))
+
+
+@lean
 def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
     """Whether a node stays a leaf whatever its features are: limits, or no impurity that is left."""
     n = nodes.links[node, STOP] - nodes.links[node, START]
     score, base, weight = nodes.numbers[node, SCORE], nodes.numbers[node, BASE], nodes.numbers[node, WEIGHT]
     if nodes.depth[node] >= rules.max_depth or n < rules.min_samples_split or n < 2 * rules.min_samples_leaf:
         return True
-    return weight < 2.0 * rules.min_weight_leaf or base - score <= 4e-15 * (abs(base) + abs(score))
+    return weight < 2.0 * rules.min_weight_leaf or is_pure(base, score)
 
 
 @lean
@@ -248,22 +254,32 @@ def partition(line: Array, side: Array, spare: Array) -> None:
 @lean
 def add_children(table: Table, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any) -> None:
     """Two new nodes `count` and `count + 1` below a node, whose lines are partitioned already."""
-    links = nodes.links[node]
     for k in range(2):
-        child = count + k
-        links[LEFT + k] = child
-        new = nodes.links[child]
-        new[LEFT], new[RIGHT], new[SPLIT_ON], new[MISSING], new[SET] = -1, -1, -2, 0, -1
-        new[START] = links[START] + (left if k else 0)
-        new[STOP] = links[STOP] if k else links[START] + left
-        nodes.depth[child] = nodes.depth[node] + 1
-        nodes.threshold[child] = -2.0
-        nodes.state[child] = child_state(nodes.state[node], k)
-        nodes.numbers[child, LOW], nodes.numbers[child, HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
-        assess(nodes, child, table.lines[f, new[START] : new[STOP]], stat)
-    sign = table.monotone[f]
+        new_child(nodes, node, count + k, k, left)
+        new = nodes.links[count + k]
+        assess(nodes, count + k, table.lines[f, new[START] : new[STOP]], stat)
+    bound_children(nodes, count, table.monotone[f], stat)
+
+
+@lean
+def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
+    """A leaf below a node whose first `left` rows go left: the left child if k is 0, else the right one."""
+    links, new = nodes.links[node], nodes.links[child]
+    links[LEFT + k] = child
+    new[LEFT], new[RIGHT], new[SPLIT_ON], new[MISSING], new[SET] = -1, -1, -2, 0, -1
+    new[START] = links[START] + (left if k else 0)
+    new[STOP] = links[STOP] if k else links[START] + left
+    nodes.depth[child] = nodes.depth[node] + 1
+    nodes.threshold[child] = -2.0
+    nodes.state[child] = child_state(nodes.state[node], k)
+    nodes.numbers[child, LOW], nodes.numbers[child, HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
+
+
+@lean
+def bound_children(nodes: Nodes, left: int, sign: int, stat: Any) -> None:
+    """Keep the means below two siblings apart, if they may only rise or fall with the feature of their parent."""
     if sign != 0:
-        middle = 0.5 * (value1(stat, nodes.sums[count]) + value1(stat, nodes.sums[count + 1]))
-        rising, falling = (count, count + 1) if sign > 0 else (count + 1, count)
+        middle = 0.5 * (value1(stat, nodes.sums[left]) + value1(stat, nodes.sums[left + 1]))
+        rising, falling = (left, left + 1) if sign > 0 else (left + 1, left)
         nodes.numbers[rising, HIGH] = min(nodes.numbers[rising, HIGH], middle)
         nodes.numbers[falling, LOW] = max(nodes.numbers[falling, LOW], middle)

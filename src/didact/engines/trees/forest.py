@@ -11,6 +11,8 @@ from didact.engines.trees.draw_loops import Coded, Room
 from didact.engines.trees.exact import Sorted, capacity, empty_nodes, finished, grow_exact, open_nodes
 from didact.engines.trees.forest_loops import grow_coded
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.lot_loops import Lots
+from didact.engines.trees.lots import grow_by_lot, lots
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree
@@ -24,8 +26,15 @@ def coded(codes: Array, bins: Bins, monotone: Array | None = None) -> Coded:
     return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs)
 
 
-def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -> Coded | Lots:
+    """The codes (n, p) of all rows as trees of random cuts read them, or those of best cuts."""
+    return lots(codes, bins, monotone) if by_lot else coded(codes, bins, monotone)
+
+
+def grow_from_codes(table: Coded | Lots, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree, on the calling thread; rows of weight 0 are left out. All draws follow from the seed."""
+    if isinstance(table, Lots):
+        return grow_by_lot(table, targets, limits, seed)
     p, n = table.codes.shape
     rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
     top = int(table.n_bins.max())
@@ -50,7 +59,7 @@ def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 
 class Recipe(NamedTuple):
     """What all trees of a forest share."""
 
-    table: Any  # Coded or Sorted
+    table: Any  # Coded, Lots or Sorted
     targets: Callable[[Array | None], Targets]  # from the weights of the rows of one tree
     weights: Array | None  # of the rows, before any draw
     n_rows: int

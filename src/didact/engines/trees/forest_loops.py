@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit, lean
-from didact.engines.trees.draw_loops import Coded, Room, draw_cut
+from didact.engines.trees.draw_loops import Coded, Room
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
     FEATURE,
     GAIN,
     HIGH,
-    LEFT,
     LOW,
     MISSING,
     MISSING_LEFT,
-    RIGHT,
     SCORE,
     SET,
     SPLIT_ON,
@@ -32,15 +30,16 @@ from didact.engines.trees.exact_loops import (
     WEIGHT,
     Nodes,
     Open,
+    bound_children,
     categories1,
     is_final,
+    new_child,
     scan1,
     stock1,
-    value1,
 )
 from didact.engines.trees.growth_loops import copy_slot, next_slot, wider
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.random_loops import child_state, next_state, uniform
+from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, Split
 from didact.engines.trees.sort_loops import sort_packed
 
@@ -76,13 +75,13 @@ def middle_code(line: Array, at: int, top: int) -> int:
 
 @lean
 def scan_sorted(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
-                bits: Array, lot: bool, state: np.uint64) -> Split:  # fmt: skip
+                bits: Array) -> Split:  # fmt: skip
     """The best cut of a small node, or of a categorical feature: (score, code, missing left)."""
     if not pack_line(coded.codes[f], rows, room.line):
         return NO_SPLIT, -2, False
     line, top = room.line[: rows.shape[0]], coded.n_bins[f]
     if coded.categorical[f]:
-        return categories1(stat, line, top, sums, tie, bounds, bits, lot, state)
+        return categories1(stat, line, top, sums, tie, bounds, bits, False, np.uint64(0))
     score, at, missing_left = scan1(stat, line, top, sums, tie, bounds)
     return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
 
@@ -135,11 +134,8 @@ def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, sta
             order[k], order[j] = order[j], order[k]
         f = order[k]
         bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, coded.monotone[f], numbers[LOW], numbers[HIGH])
-        lot, own = rules.random_splits, child_state(nodes.state[node], f + 2)
-        if coded.categorical[f] or (not lot and rows.shape[0] <= SMALL):
-            found = scan_sorted(coded, f, rows, sums, stat, tie, bounds, room, room.bits[0], lot, own)
-        elif lot:
-            found = draw_cut(coded, f, rows, sums, stat, bounds, room, own)
+        if coded.categorical[f] or rows.shape[0] <= SMALL:
+            found = scan_sorted(coded, f, rows, sums, stat, tie, bounds, room, room.bits[0])
         else:
             found = scan_histogram(coded, f, rows, sums, stat, tie, bounds, room)
         tried += found[1] != -2  # constant features do not count as drawn
@@ -190,25 +186,12 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, room: Room)
 @lean
 def add_two(coded: Coded, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any, room: Room) -> None:
     """Two new nodes below a node whose rows are partitioned."""
-    links = nodes.links[node]
     for k in range(2):
         child = count + k
-        links[LEFT + k] = child
-        new, numbers = nodes.links[child], nodes.numbers[child]
-        new[LEFT], new[RIGHT], new[SPLIT_ON], new[MISSING], new[SET] = -1, -1, -2, 0, -1
-        new[START] = links[START] + (left if k else 0)
-        new[STOP] = links[STOP] if k else links[START] + left
-        nodes.depth[child], nodes.threshold[child] = nodes.depth[node] + 1, -2.0
-        nodes.state[child] = child_state(nodes.state[node], k)
-        numbers[LOW], numbers[HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
-        rows = room.rows[new[START] : new[STOP]]
+        new_child(nodes, node, child, k, left)
+        rows, numbers = room.rows[nodes.links[child, START] : nodes.links[child, STOP]], nodes.numbers[child]
         numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(stat, rows, nodes.sums[child])
-    sign = coded.monotone[f]
-    if sign != 0:
-        middle = 0.5 * (value1(stat, nodes.sums[count]) + value1(stat, nodes.sums[count + 1]))
-        rising, falling = (count, count + 1) if sign > 0 else (count + 1, count)
-        nodes.numbers[rising, HIGH] = min(nodes.numbers[rising, HIGH], middle)
-        nodes.numbers[falling, LOW] = max(nodes.numbers[falling, LOW], middle)
+    bound_children(nodes, count, coded.monotone[f], stat)
 
 
 @jit

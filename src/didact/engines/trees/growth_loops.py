@@ -4,21 +4,30 @@ Depth-first the last open node is split next, so that few are open at a time; wi
 of largest gain.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit, lean
 from didact.engines.trees.exact_loops import (
+    BASE,
     FEATURE,
     GAIN,
+    LEFT,
+    MISSING,
+    RIGHT,
+    SCORE,
+    SET,
+    SPLIT_ON,
     START,
     STOP,
+    WEIGHT,
     Nodes,
     Open,
     Table,
     add_children,
     find_split,
+    is_pure,
     mark,
     partition,
 )
@@ -106,19 +115,55 @@ def grow_tree(table: Table, nodes: Nodes, opened: Open, stat: Any, rules: Limits
     return count
 
 
+class Written(NamedTuple):
+    """The arrays of a tree in preorder."""
+
+    sums: Array
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    category_set: Array
+    impurity: Array
+    samples: Array
+    weight: Array
+    sets: Array  # of each set of categories, the node that has it
+
+
 @jit
-def preorder(links: Array, count: int, order: Array) -> None:
-    """Node numbers in the order root, left subtree, right subtree."""
-    stack, many, k = np.empty(count, np.int64), 1, 0
-    stack[0] = 0
-    while many > 0:
+def write_preorder(nodes: Nodes, out: Written) -> int:
+    """Write the nodes in the order root, left subtree, right subtree; the number of sets of categories."""
+    stack, above, many, sets = np.empty(out.left.shape[0], np.int64), np.empty(out.left.shape[0], np.int64), 1, 0
+    stack[0], above[0] = 0, -1
+    for k in range(out.left.shape[0]):
         many -= 1
-        node = stack[many]
-        order[k] = node
-        k += 1
-        if links[node, 0] >= 0:
-            stack[many], stack[many + 1] = links[node, 1], links[node, 0]
+        node, parent = stack[many], above[many]  # the parent's new number, for a right child
+        write_node(nodes, node, k, out)
+        if parent >= 0:
+            out.right[parent] = k
+        if nodes.links[node, LEFT] >= 0:
+            if nodes.links[node, SET] >= 0:
+                out.category_set[k], out.threshold[k], out.sets[sets] = sets, np.nan, node
+                sets += 1
+            out.left[k] = k + 1
+            stack[many], stack[many + 1] = nodes.links[node, RIGHT], nodes.links[node, LEFT]
+            above[many], above[many + 1] = k, -1
             many += 2
+    return sets
+
+
+@lean
+def write_node(nodes: Nodes, node: int, k: int, out: Written) -> None:
+    """Write a node, as far as it does not depend on others, to the k-th place."""
+    links, numbers = nodes.links[node], nodes.numbers[node]
+    score, base, weight = numbers[SCORE], numbers[BASE], numbers[WEIGHT]
+    out.left[k], out.right[k], out.feature[k] = -1, -1, links[SPLIT_ON]
+    out.threshold[k], out.missing_left[k], out.category_set[k] = nodes.threshold[node], links[MISSING], -1
+    out.impurity[k] = 0.0 if is_pure(base, score) else (base - score) / weight
+    out.samples[k], out.weight[k] = links[STOP] - links[START], weight
+    for j in range(out.sums.shape[1]):
+        out.sums[k, j] = nodes.sums[node, j]
 
 
 def warm() -> None:

@@ -11,10 +11,8 @@ from didact.core.jit import dispatch
 from didact.engines.trees.category_loops import (
     RandomSplit,
     halves,
-    halves_score,
     random_cut,
     scan_categories,
-    sums_left,
 )
 from didact.engines.trees.scan_loops import (
     NO_SPLIT,
@@ -102,14 +100,6 @@ class Scalar(NamedTuple):
         for i in range(rows.shape[0]):
             near[0, i], near[1, i] = self.rows[rows[i], 0], self.rows[rows[i], 1]
 
-    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
-        """The score of the division at one code."""
-        s, w, many = sums_left(codes, near, rows.shape[0], cut, top, missing_left)
-        buffers[0, 0], buffers[0, 1] = s, w
-        buffers[1, 0], buffers[1, 1] = sums[0] - s, sums[1] - w
-        return halves_score(self, buffers[0], buffers[1], many, rows.shape[0] - many, bounds)
-
     def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
         """Add rows to a histogram of their codes."""
         for i in range(rows.shape[0]):
@@ -186,8 +176,8 @@ class Labels(NamedTuple):
     def load1(self, rows: Array, near: Array) -> None:
         """Nothing: the rows are read where they are."""
 
-    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
+    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
@@ -265,8 +255,8 @@ class Values(NamedTuple):
     def load1(self, rows: Array, near: Array) -> None:
         """Nothing: the rows are read where they are."""
 
-    def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, buffers: Array) -> float:  # fmt: skip
+    def halves1(self, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+                buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
