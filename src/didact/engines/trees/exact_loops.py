@@ -93,7 +93,7 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
         return False
     numbers, sums = nodes.numbers[node], nodes.sums[node]
     bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, table.monotone[f], numbers[LOW], numbers[HIGH])
-    tie, top = TIE * (abs(numbers[BASE]) + abs(numbers[SCORE])), table.starts[f + 1] - table.starts[f]
+    tie, top = node_tie(numbers), table.starts[f + 1] - table.starts[f]
     if table.categorical[f]:
         score, at, missing_left = categories1(stat, line, top, sums, tie, bounds, bits, rules.random_splits, state)
     elif rules.random_splits:
@@ -103,6 +103,12 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
         score, at, missing_left = scan1(stat, line, top, sums, tie, bounds)
     found[0], found[1], found[2] = score, at, 1.0 if missing_left else 0.0
     return True
+
+
+@lean
+def node_tie(numbers: Array) -> float:
+    """Scores of a node that differ by less count as equal."""
+    return TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
 
 
 @lean
@@ -155,11 +161,11 @@ def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, s
 
 
 @lean
-def record_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
+def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
                  order: Array, rules: Limits) -> bool:  # fmt: skip
     """Choose among what was found for the features; whether the best is good enough."""
     numbers, split = nodes.numbers[node], opened.split[slot]
-    f = choose(found, order, TIE * (abs(numbers[BASE]) + abs(numbers[SCORE])))
+    f = choose(found, order, node_tie(numbers))
     if f < 0:
         return False
     gain = found[f, 0] - numbers[SCORE]

@@ -37,13 +37,16 @@ def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 
         rows,
         np.empty_like(rows),
         np.empty(len(rows), np.int64),
-        np.empty((max(top, 1) + 1, targets.channels)),
-        np.empty(max(top, 1) + 1, np.int64),
+        np.zeros((top + 3, targets.channels)),
+        np.zeros(top + 1, np.int64),
+        np.zeros(top // 64 + 1, np.uint64),
         np.empty(p, np.int64),
-        np.zeros((1, max(words, 1)), np.uint64),
+        np.empty(p, np.uint8),
+        np.empty((p, 4)),
+        np.zeros((p, max(words, 1)), np.uint64),
         np.empty((2, len(rows))),
     )
-    count = grow_coded(table, nodes, open_nodes(0, words), targets.stat, limits, room)
+    count = grow_coded(table, nodes, open_nodes(p, words), targets.stat, limits, room)
     return finished(nodes, count, targets)
 
 

@@ -17,7 +17,6 @@ from didact.engines.trees.exact_loops import (
     AT,
     BASE,
     FEATURE,
-    GAIN,
     HIGH,
     LEFT,
     LOW,
@@ -34,124 +33,88 @@ from didact.engines.trees.exact_loops import (
     Open,
     categories1,
     is_final,
-    scan1,
+    node_tie,
+    record_split,
     stock1,
     value1,
 )
 from didact.engines.trees.growth_loops import copy_slot, next_slot, wider
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import child_state, next_state, uniform
-from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, Split
-from didact.engines.trees.sort_loops import sort_packed
+from didact.engines.trees.scan_loops import NO_SPLIT, Bounds
+from didact.engines.trees.sort_loops import pack_line
 
 Array = np.ndarray[Any, Any]
 
-SMALL = 40  # rows below which sorting the codes is cheaper than sweeping a histogram
-
-fill1 = dispatch("fill1")
+bins1 = dispatch("bins1")
 load1 = dispatch("load1")
-sweep1 = dispatch("sweep1")
 
 
 @lean
-def pack_line(column: Array, rows: Array, line: Array) -> bool:
-    """Codes and rows packed and sorted by code; False if all codes are equal."""
-    n, first, varies = rows.shape[0], column[rows[0]], False
-    for i in range(n):
-        code = column[rows[i]]
-        varies |= code != first
-        line[i] = np.int64(code) << 32 | np.int64(rows[i])
-    if not varies:
-        return False
-    sort_packed(line, n)
-    return True
-
-
-@lean
-def middle_code(line: Array, at: int, top: int) -> int:
-    """The cut between the codes on both sides of a place in a sorted line; top − 1 if only missing ones are right."""
-    low, high = line[at - 1] >> 32, line[at] >> 32
-    return top - 1 if high >= top else (low + high - 1) // 2
-
-
-@lean
-def scan_sorted(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
-                bits: Array, lot: bool, state: np.uint64) -> Split:  # fmt: skip
-    """The best cut of a small node, or of a categorical feature: (score, code, missing left)."""
-    if not pack_line(coded.codes[f], rows, room.line):
-        return NO_SPLIT, -2, False
-    line, top = room.line[: rows.shape[0]], coded.n_bins[f]
+def scan_column(coded: Coded, f: int, nodes: Nodes, node: int, stat: Any, rules: Limits, room: Room) -> bool:
+    """The best cut of a node on one feature into what was found (score, code, missing left); False: it is constant."""
+    numbers, sums, column, top = nodes.numbers[node], nodes.sums[node], coded.codes[f], coded.n_bins[f]
+    rows = room.rows[nodes.links[node, START] : nodes.links[node, STOP]]
+    bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, coded.monotone[f], numbers[LOW], numbers[HIGH])
+    lot, state, tie = rules.random_splits, child_state(nodes.state[node], f + 2), node_tie(numbers)
     if coded.categorical[f]:
-        return categories1(stat, line, top, sums, tie, bounds, bits, lot, state)
-    score, at, missing_left = scan1(stat, line, top, sums, tie, bounds)
-    return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+        best = NO_SPLIT, -2, False
+        if pack_line(column, rows, room.line):
+            best = categories1(stat, room.line[: rows.shape[0]], top, sums, tie, bounds, room.bits[f], lot, state)
+    elif lot:
+        best = draw_cut(coded, f, rows, sums, stat, bounds, room, state)
+    else:
+        best = bins1(stat, column, rows, room, top, sums, tie, bounds)
+    found = room.found[f]
+    found[0], found[1], found[2] = best[0], best[1], 1.0 if best[2] else 0.0
+    return best[1] != -2
 
 
 @lean
-def scan_histogram(coded: Coded, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds,
-                   room: Room) -> Split:  # fmt: skip
-    """The best cut of a large node from a histogram."""
-    top = coded.n_bins[f]
-    for c in range(top + 1):
-        room.counts[c] = 0
-        for k in range(sums.shape[0]):
-            room.hist[c, k] = 0.0
-    fill1(stat, coded.codes[f], rows, room.near, room.hist, room.counts)
-    low, high, n = 0, top - 1, rows.shape[0]
-    while low < top and room.counts[low] == 0:
-        low += 1
-    while high > low and room.counts[high] == 0:
-        high -= 1
-    missing = room.counts[top]
-    if low == top or (low == high and missing == 0) or missing == n:
-        return NO_SPLIT, -2, False
-    score, at, missing_left = sweep1(stat, room.hist, room.counts, low, high, top, sums, tie, bounds, False, NO_SPLIT)
-    if missing > 0:
-        other = sweep1(stat, room.hist, room.counts, low, high, top, sums, tie, bounds, True, score)
-        if other[0] > NO_SPLIT:
-            return other
-    return score, at, missing_left
+def scan_columns(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, room: Room,
+                 first: int, last: int) -> None:  # fmt: skip
+    """Scan the features first … last − 1 of a node; those that are constant in it stop being active."""
+    load1(stat, room.rows[nodes.links[node, START] : nodes.links[node, STOP]], room.near)
+    for f in range(first, last):
+        room.order[f], room.found[f, 0] = f, NO_SPLIT
+        if active[f] and not scan_column(coded, f, nodes, node, stat, rules, room):
+            active[f] = 0
+
+
+@lean
+def scan_drawn(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, room: Room) -> int:
+    """Draw features and scan them until enough were not constant, and one can be cut; their number in the order."""
+    order, p, tried, cuts, state = room.order, coded.codes.shape[0], 0, False, nodes.state[node]
+    load1(stat, room.rows[nodes.links[node, START] : nodes.links[node, STOP]], room.near)
+    for k in range(p):
+        order[k] = k
+    for k in range(p):
+        if tried >= rules.max_features and cuts:
+            return k
+        state = next_state(state)
+        j = k + int(uniform(state) * (p - k))
+        order[k], order[j] = order[j], order[k]
+        f = order[k]
+        room.found[f, 0] = NO_SPLIT
+        if active[f]:
+            active[f] = scan_column(coded, f, nodes, node, stat, rules, room)
+            tried += active[f]
+            cuts |= room.found[f, 0] > NO_SPLIT
+    return p
 
 
 @lean
 def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits,
              room: Room) -> bool:  # fmt: skip
-    """Draw features and put the best cut of a node into a slot of the open nodes; whether there is one."""
+    """Put the best cut of a node into a slot of the open nodes; whether there is one."""
     if is_final(nodes, node, rules):
         return False
-    numbers, sums, p = nodes.numbers[node], nodes.sums[node], coded.codes.shape[0]
-    rows = room.rows[nodes.links[node, START] : nodes.links[node, STOP]]
-    state, tie = nodes.state[node], TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
-    wanted, tried, best, order = (rules.max_features if rules.max_features > 0 else p), 0, NO_SPLIT, room.order
-    load1(stat, rows, room.near)
-    for k in range(p):
-        order[k] = k
-    for k in range(p):
-        if tried >= wanted and best > NO_SPLIT:
-            break
-        if rules.max_features > 0:
-            state = next_state(state)
-            j = k + int(uniform(state) * (p - k))
-            order[k], order[j] = order[j], order[k]
-        f = order[k]
-        bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, coded.monotone[f], numbers[LOW], numbers[HIGH])
-        lot, own = rules.random_splits, child_state(nodes.state[node], f + 2)
-        if coded.categorical[f] or (not lot and rows.shape[0] <= SMALL):
-            found = scan_sorted(coded, f, rows, sums, stat, tie, bounds, room, room.bits[0], lot, own)
-        elif lot:
-            found = draw_cut(coded, f, rows, sums, stat, bounds, room, own)
-        else:
-            found = scan_histogram(coded, f, rows, sums, stat, tie, bounds, room)
-        tried += found[1] != -2  # constant features do not count as drawn
-        if found[0] > best + tie:
-            best = found[0]
-            split = opened.split[slot]
-            split[GAIN], split[FEATURE], split[AT] = best - numbers[SCORE], f, found[1]
-            split[MISSING_LEFT] = 1.0 if found[2] else 0.0
-            for j in range(room.bits.shape[1]):
-                opened.bits[slot, j] = room.bits[0, j]
-    opened.node[slot] = node
-    return best > NO_SPLIT and best - numbers[SCORE] >= rules.min_gain - 100.0 * tie
+    active, many = opened.active[slot], coded.codes.shape[0]
+    if rules.max_features > 0:
+        many = scan_drawn(coded, nodes, node, active, stat, rules, room)
+    else:
+        scan_columns(coded, nodes, node, active, stat, rules, room, 0, many)
+    return record_split(coded, nodes, node, slot, opened, room.found, room.bits, room.order[:many], rules)
 
 
 @lean
@@ -213,10 +176,12 @@ def add_two(coded: Coded, nodes: Nodes, node: int, count: int, left: int, f: int
 
 @jit
 def grow_coded(coded: Coded, nodes: Nodes, opened: Open, stat: Any, rules: Limits, room: Room) -> int:
-    """Grow from node 0, which has all rows of the room; the number of nodes."""
+    """Grow from node 0; the number of nodes. The first open slot says which features may vary."""
     numbers = nodes.numbers[0]
-    numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(stat, room.rows, nodes.sums[0])
-    best_first, count, leaves = rules.max_leaf_nodes > 0, 1, 1
+    numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(
+        stat, room.rows[nodes.links[0, START] : nodes.links[0, STOP]], nodes.sums[0]
+    )
+    best_first, count, leaves, p = rules.max_leaf_nodes > 0, 1, 1, coded.codes.shape[0]
     many = 1 if find_cut(coded, nodes, 0, 0, opened, stat, rules, room) else 0
     while many > 0 and not (best_first and leaves >= rules.max_leaf_nodes):
         slot = next_slot(opened, many, best_first)
@@ -224,10 +189,14 @@ def grow_coded(coded: Coded, nodes: Nodes, opened: Open, stat: Any, rules: Limit
             opened = wider(opened)
         node, f = opened.node[slot], int(opened.split[slot, FEATURE])
         left = divide_rows(coded, nodes, opened, slot, room)
+        for j in range(p):
+            room.active[j] = opened.active[slot, j]
         copy_slot(opened, many - 1, opened, slot)
         many -= 1
         add_two(coded, nodes, node, count, left, f, stat, room)
         for child in range(count + 1, count - 1, -1):
+            for j in range(p):  # what varies above is all that can vary below
+                opened.active[many, j] = room.active[j]
             if find_cut(coded, nodes, child, many, opened, stat, rules, room):
                 many += 1
         count, leaves = count + 2, leaves + 1

@@ -26,7 +26,7 @@ from didact.engines.trees.scan_loops import (
     scan_vector,
     take_stock,
 )
-from didact.engines.trees.sweep_loops import sweep_scalar, sweep_vector
+from didact.engines.trees.sweep_loops import scan_bins, sweep_scalar, sweep_vector
 
 Array = np.ndarray[Any, Any]
 
@@ -118,10 +118,14 @@ class Scalar(NamedTuple):
             hist[code, 1] += near[1, i]
             counts[code] += 1
 
-    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
-               missing_left: bool, best: float) -> Split:  # fmt: skip
-        """The best cut between the codes low … high of a histogram."""
-        return sweep_scalar(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)
+    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+               best: float) -> Split:  # fmt: skip
+        """The best cut of a histogram."""
+        return sweep_scalar(self, room, top, n, sums, tie, bounds, missing_left, best)
+
+    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a column of codes."""
+        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
 
 
 class Labels(NamedTuple):
@@ -184,7 +188,9 @@ class Labels(NamedTuple):
         return random_cut(self, line, values, sums, bounds, state)
 
     def load1(self, rows: Array, near: Array) -> None:
-        """Nothing: the rows are read where they are."""
+        """Put what the rows of a node bring side by side: the weight, and the class in the first output."""
+        for i in range(rows.shape[0]):
+            near[0, i], near[1, i] = self.weights[rows[i]], self.codes[rows[i], 0]
 
     def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
                 bounds: Bounds, buffers: Array) -> float:  # fmt: skip
@@ -196,14 +202,19 @@ class Labels(NamedTuple):
         for i in range(rows.shape[0]):
             row = rows[i]
             code = column[row]
-            for o in range(self.codes.shape[1]):
-                hist[code, self.codes[row, o]] += self.weights[row]
+            hist[code, np.uint64(near[1, i])] += near[0, i]
+            for o in range(1, self.codes.shape[1]):
+                hist[code, self.codes[row, o]] += near[0, i]
             counts[code] += 1
 
-    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
-               missing_left: bool, best: float) -> Split:  # fmt: skip
-        """The best cut between the codes low … high of a histogram."""
-        return sweep_vector(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)
+    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+               best: float) -> Split:  # fmt: skip
+        """The best cut of a histogram."""
+        return sweep_vector(self, room, top, n, sums, tie, bounds, missing_left, best)
+
+    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a column of codes."""
+        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
 
 
 class Values(NamedTuple):
@@ -279,7 +290,11 @@ class Values(NamedTuple):
                 hist[code, k] += self.rows[row, k]
             counts[code] += 1
 
-    def sweep1(self, hist: Array, counts: Array, low: int, high: int, top: int, sums: Array, tie: float, bounds: Bounds,
-               missing_left: bool, best: float) -> Split:  # fmt: skip
-        """The best cut between the codes low … high of a histogram."""
-        return sweep_vector(self, hist, counts, low, high, top, sums, tie, bounds, missing_left, best)
+    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+               best: float) -> Split:  # fmt: skip
+        """The best cut of a histogram."""
+        return sweep_vector(self, room, top, n, sums, tie, bounds, missing_left, best)
+
+    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a column of codes."""
+        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
