@@ -56,13 +56,24 @@ class Absolute(NamedTuple):
         """A cut at a value drawn between the smallest and the largest; missing values go right."""
         return lot_cut(self, line, values, sums, bounds, state)
 
-    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
         """The best cut of a column of codes, which are sorted for it."""
-        if not pack_line(column, rows, room.line):
+        if not pack_line(column, rows, bench.line):
             return NO_SPLIT, -2, False
-        line = room.line[: rows.shape[0]]
+        line = bench.line[: rows.shape[0]]
         score, at, missing_left = best_cut(self, line, top, sums, tie, bounds)
         return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
+        for i in range(rows.shape[0]):
+            out.weights[i] = self.weights[rows[i]]
+            for o in range(self.ranks.shape[1]):
+                out.ranks[i, o] = self.ranks[rows[i], o]
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+        """Nothing: the rows are read where they are."""
 
     def load1(self, rows: Array, near: Array) -> None:
         """Nothing: the rows are read where they are."""

@@ -29,13 +29,10 @@ class Room(NamedTuple):
     rows: Array  # int32, the node's rows are a range
     spare: Array
     line: Array  # int64, packed codes and rows of a node
-    hist: Array  # (bins + 1 and both sides of a cut, channels); zero between scans
-    counts: Array  # (bins + 1,) int64, zero between scans
-    marks: Array  # uint64: which bins are not empty, a bit each; zero between scans
+    hist: Array  # (bins + 1, channels)
+    counts: Array  # (bins + 1,) int64
     order: Array  # features
-    active: Array  # (p,) uint8: which features vary in the parent of the nodes at hand
-    found: Array  # (p, 4): score, code and missing left of the best cut of each feature
-    bits: Array  # (p, words)
+    bits: Array  # (2, words)
     near: Array  # (2, n): what the node's rows bring, side by side
 
 

@@ -252,8 +252,8 @@ def partition(line: Array, side: Array, spare: Array) -> None:
 
 
 @lean
-def add_children(table: Table, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any) -> None:
-    """Two new nodes `count` and `count + 1` below a node, whose lines are partitioned already."""
+def add_children(nodes: Nodes, node: int, count: int, left: int, sign: int, line: Array, stat: Any) -> None:
+    """Two new nodes `count` and `count + 1` below a node, whose rows, a line of them here, are partitioned already."""
     links = nodes.links[node]
     for k in range(2):
         child = count + k
@@ -266,8 +266,7 @@ def add_children(table: Table, nodes: Nodes, node: int, count: int, left: int, f
         nodes.threshold[child] = -2.0
         nodes.state[child] = child_state(nodes.state[node], k)
         nodes.numbers[child, LOW], nodes.numbers[child, HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
-        assess(nodes, child, table.lines[f, new[START] : new[STOP]], stat)
-    sign = table.monotone[f]
+        assess(nodes, child, line[left:] if k else line[:left], stat)
     if sign != 0:
         middle = 0.5 * (value1(stat, nodes.sums[count]) + value1(stat, nodes.sums[count + 1]))
         rising, falling = (count, count + 1) if sign > 0 else (count + 1, count)

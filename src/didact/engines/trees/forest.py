@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
+from didact.engines.trees.binned import grow_from_bins
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.draw_loops import Coded, Room
 from didact.engines.trees.exact import Sorted, capacity, empty_nodes, finished, grow_exact, open_nodes
@@ -25,7 +26,9 @@ def coded(codes: Array, bins: Bins, monotone: Array | None = None) -> Coded:
 
 
 def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
-    """Grow one tree, on the calling thread; rows of weight 0 are left out. All draws follow from the seed."""
+    """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
+    if not limits.random_splits:
+        return grow_from_bins(table, targets, limits, seed)
     p, n = table.codes.shape
     rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
     top = int(table.n_bins.max())
@@ -37,16 +40,13 @@ def grow_from_codes(table: Coded, targets: Targets, limits: Limits, seed: int = 
         rows,
         np.empty_like(rows),
         np.empty(len(rows), np.int64),
-        np.zeros((top + 3, targets.channels)),
-        np.zeros(top + 1, np.int64),
-        np.zeros(top // 64 + 1, np.uint64),
+        np.empty((max(top, 1) + 1, targets.channels)),
+        np.empty(max(top, 1) + 1, np.int64),
         np.empty(p, np.int64),
-        np.empty(p, np.uint8),
-        np.empty((p, 4)),
-        np.zeros((p, max(words, 1)), np.uint64),
+        np.zeros((1, max(words, 1)), np.uint64),
         np.empty((2, len(rows))),
     )
-    count = grow_coded(table, nodes, open_nodes(p, words), targets.stat, limits, room)
+    count = grow_coded(table, nodes, open_nodes(0, words), targets.stat, limits, room)
     return finished(nodes, count, targets)
 
 

@@ -26,7 +26,7 @@ from didact.engines.trees.scan_loops import (
     scan_vector,
     take_stock,
 )
-from didact.engines.trees.sweep_loops import scan_bins, sweep_scalar, sweep_vector
+from didact.engines.trees.sweep_loops import fill_pairs, has_two, scan_bins, sweep_scalar, sweep_vector, take_some
 
 Array = np.ndarray[Any, Any]
 
@@ -97,6 +97,17 @@ class Scalar(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
+        for i in range(rows.shape[0]):
+            out.rows[i, 0], out.rows[i, 1] = self.rows[rows[i], 0], self.rows[rows[i], 1]
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+        """Put what the rows of a node bring side by side: it is read once for each feature."""
+        for i in range(rows.shape[0]):
+            bench.near[0, i], bench.near[1, i] = self.rows[rows[i], 0], self.rows[rows[i], 1]
+        take_some(sums, bench, True)
+
     def load1(self, rows: Array, near: Array) -> None:
         """Put what the rows of a node bring side by side: it is read once for each feature."""
         for i in range(rows.shape[0]):
@@ -110,22 +121,19 @@ class Scalar(NamedTuple):
         buffers[1, 0], buffers[1, 1] = sums[0] - s, sums[1] - w
         return halves_score(self, buffers[0], buffers[1], many, rows.shape[0] - many, bounds)
 
-    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
-        """Add rows to a histogram of their codes."""
-        for i in range(rows.shape[0]):
-            code = column[rows[i]]
-            hist[code, 0] += near[0, i]
-            hist[code, 1] += near[1, i]
-            counts[code] += 1
+    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
+        """Add rows to a histogram of their codes, all but those with the common one."""
+        fill_pairs(column, rows, bench, common)
 
-    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                best: float) -> Split:  # fmt: skip
         """The best cut of a histogram."""
-        return sweep_scalar(self, room, top, n, sums, tie, bounds, missing_left, best)
+        return sweep_scalar(self, bench, top, n, sums, tie, bounds, missing_left, best)
 
-    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
         """The best cut of a column of codes."""
-        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
+        return scan_bins(self, column, rows, bench, top, tie, bounds, common)
 
 
 class Labels(NamedTuple):
@@ -187,34 +195,61 @@ class Labels(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
-    def load1(self, rows: Array, near: Array) -> None:
-        """Put what the rows of a node bring side by side: the weight, and the class in the first output."""
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
         for i in range(rows.shape[0]):
-            near[0, i], near[1, i] = self.weights[rows[i]], self.codes[rows[i], 0]
+            out.weights[i] = self.weights[rows[i]]
+            for o in range(self.codes.shape[1]):
+                out.codes[i, o] = self.codes[rows[i], o]
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+        """Put side by side what the rows of a node bring, with numbers for the classes that are there alone."""
+        near, places, several = bench.near, bench.places, self.codes.shape[1] > 1
+        take_some(sums, bench, several)
+        if has_two(bench) and not several:  # as one target: what is in the second class, and the weight
+            bench.sums[0], bench.sums[1] = bench.sums[1], bench.sums[0] + bench.sums[1]
+            for i in range(rows.shape[0]):
+                w = self.weights[rows[i]]
+                near[0, i], near[1, i] = w * places[self.codes[rows[i], 0]], w
+            return
+        for i in range(rows.shape[0]):
+            near[0, i], near[1, i] = self.weights[rows[i]], places[self.codes[rows[i], 0]]
+
+    def load1(self, rows: Array, near: Array) -> None:
+        """Nothing: the rows are read where they are."""
 
     def halves1(self, codes: Array, rows: Array, near: Array, cut: int, top: int, missing_left: bool, sums: Array,
                 bounds: Bounds, buffers: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
-    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
-        """Add rows to a histogram of their codes."""
+    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
+        """Add rows to a histogram of their codes, all but those with the common one."""
+        hist, counts, near = bench.hist, bench.counts, bench.near
+        if self.codes.shape[1] == 1 and has_two(bench):
+            fill_pairs(column, rows, bench, common)
+            return
         for i in range(rows.shape[0]):
             row = rows[i]
             code = column[row]
+            if code == common:
+                continue
             hist[code, np.uint64(near[1, i])] += near[0, i]
             for o in range(1, self.codes.shape[1]):
                 hist[code, self.codes[row, o]] += near[0, i]
             counts[code] += 1
 
-    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                best: float) -> Split:  # fmt: skip
         """The best cut of a histogram."""
-        return sweep_vector(self, room, top, n, sums, tie, bounds, missing_left, best)
+        if self.codes.shape[1] == 1 and has_two(bench):
+            return sweep_scalar(self, bench, top, n, sums, tie, bounds, missing_left, best)
+        return sweep_vector(self, bench, top, n, sums, tie, bounds, missing_left, best)
 
-    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
         """The best cut of a column of codes."""
-        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
+        return scan_bins(self, column, rows, bench, top, tie, bounds, common)
 
 
 class Values(NamedTuple):
@@ -273,6 +308,16 @@ class Values(NamedTuple):
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
+        for i in range(rows.shape[0]):
+            for k in range(self.rows.shape[1]):
+                out.rows[i, k] = self.rows[rows[i], k]
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+        """Nothing to do for the rows, which are read where they are."""
+        take_some(sums, bench, True)
+
     def load1(self, rows: Array, near: Array) -> None:
         """Nothing: the rows are read where they are."""
 
@@ -281,20 +326,24 @@ class Values(NamedTuple):
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, buffers)
 
-    def fill1(self, column: Array, rows: Array, near: Array, hist: Array, counts: Array) -> None:
-        """Add rows to a histogram of their codes."""
+    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
+        """Add rows to a histogram of their codes, all but those with the common one."""
+        hist, counts = bench.hist, bench.counts
         for i in range(rows.shape[0]):
             row = rows[i]
             code = column[row]
+            if code == common:
+                continue
             for k in range(self.rows.shape[1]):
                 hist[code, k] += self.rows[row, k]
             counts[code] += 1
 
-    def sweep1(self, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                best: float) -> Split:  # fmt: skip
         """The best cut of a histogram."""
-        return sweep_vector(self, room, top, n, sums, tie, bounds, missing_left, best)
+        return sweep_vector(self, bench, top, n, sums, tie, bounds, missing_left, best)
 
-    def bins1(self, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
         """The best cut of a column of codes."""
-        return scan_bins(self, column, rows, room, top, sums, tie, bounds)
+        return scan_bins(self, column, rows, bench, top, tie, bounds, common)

@@ -23,20 +23,53 @@ ONE = np.uint64(1)
 
 
 @lean
-def scan_bins(stat: Any, column: Array, rows: Array, room: Any, top: int, sums: Array, tie: float,
-              bounds: Bounds) -> Split:  # fmt: skip
+def scan_bins(stat: Any, column: Array, rows: Array, bench: Any, top: int, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
     """The best cut of the rows of a node; code −2 if all have the same code."""
-    n, counts = rows.shape[0], room.counts
-    fill1(stat, column, rows, room.near, room.hist, counts)
-    mark_bins(column, rows, top, counts, room.marks)
+    n, counts, sums = rows.shape[0], bench.counts, bench.sums[: bench.places[bench.sums.shape[0]]]
+    fill1(stat, column, rows, bench, common)
+    mark_bins(column, rows, top, counts, bench.marks)
+    if common >= 0:
+        fill_common(common, n, sums, bench.hist, counts, bench.marks)
     best = NO_SPLIT, -2, False
     if counts[column[rows[0]]] < n:
-        best = sweep1(stat, room, top, n, sums, tie, bounds, False, NO_SPLIT)
+        best = sweep1(stat, bench, top, n, sums, tie, bounds, False, NO_SPLIT)
         if counts[top] > 0:
-            other = sweep1(stat, room, top, n, sums, tie, bounds, True, best[0])
+            other = sweep1(stat, bench, top, n, sums, tie, bounds, True, best[0])
             best = other if other[0] > NO_SPLIT else best
-    clear_bins(room.hist, counts, room.marks)
+    clear_bins(bench.hist[:, : sums.shape[0]], counts, bench.marks)
     return best
+
+
+@lean
+def take_some(sums: Array, bench: Any, every: bool) -> None:
+    """Number the channels that a node has, or every one, and put their sums side by side."""
+    many = 0
+    for k in range(sums.shape[0]):
+        bench.places[k] = many
+        if every or sums[k] != 0.0:
+            bench.sums[many] = sums[k]
+            many += 1
+    bench.places[sums.shape[0]] = many
+
+
+@lean
+def has_two(bench: Any) -> bool:
+    """Whether a node has two channels."""
+    return bench.places[bench.sums.shape[0]] == 2
+
+
+@lean
+def fill_pairs(column: Array, rows: Array, bench: Any, common: int) -> None:
+    """Add targets and weights to a histogram of the codes, but for the common code."""
+    hist, counts, near = bench.hist, bench.counts, bench.near
+    for i in range(rows.shape[0]):
+        code = column[rows[i]]
+        if code == common:
+            continue
+        hist[code, 0] += near[0, i]
+        hist[code, 1] += near[1, i]
+        counts[code] += 1
 
 
 @lean
@@ -50,6 +83,25 @@ def mark_bins(column: Array, rows: Array, top: int, counts: Array, marks: Array)
         for code in range(top + 1):
             if counts[code] > 0:
                 marks[code >> 6] |= ONE << np.uint64(code & 63)
+
+
+@lean
+def fill_common(common: int, n: int, sums: Array, hist: Array, counts: Array, marks: Array) -> None:
+    """Give the common code what the others leave of n rows and their sums."""
+    for j in range(sums.shape[0]):
+        hist[common, j] = sums[j]
+    for k in range(marks.shape[0]):
+        word = marks[k]
+        while word != 0:
+            code = 64 * k + lowest_bit(word)
+            word &= word - ONE
+            if code != common:
+                n -= counts[code]
+                for j in range(sums.shape[0]):
+                    hist[common, j] -= hist[code, j]
+    counts[common] = n
+    if n > 0:
+        marks[common >> 6] |= ONE << np.uint64(common & 63)
 
 
 @lean
@@ -67,10 +119,10 @@ def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
 
 
 @lean
-def sweep_scalar(stat: Any, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                  best: float) -> Split:  # fmt: skip
     """The best cut with sums in registers."""
-    hist, counts, marks, criterion = room.hist, room.counts, room.marks, stat.criterion
+    hist, counts, marks, criterion = bench.hist, bench.counts, bench.marks, stat.criterion
     S, W, s, w, many = sums[0], sums[1], 0.0, 0.0, 0
     if missing_left:
         s, w, many = hist[top, 0], hist[top, 1], counts[top]
@@ -99,11 +151,11 @@ def sweep_scalar(stat: Any, room: Any, top: int, n: int, sums: Array, tie: float
 
 
 @lean
-def sweep_vector(stat: Any, room: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+def sweep_vector(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                  best: float) -> Split:  # fmt: skip
     """The best cut with vectors of sums."""
-    hist, counts, marks, channels, many = room.hist, room.counts, room.marks, sums.shape[0], 0
-    left, right = hist[hist.shape[0] - 2], hist[hist.shape[0] - 1]
+    hist, counts, marks, channels, many = bench.hist, bench.counts, bench.marks, sums.shape[0], 0
+    left, right = hist[hist.shape[0] - 2, :channels], hist[hist.shape[0] - 1, :channels]
     for j in range(channels):
         left[j] = hist[top, j] if missing_left else 0.0
     if missing_left:
