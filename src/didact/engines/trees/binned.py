@@ -11,10 +11,10 @@ import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
 from didact.engines.trees.absolute_loops import Absolute
-from didact.engines.trees.binned_loops import Bench, Desk, find_cut, grow_binned, scan_all, split_open
+from didact.engines.trees.binned_loops import Bench, Desk, grow_binned, scan_node, split_best
 from didact.engines.trees.draw_loops import Coded
 from didact.engines.trees.exact import capacity, empty_nodes, finished, open_nodes
-from didact.engines.trees.exact_loops import SET, START, STOP, Nodes, assess, is_final, record_split
+from didact.engines.trees.exact_loops import SET, START, STOP, Nodes, assess
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import Targets, few_rows
 from didact.engines.trees.tree import Tree
@@ -30,12 +30,17 @@ COMMON = 0.5  # share of the rows from which one code of a column is common
 
 def grow_from_bins(table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
+    alone = table.codes.shape[1] < MANY or limits.max_leaf_nodes > 0
+    alone |= isinstance(targets.stat, Absolute)  # which has buffers of its own
+    return grow_on(1 if alone else thread_count(), table, targets, limits, seed)
+
+
+def grow_on(threads: int, table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+    """The same on so many threads."""
     p, n = table.codes.shape
     rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
     nodes = empty_nodes(capacity(len(rows), limits), targets.channels, set_words(table), seed)
     nodes.links[0, STOP] = len(rows)
-    alone = len(rows) < MANY or limits.max_leaf_nodes > 0 or isinstance(targets.stat, Absolute)  # it has buffers
-    threads = 1 if alone else thread_count()
     common = common_codes(table, targets)
     benches = [make_bench(table, targets, rows, len(rows), common) for _ in range(threads)]
     desks = [make_desk(table, targets, limits, common) for _ in range(threads)]
@@ -110,20 +115,12 @@ def grow_top(table: Coded, nodes: Nodes, stat: Any, limits: Limits, benches: lis
             parts.append((node, active))
             continue
         opened.active[0] = active
-        if limits.max_features > 0:
-            cuts = find_cut(table, nodes, node, 0, opened, stat, limits, first)
-        else:
-            final = is_final(nodes, node, limits)
 
-            def share(k: int, node: int = node) -> None:
-                scan_all(table, nodes, node, opened.active[0], stat, limits, shared[k], k, threads)
+        def share(k: int, node: int = node) -> int:
+            return scan_node(table, nodes, node, opened.active[0], stat, limits, shared[k], k, threads)
 
-            parallel_map(share, () if final else range(threads))
-            cuts = not final and record_split(
-                table, nodes, node, 0, opened, first.found, first.bits, first.order, limits
-            )
-        if cuts:
-            split_open(table, nodes, 0, count, opened, stat, first)
+        many = parallel_map(share, range(threads))[0]
+        if split_best(table, nodes, node, count, opened, stat, limits, first, many):
             waiting += [(count, first.active.copy()), (count + 1, first.active.copy())]
             count += 2
     return count, parts
@@ -134,12 +131,14 @@ def grow_parts(
     places: list[tuple[Bench, Desk]],
 ) -> int:  # fmt: skip
     """Grow the subtrees, the largest first, and put them in; the number of nodes."""
-    sizes = nodes.links[:, STOP] - nodes.links[:, START]
+    words, sizes = (
+        set_words(table),
+        {node: int(nodes.links[node, STOP] - nodes.links[node, START]) for node, _ in parts},
+    )
     parts = sorted(parts, key=lambda part: -sizes[part[0]])
-    words = set_words(table)
 
     def grow(part: Part) -> Nodes:
-        own = empty_nodes(capacity(int(sizes[part[0]]), limits), targets.channels, words, 0)
+        own = empty_nodes(capacity(sizes[part[0]], limits), targets.channels, words, 0)
         opened = open_nodes(len(table.codes), words)
         for mine, whole in zip(own[:6], nodes, strict=False):
             mine[0] = whole[part[0]]

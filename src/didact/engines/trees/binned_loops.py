@@ -37,7 +37,7 @@ from didact.engines.trees.exact_loops import (
 )
 from didact.engines.trees.growth_loops import copy_slot, next_slot, wider
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.random_loops import child_state, next_state, uniform
+from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds
 from didact.engines.trees.sort_loops import pack_line
 
@@ -95,21 +95,9 @@ def scan_column(coded: Coded, f: int, nodes: Nodes, node: int, stat: Any, rules:
 
 
 @lean
-def scan_all(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, bench: Bench, first: int,
-             step: int) -> None:  # fmt: skip
-    """Scan the features first, first + step … of a node; those that are constant in it stop being active."""
-    near1(stat, bench.rows[nodes.links[node, START] : nodes.links[node, STOP]], nodes.sums[node], bench)
-    for f in range(first, coded.codes.shape[0], step):
-        bench.order[f], bench.found[f, 0] = f, NO_SPLIT
-        if active[f] and not scan_column(coded, f, nodes, node, stat, rules, bench):
-            active[f] = 0
-
-
-@lean
 def scan_drawn(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, bench: Bench) -> int:
     """Draw features and scan them until enough were not constant, and one can be cut; their number in the order."""
     order, p, tried, cuts, state = bench.order, coded.codes.shape[0], 0, False, nodes.state[node]
-    near1(stat, bench.rows[nodes.links[node, START] : nodes.links[node, STOP]], nodes.sums[node], bench)
     for k in range(p):
         order[k] = k
     for k in range(p):
@@ -128,16 +116,30 @@ def scan_drawn(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, 
 
 
 @lean
+def scan_node(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, bench: Bench, first: int,
+              step: int) -> int:  # fmt: skip
+    """Scan the features first, first + step … of a node, or drawn ones (if first is 0); how many are in the order.
+
+    Features that are constant in the node stop being active.
+    """
+    p = coded.codes.shape[0]
+    if is_final(nodes, node, rules) or (rules.max_features > 0 and first > 0):
+        return 0
+    near1(stat, bench.rows[nodes.links[node, START] : nodes.links[node, STOP]], nodes.sums[node], bench)
+    if rules.max_features > 0:
+        return scan_drawn(coded, nodes, node, active, stat, rules, bench)
+    for f in range(first, p, step):
+        bench.order[f], bench.found[f, 0] = f, NO_SPLIT
+        if active[f]:
+            active[f] = scan_column(coded, f, nodes, node, stat, rules, bench)
+    return p
+
+
+@lean
 def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits,
              bench: Bench) -> bool:  # fmt: skip
     """Put the best cut of a node into a slot of the open nodes; whether there is one."""
-    if is_final(nodes, node, rules):
-        return False
-    active, many = opened.active[slot], coded.codes.shape[0]
-    if rules.max_features > 0:
-        many = scan_drawn(coded, nodes, node, active, stat, rules, bench)
-    else:
-        scan_all(coded, nodes, node, active, stat, rules, bench, 0, 1)
+    many = scan_node(coded, nodes, node, opened.active[slot], stat, rules, bench, 0, 1)
     return record_split(coded, nodes, node, slot, opened, bench.found, bench.bits, bench.order[:many], rules)
 
 
@@ -207,6 +209,16 @@ def split_open(coded: Coded, nodes: Nodes, slot: int, count: int, opened: Open, 
     add_children(nodes, node, count, left, coded.monotone[f], rows, stat)
 
 
+@lean
+def split_best(coded: Coded, nodes: Nodes, node: int, count: int, opened: Open, stat: Any, rules: Limits, bench: Bench,
+               many: int) -> bool:  # fmt: skip
+    """Split a node of which so many features were scanned, by way of the first open slot; whether it can be split."""
+    if not record_split(coded, nodes, node, 0, opened, bench.found, bench.bits, bench.order[:many], rules):
+        return False
+    split_open(coded, nodes, 0, count, opened, stat, bench)
+    return True
+
+
 @jit
 def grow_below(coded: Coded, nodes: Nodes, root: int, count: int, opened: Open, stat: Any, rules: Limits, bench: Bench,
                later: Open, small: int) -> tuple[int, Open, int]:  # fmt: skip
@@ -252,3 +264,20 @@ def grow_binned(coded: Coded, nodes: Nodes, opened: Open, stat: Any, rules: Limi
         hand_down(later.active[k], opened.active[0])
         count = grow_below(desk.coded, nodes, node, count, opened, desk.stat, rules, desk.bench, later, 0)[0]
     return count
+
+
+def warm() -> None:
+    """Compile growth from codes for one target or two classes, and for several classes."""
+    from didact.engines.trees.binned import LARGE, grow_on
+    from didact.engines.trees.bins import bin_codes, learn_bins
+    from didact.engines.trees.forest import coded
+    from didact.engines.trees.targets import label_targets
+    from didact.parts.criteria import Gini
+
+    X = np.arange(float(LARGE))[:, None] % 4
+    bins = learn_bins(X)
+    table = coded(bin_codes(X, bins), bins)
+    for classes in (2, 3):
+        targets = label_targets(np.arange(len(X)) % 4 % classes, classes, None, Gini())
+        for threads in (1, 2):
+            grow_on(threads, table, targets, Limits())

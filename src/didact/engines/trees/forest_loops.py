@@ -1,10 +1,7 @@
-"""A whole tree grown inside one compiled function from codes, for forests: one tree a task, few features a node.
+"""A whole tree of random cuts grown inside one compiled function from codes, for extremely randomised trees.
 
 Only the features drawn at a node are looked at, so nothing is sorted ahead: the node's rows stand in one array that a
-split partitions. Large nodes add their rows to a histogram of the codes and sweep it; in nodes of fewer rows than the
-histogram would have bins to sweep, the codes themselves are sorted and scanned. Two bytes a row and feature are read
-for large nodes, and n · drawn features · depth is the work of a tree. A cut between two codes that are apart is put in
-the middle, as near as the bins allow to the midpoint of an exact tree.
+split partitions. n · drawn features · depth is the work of a tree.
 """
 
 from typing import Any
@@ -109,7 +106,7 @@ def grow_coded(coded: Coded, nodes: Nodes, opened: Open, stat: Any, rules: Limit
 
 
 def warm() -> None:
-    """Compile growth from codes for one target or two classes, and for several classes."""
+    """Compile growth by random cuts for one target or two classes, and for several classes."""
     from didact.engines.trees.bins import bin_codes, learn_bins
     from didact.engines.trees.forest import coded, grow_from_codes
     from didact.engines.trees.targets import label_targets
@@ -119,4 +116,4 @@ def warm() -> None:
     bins = learn_bins(X)
     table = coded(bin_codes(X, bins), bins)
     for classes in (2, 3):
-        grow_from_codes(table, label_targets(np.arange(4) % classes, classes, None, Gini()), Limits())
+        grow_from_codes(table, label_targets(np.arange(4) % classes, classes, None, Gini()), Limits(random_splits=True))

@@ -7,7 +7,8 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.chosen_loops import chosen
-from didact.engines.trees.stat_loops import Labels, Scalar, Values
+from didact.engines.trees.stat_loops import Labels, Scalar
+from didact.engines.trees.value_loops import Values
 from didact.parts.criteria import AbsoluteError, Poisson, SquaredError
 from didact.parts.criterion import Criterion
 
