@@ -145,7 +145,7 @@ def finished(nodes: Nodes, count: int, targets: Targets) -> Tree:
     preorder(nodes.links, count, order)
     links, numbers = nodes.links[:count], nodes.numbers[:count]
     left = links[:, 0] >= 0
-    used = np.flatnonzero(links[:, 4] >= 0)
+    used = order[links[order, 4] >= 0]  # sets in the order of their nodes, too
     sets = np.full(count, -1, np.int32)
     sets[used] = np.arange(len(used))
     impurity = np.maximum(numbers[:, 1] - numbers[:, 0], 0.0) / numbers[:, 2]
