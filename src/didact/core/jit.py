@@ -146,6 +146,18 @@ def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
 prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
 
 
+@numba.extending.intrinsic
+def _lowest_bit(typingctx, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.IntType(1)(1))
+
+    return numba.types.int64(numba.types.uint64), generate
+
+
+# lowest_bit(word): the place of the lowest bit that is set in an np.uint64 other than 0.
+lowest_bit: Any = (lambda word: (int(word) & -int(word)).bit_length() - 1) if _config.DISABLE_JIT else _lowest_bit
+
+
 class _LoopCache(FunctionCache):
     """Numba's disk cache, which here never breaks a fit and holds code of didact's own nouns only."""
 

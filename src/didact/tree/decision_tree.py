@@ -231,11 +231,12 @@ class DecisionTreeClassifier(_TreeClassifier):
 
     Notes
     -----
-    Cost: n p log n for sorting, then about 2 n p a level, without another sort. Of two splits of equal gain the one on
-    the feature that comes first counts, so the fit does not depend on `random_state` unless features or thresholds
-    are drawn. Missing values and categories need no preparation. Batches and Dask collections of more than 131,072
-    rows, or with a number of bins, are read as bins: one pass a level if the depth or the number of leaves is limited,
-    so that only histograms are in memory; else one byte a value is gathered. Shape of computation: iterate.
+    Cost: n p log n for sorting, then about 2 n p a level, without another sort; with bins at most n p a level, on all
+    threads, for the columns that vary in a node. Of two splits of equal gain the one on the feature that comes first
+    counts, so the fit does not depend on `random_state` unless features or thresholds are drawn. Missing values and
+    categories need no preparation. Batches and Dask collections of more than 131,072 rows, or with a number of bins,
+    are read as bins: one pass a level if the depth or the number of leaves is limited, so that only histograms are in
+    memory; else one byte a value is gathered. Shape of computation: iterate.
 
     References
     ----------

@@ -13,7 +13,7 @@ from didact.core.jit import jit, lean
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, missing_at
-from didact.engines.trees.sort_loops import sort_keys
+from didact.engines.trees.sort_loops import middle_code, pack_line, sort_keys
 
 Array = np.ndarray[Any, Any]
 
@@ -45,12 +45,7 @@ class Absolute(NamedTuple):
 
     def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
         """The best cut of a line."""
-        n, m = line.shape[0], missing_at(line, top)
-        best = cut(self, line, m, False, sums, tie, bounds, NO_SPLIT)
-        if m == n or m == 0:
-            return best
-        other = cut(self, line, m, True, sums, tie, bounds, best[0])
-        return other if other[0] > NO_SPLIT else best
+        return best_cut(self, line, top, sums, tie, bounds)
 
     def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
                     state: np.uint64) -> Split:  # fmt: skip
@@ -61,7 +56,23 @@ class Absolute(NamedTuple):
         """A cut at a value drawn between the smallest and the largest; missing values go right."""
         return lot_cut(self, line, values, sums, bounds, state)
 
-    def load1(self, rows: Array, near: Array) -> None:
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
+        """The best cut of a column of codes, which are sorted for it."""
+        if not pack_line(column, rows, bench.line):
+            return NO_SPLIT, -2, False
+        line = bench.line[: rows.shape[0]]
+        score, at, missing_left = best_cut(self, line, top, sums, tie, bounds)
+        return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
+        for i in range(rows.shape[0]):
+            out.weights[i] = self.weights[rows[i]]
+            for o in range(self.ranks.shape[1]):
+                out.ranks[i, o] = self.ranks[rows[i], o]
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
         """Nothing: the rows are read where they are."""
 
     def halves1(self, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
@@ -177,6 +188,17 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
             best, at = -left[i] - right[i], i + 1
             limit = best + tie
     return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+
+
+@lean
+def best_cut(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    """The best cut of a line, with the missing values on either side."""
+    n, m = line.shape[0], missing_at(line, top)
+    best = cut(stat, line, m, False, sums, tie, bounds, NO_SPLIT)
+    if m == n or m == 0:
+        return best
+    other = cut(stat, line, m, True, sums, tie, bounds, best[0])
+    return other if other[0] > NO_SPLIT else best
 
 
 @jit

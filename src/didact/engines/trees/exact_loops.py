@@ -99,7 +99,7 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
         return False
     numbers, sums = nodes.numbers[node], nodes.sums[node]
     bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, table.monotone[f], numbers[LOW], numbers[HIGH])
-    tie, top = TIE * (abs(numbers[BASE]) + abs(numbers[SCORE])), table.starts[f + 1] - table.starts[f]
+    tie, top = node_tie(numbers), table.starts[f + 1] - table.starts[f]
     if table.categorical[f]:
         score, at, missing_left = categories1(stat, line, top, sums, tie, bounds, bits, rules.random_splits, state)
     elif rules.random_splits:
@@ -109,6 +109,12 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
         score, at, missing_left = scan1(stat, line, top, sums, tie, bounds)
     found[0], found[1], found[2] = score, at, 1.0 if missing_left else 0.0
     return True
+
+
+@lean
+def node_tie(numbers: Array) -> float:
+    """Scores of a node that differ by less count as equal."""
+    return TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
 
 
 @lean
@@ -161,11 +167,11 @@ def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, s
 
 
 @lean
-def record_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
+def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
                  order: Array, rules: Limits) -> bool:  # fmt: skip
     """Choose among what was found for the features; whether the best is good enough."""
     numbers, split = nodes.numbers[node], opened.split[slot]
-    f = choose(found, order, TIE * (abs(numbers[BASE]) + abs(numbers[SCORE])))
+    f = choose(found, order, node_tie(numbers))
     if f < 0:
         return False
     gain = found[f, 0] - numbers[SCORE]
@@ -252,13 +258,12 @@ def partition(line: Array, side: Array, spare: Array) -> None:
 
 
 @lean
-def add_children(table: Table, nodes: Nodes, node: int, count: int, left: int, f: int, stat: Any) -> None:
-    """Two new nodes `count` and `count + 1` below a node, whose lines are partitioned already."""
+def add_children(nodes: Nodes, node: int, count: int, left: int, sign: int, line: Array, stat: Any) -> None:
+    """Two new nodes `count` and `count + 1` below a node, whose rows, a line of them here, are partitioned already."""
     for k in range(2):
         new_child(nodes, node, count + k, k, left)
-        new = nodes.links[count + k]
-        assess(nodes, count + k, table.lines[f, new[START] : new[STOP]], stat)
-    bound_children(nodes, count, table.monotone[f], stat)
+        assess(nodes, count + k, line[left:] if k else line[:left], stat)
+    bound_children(nodes, count, sign, stat)
 
 
 @lean

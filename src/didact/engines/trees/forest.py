@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
+from didact.engines.trees.binned import grow_from_bins
+from didact.engines.trees.binned_loops import Coded
 from didact.engines.trees.bins import Bins
-from didact.engines.trees.draw_loops import Coded, Room
-from didact.engines.trees.exact import Sorted, capacity, empty_nodes, finished, grow_exact, open_nodes
-from didact.engines.trees.forest_loops import grow_coded
+from didact.engines.trees.exact import Sorted, grow_exact
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_loops import Lots
 from didact.engines.trees.lots import grow_by_lot, lots
@@ -32,28 +32,10 @@ def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -
 
 
 def grow_from_codes(table: Coded | Lots, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
-    """Grow one tree, on the calling thread; rows of weight 0 are left out. All draws follow from the seed."""
-    if isinstance(table, Lots):
-        return grow_by_lot(table, targets, limits, seed)
-    p, n = table.codes.shape
-    rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
-    top = int(table.n_bins.max())
-    sizes = table.n_bins[table.categorical]
-    words = max(1, -(-int(sizes.max()) // 64)) if len(sizes) else 0
-    nodes = empty_nodes(capacity(len(rows), limits), targets.channels, words, seed)
-    nodes.links[0, 6] = len(rows)
-    room = Room(
-        rows,
-        np.empty_like(rows),
-        np.empty(len(rows), np.int64),
-        np.empty((max(top, 1) + 1, targets.channels)),
-        np.empty(max(top, 1) + 1, np.int64),
-        np.empty(p, np.int64),
-        np.zeros((1, max(words, 1)), np.uint64),
-        np.empty((2, len(rows))),
-    )
-    count = grow_coded(table, nodes, open_nodes(0, words), targets.stat, limits, room)
-    return finished(nodes, count, targets)
+    """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
+    grow: Any = grow_by_lot if isinstance(table, Lots) else grow_from_bins
+    tree: Tree = grow(table, targets, limits, seed)
+    return tree
 
 
 class Recipe(NamedTuple):

@@ -84,7 +84,7 @@ def divide(table: Table, nodes: Nodes, opened: Open, slot: int, count: int, stat
     for g in range(table.lines.shape[0]):
         if opened.active[slot, g]:
             partition(table.lines[g, start:stop], side, spare)
-    add_children(table, nodes, node, count, left, f, stat)
+    add_children(nodes, node, count, left, table.monotone[f], table.lines[f, start:stop], stat)
 
 
 @jit

@@ -58,3 +58,24 @@ def sort_keys(keys: Array, order: Array) -> None:
         for k in range(i, low, -1):
             order[k] = order[k - 1]
         order[low] = i
+
+
+@lean
+def pack_line(column: Array, rows: Array, line: Array) -> bool:
+    """Codes and rows packed and sorted by code; False if all codes are equal."""
+    n, first, varies = rows.shape[0], column[rows[0]], False
+    for i in range(n):
+        code = column[rows[i]]
+        varies |= code != first
+        line[i] = np.int64(code) << 32 | np.int64(rows[i])
+    if not varies:
+        return False
+    sort_packed(line, n)
+    return True
+
+
+@lean
+def middle_code(line: Array, at: int, top: int) -> int:
+    """The cut between the codes on both sides of a place in a sorted line; top − 1 if only missing ones are right."""
+    low, high = line[at - 1] >> 32, line[at] >> 32
+    return top - 1 if high >= top else (low + high - 1) // 2

@@ -7,7 +7,8 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.chosen_loops import chosen
-from didact.engines.trees.stat_loops import Labels, Scalar, Values
+from didact.engines.trees.stat_loops import Labels, Scalar
+from didact.engines.trees.value_loops import Values
 from didact.parts.criteria import AbsoluteError, Poisson, SquaredError
 from didact.parts.criterion import Criterion
 
@@ -24,6 +25,11 @@ class Targets(NamedTuple):
     outputs: int
     centre: Array
     weights: Array | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all sums are of whole numbers, and exact."""
+        return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
 
     def values(self, sums: Array) -> Array:
         """Values of nodes with these sums: (nodes, outputs, classes or 1)."""
@@ -75,6 +81,12 @@ def absolute_stat(Y: Array, w: Array) -> Absolute:
         distinct[o, : len(values)] = values
     size = 1 << max(1, int(n).bit_length())
     return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((2, n + 1)))
+
+
+def few_rows(stat: Any, n: int) -> Any:
+    """A noun of the same kind with room for n rows."""
+    names = [name for name in ("rows", "codes", "ranks", "weights") if name in stat._fields]
+    return stat._replace(**{k: np.empty((n, *(a := getattr(stat, k)).shape[1:]), a.dtype) for k in names})
 
 
 def _kept(weights: Array | None) -> Array | None:
