@@ -33,9 +33,9 @@ def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -
 
 def grow_from_codes(table: Coded | Lots, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
-    grow: Any = grow_by_lot if isinstance(table, Lots) else grow_from_bins
-    tree: Tree = grow(table, targets, limits, seed)
-    return tree
+    if isinstance(table, Lots):
+        return grow_by_lot(table, targets, limits, seed)
+    return grow_from_bins(table, targets, limits, seed)
 
 
 class Recipe(NamedTuple):
