@@ -104,7 +104,8 @@ def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
 def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
     """Σ w x by class (K, p), for dense or sparse rows."""
     if is_sparse(X):
-        out = np.zeros((K, X.shape[1]))
+        out = np.empty((K, X.shape[1]))
+        out.fill(0.0)  # now, as new pages that several threads ask for come slowly
         order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # short ones by digits
         edges = np.cumsum(np.bincount(codes, minlength=K))
         # Each class has a row of its own in the sums, so threads need no sums of their own to be added up.
