@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, prefetch
 from didact.parts.moment_loops import CHUNK, REASSOCIATE, TILE, add_tile, fixed
 
 Array = np.ndarray[Any, Any]
 LANES = 8  # a chunk is filled up with zeros to a multiple of this
+AHEAD = 6  # rows between asking for a row and using it: the next of a class may lie anywhere
 
 
 def moments_by_class(X: Array, w: Array | None, order: Array, edges: Array, pooled: bool) -> tuple[Array, Array]:
@@ -62,7 +63,9 @@ def _transpose(
     """√w (x − the first row of its class) of some rows as columns of T, √w in its last row; zeros up to `length`."""
     p, last, origin = X.shape[1], T.shape[0] - 1, order[first]
     for r in range(rows):
-        i = order[start + r]
+        i, next_row = order[start + r], order[min(start + r + AHEAD, order.shape[0] - 1)]
+        for j in range(0, p, LANES):
+            prefetch(X, np.uint64(next_row), np.uint64(j))
         factor = root[i] if root.shape[0] > 0 else 1.0
         T[last, r] = factor
         for j in range(p):
