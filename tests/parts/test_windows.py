@@ -7,20 +7,9 @@ import pytest
 from scipy import integrate, stats
 from sklearn.neighbors import KernelDensity
 
-from didact.parts.exp_loops import exp1, exponentials
 from didact.parts.windows import WINDOWS, Gaussian, Nearest, Tophat, log_ball
 
 LENGTHS = np.linspace(0.0, 1.6, 41)
-
-
-def test_exponential_is_right_to_the_last_digit():
-    x = np.concatenate([np.linspace(-708, 709, 200_001), [0.0, -0.0, 1e-300, -1e-17]])
-    out = np.empty_like(x)
-    exponentials(x, out)
-    exact = np.exp(x.astype(np.longdouble))
-    assert np.abs(out / exact - 1).max() < 1e-15
-    assert exp1(0.0) == 1.0
-    assert exp1(-1e9) == exp1(-708.0) < 1e-300
 
 
 @pytest.mark.parametrize("name", WINDOWS)
