@@ -28,7 +28,6 @@ class _Discriminant(ClassifierMixin, Estimator):
     """Learns means and scatter of classes, and predicts from scores of the classes. Abstract."""
 
     _missing = True
-    _finds_infinity = True
     _sparse = False
     _tensors = True
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here

@@ -99,6 +99,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _scores = staticmethod(linear_scores)
     _project = staticmethod(project)
     _score_attributes = ("coef_", "intercept_", "_shared")
+    _finds_infinity = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
     _test_skips = {
         "constant_columns/constant:shrinkage": "What the covariance is drawn to depends on the number of columns.",

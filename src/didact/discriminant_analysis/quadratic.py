@@ -80,6 +80,7 @@ class QuadraticDiscriminantAnalysis(_Density):
     """
 
     _scores = staticmethod(gaussian_joint)
+    _finds_infinity = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.1}]
 
     solver: str = param(
