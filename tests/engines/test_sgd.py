@@ -188,10 +188,10 @@ def test_products_with_a_row():
 def test_pools_hold_every_row_once(n, run, size, seed, some):
     rng = np.random.default_rng(seed)
     kept = np.sort(rng.permutation(2 * n)[:n]) if some else np.zeros(0, np.int64)
-    rows, runs = Dense(np.ones((2 * n, 3))), rng.permutation(-(-n // run))
-    words, cursor, pool = rng.integers(0, 1 << 32, n, dtype=np.uint32), np.zeros(4, np.int64), np.empty(size, np.int64)
+    runs = rng.permutation(-(-n // run))
+    words, cursor, pool = rng.integers(0, 1 << 32, n, dtype=np.uint32), np.zeros(3, np.int64), np.empty(size, np.int64)
     seen = []
-    while count := fill(rows, runs, run, kept, n, cursor, pool):
+    while count := fill(runs, run, kept, n, cursor, pool):
         before = sorted(pool[:count])
         mix(pool, count, words, cursor)
         assert sorted(pool[:count]) == before
@@ -203,8 +203,8 @@ def test_shuffled_rows_are_uniform():
     """The mean place of each row over many shuffles, and no row that keeps its neighbours."""
     rng, n, places = np.random.default_rng(0), 12, []
     for _ in range(4000):
-        cursor, pool = np.zeros(4, np.int64), np.empty(n, np.int64)
-        fill(Dense(np.ones((n, 1))), np.arange(1), n, np.zeros(0, np.int64), n, cursor, pool)
+        cursor, pool = np.zeros(3, np.int64), np.empty(n, np.int64)
+        fill(np.arange(1), n, np.zeros(0, np.int64), n, cursor, pool)
         mix(pool, n, rng.integers(0, 1 << 32, n, dtype=np.uint32), cursor)
         places.append(np.argsort(pool))
     places = np.asarray(places)
@@ -218,8 +218,8 @@ def test_many_rows_are_mixed_across_the_table(monkeypatch):
     X, visited = np.arange(n, dtype=float)[:, None], []
 
     def record(rows, y, weights, kept, size, runs, run, words, pool, *rest):
-        cursor, place = np.zeros(4, np.int64), np.empty(pool, np.int64)
-        while count := fill(rows, runs, run, kept, size, cursor, place):
+        cursor, place = np.zeros(3, np.int64), np.empty(pool, np.int64)
+        while count := fill(runs, run, kept, size, cursor, place):
             mix(place, count, words, cursor)
             visited.extend(place[:count])
 

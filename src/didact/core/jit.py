@@ -133,7 +133,7 @@ def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind, byte, number = signature.args[0], ir.IntType(8).as_pointer(), ir.IntType(32)
         view = context.make_array(kind)(context, builder, args[0])
-        place = cgutils.get_item_pointer(context, builder, kind, view, [args[1], args[2]], wraparound=False)
+        place = cgutils.get_item_pointer(context, builder, kind, view, args[3 - kind.ndim :], wraparound=False)
         form = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         ask = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
         builder.call(ask, [builder.bitcast(place, byte), number(0), number(3), number(1)])  # to read, keep, data
@@ -142,7 +142,8 @@ def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
     return numba.types.void(array, numba.types.uint64, numba.types.uint64), generate
 
 
-# prefetch(array, row, column), in loops that know which rows come next: ask for an element to be brought near.
+# prefetch(array, row, column), in loops that know which rows come next: ask for an element to be brought near; of an
+# array with one dimension the element at `column`.
 prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
 
 

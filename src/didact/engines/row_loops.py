@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit, prefetch
 
 Array = np.ndarray[Any, Any]
 
@@ -20,7 +20,7 @@ end1 = dispatch("end1")
 column1 = dispatch("column1")
 entry1 = dispatch("entry1")
 scattered1 = dispatch("scattered1")
-touch1 = dispatch("touch1")
+ask1 = dispatch("ask1")
 
 
 class Dense(NamedTuple):
@@ -48,13 +48,10 @@ class Dense(NamedTuple):
         """Whether neighbouring entries belong to columns apart."""
         return False
 
-    def touch1(self, first: int, last: int) -> float:
-        """Read an entry of each cache line of these rows; their sum."""
-        total = 0.0
-        for i in range(first, last + 1):
-            for k in range(0, self.X.shape[1], CACHE_LINE):
-                total += self.X[i, k]
-        return total
+    def ask1(self, i: int) -> None:
+        """Ask for all cache lines of row i."""
+        for k in range(0, self.X.shape[1], CACHE_LINE):
+            prefetch(self.X, np.uint64(i), np.uint64(k))
 
 
 class Sparse(NamedTuple):
@@ -84,12 +81,11 @@ class Sparse(NamedTuple):
         """Whether neighbouring entries belong to columns apart."""
         return True
 
-    def touch1(self, first: int, last: int) -> float:
-        """Read an entry of each cache line of these rows; their sum."""
-        total = 0.0
-        for k in range(self.indptr[first], self.indptr[last + 1], CACHE_LINE):
-            total += self.data[k] + self.indices[k]
-        return total
+    def ask1(self, i: int) -> None:
+        """Ask for all cache lines of row i."""
+        for k in range(self.indptr[i], self.indptr[i + 1], CACHE_LINE):
+            prefetch(self.data, np.uint64(0), np.uint64(k))
+            prefetch(self.indices, np.uint64(0), np.uint64(k))
 
 
 @jit(fastmath=REASSOCIATE)

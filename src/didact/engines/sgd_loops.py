@@ -16,8 +16,8 @@ all features, so
 * the sum of all iterates is :math:`m\,v - a` for the sum m of all s, where a move of v by d adds m·d to a.
 
 Rows come in an order that is random without being costly: runs of neighbouring rows, drawn from all parts of the
-table, fill a pool that fits a core's cache, and the pool is shuffled. One read of memory per pass, about two
-multiply-adds per entry.
+table, fill a pool that fits a core's cache, and the pool is shuffled. One read of memory per pass, ahead of time: while
+one pool is learnt, the rows of the next are asked for. About two multiply-adds per entry.
 """
 
 import math
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
-from didact.engines.row_loops import Dense, Sparse, add, begin1, column1, dot, end1, scattered1, scattered_dot, touch1
+from didact.engines.row_loops import Dense, Sparse, add, ask1, begin1, column1, dot, end1, scattered1, scattered_dot
 from didact.parts.losses import HalfSquared, Hinge, Logistic
 
 Array = np.ndarray[Any, Any]
@@ -143,16 +143,21 @@ def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
 
 @jit
 def learn(
-    rows: Any, y: Array, weights: Array, order: Array, count: int, positive: int, loss: Any, plan: Plan,
-    v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
+    rows: Any, y: Array, weights: Array, order: Array, count: int, coming: Array, more: int, positive: int, loss: Any,
+    plan: Plan, v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
-    """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step."""
+    """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step.
+
+    Meanwhile the first `more` of the coming rows are asked for, so that they are in the cache when they are needed.
+    """
     total, guard, updates, batch = 0.0, 0.0, 0, plan.batch
     t, scale, clock, mass, bias = s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS]
     for start in range(0, count, batch):
         stop = min(start + batch, count)
         for m in range(start, stop):
             i = order[m]
+            if m < more:
+                ask1(rows, coming[m])
             if debt.shape[0] > 0:
                 settle(rows, i, v, debt, shift, clock, mass, plan)
             target = y[i]
@@ -191,26 +196,19 @@ def learn(
 
 
 @jit
-def fill(rows: Any, runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
-    """The next rows of the pass in line, from where the cursor stands; how many there are.
-
-    A run is read once as it begins, from end to end, so that its rows are in the cache when they are needed.
-    """
-    count, touched = 0, 0.0
+def fill(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
+    """The next rows of the pass in line, from where the cursor stands; how many there are."""
+    count = 0
     while count < pool.shape[0] and cursor[0] < runs.shape[0]:
         first = runs[cursor[0]] * run
         row = first + cursor[1]
         if cursor[1] < run and row < n:
-            if cursor[1] == 0:
-                last = min(first + run, n) - 1
-                touched += touch1(rows, kept[first], kept[last]) if kept.shape[0] > 0 else touch1(rows, first, last)
             pool[count] = kept[row] if kept.shape[0] > 0 else row
             count += 1
             cursor[1] += 1
         else:
             cursor[0] += 1
             cursor[1] = 0
-    cursor[3] = touched > 0.0  # kept, or the compiler would leave out the reads
     return count
 
 
@@ -229,18 +227,21 @@ def sweep(
     outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array, S: Array, losses: Array,
 ) -> None:  # fmt: skip
     """One pass over the runs, for some of the outputs; each has its positive class, or −1 for y as it is."""
-    cursor = np.zeros(4, np.int64)
-    pool = np.empty(size, np.int64)
+    cursor = np.zeros(3, np.int64)
+    pool, coming = np.empty(size, np.int64), np.empty(size, np.int64)
     slopes = np.empty(min(plan.batch, size))
-    count = fill(rows, runs, run, kept, n, cursor, pool)
+    count = fill(runs, run, kept, n, cursor, pool)
     while count > 0:
+        more = fill(runs, run, kept, n, cursor, coming)
         if words.shape[0] > 0:
             mix(pool, count, words, cursor)
-        for k in outputs:
+        for j in range(outputs.shape[0]):
+            k = outputs[j]
             losses[k] += learn(
-                rows, y, weights, pool, count, positives[k], loss, plan, V[k], D[k], A[k], S[k], slopes
+                rows, y, weights, pool, count, coming, more if j == 0 else 0, positives[k], loss, plan,
+                V[k], D[k], A[k], S[k], slopes,
             )  # fmt: skip
-        count = fill(rows, runs, run, kept, n, cursor, pool)
+        pool, coming, count = coming, pool, more
 
 
 def warm() -> None:

@@ -22,7 +22,7 @@ from didact.parts.statistics import Sums
 Array = np.ndarray[Any, Any]
 
 RUN_BYTES = 1 << 15  # neighbouring rows that stay together: long enough for memory to be read in line
-POOL_BYTES = 1 << 19  # rows that are shuffled among each other: what a second-level cache holds
+POOL_BYTES = 1 << 18  # rows that are shuffled among each other: two pools stay in a second-level cache
 FEW_ROWS = 1 << 14  # up to which every row is a run of its own: a plain permutation
 SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
 FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
