@@ -71,11 +71,11 @@ class Sparse(NamedTuple):
 
     def column1(self, k: int) -> Any:
         """The column of the entry at position k, unsigned: there is no counting from the end."""
-        return np.uint64(self.indices[k])
+        return np.uint64(self.indices[np.uint64(k)])
 
     def entry1(self, i: int, k: int) -> float:
         """The entry of row i at position k."""
-        return self.data[k]
+        return self.data[np.uint64(k)]
 
     def scattered1(self) -> bool:
         """Whether neighbouring entries belong to columns apart."""
