@@ -17,11 +17,8 @@ from didact.engines.trees.exact_loops import (
     FEATURE,
     HIGH,
     LOW,
-    MISSING,
     MISSING_LEFT,
     SCORE,
-    SET,
-    SPLIT_ON,
     START,
     STOP,
     WEIGHT,
@@ -34,7 +31,7 @@ from didact.engines.trees.exact_loops import (
     record_split,
     stock1,
 )
-from didact.engines.trees.growth_loops import copy_slot, next_slot, wider
+from didact.engines.trees.growth_loops import copy_slot, next_slot, wider, write_cut
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds
@@ -175,13 +172,7 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, all_rows: A
         right += int(not goes)
     for i in range(right):
         rows[left + i] = spare[i]
-    links[SPLIT_ON], links[MISSING] = f, missing_left if missing > 0 else left > right
-    if is_set:
-        links[SET] = node
-        for j in range(bits.shape[0]):
-            nodes.sets[node, j] = bits[j]
-    else:
-        nodes.threshold[node] = coded.thresholds[f, cut] if cut < top - 1 else np.inf
+    write_cut(nodes, opened, slot, is_set, coded.thresholds[f], top, missing_left if missing > 0 else left > right)
     return left
 
 

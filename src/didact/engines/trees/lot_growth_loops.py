@@ -15,11 +15,8 @@ from didact.engines.trees.exact_loops import (
     GAIN,
     HIGH,
     LOW,
-    MISSING,
     MISSING_LEFT,
     SCORE,
-    SET,
-    SPLIT_ON,
     START,
     STOP,
     WEIGHT,
@@ -31,12 +28,12 @@ from didact.engines.trees.exact_loops import (
     is_pure,
     new_child,
 )
-from didact.engines.trees.growth_loops import copy_slot, next_slot
+from didact.engines.trees.growth_loops import copy_slot, next_slot, write_cut
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_loops import Lots, Near, Room, draw_cut, gather
 from didact.engines.trees.random_loops import child_state, next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, Split
-from didact.engines.trees.sort_loops import sort_packed
+from didact.engines.trees.sort_loops import pack_line
 
 Array = np.ndarray[Any, Any]
 
@@ -54,15 +51,10 @@ def rows_of(nodes: Nodes, node: int, room: Room) -> tuple[Array, Near]:
 def draw_set(table: Lots, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
              state: np.uint64) -> Split:  # fmt: skip
     """A random set of categories."""
-    n, varies = rows.shape[0], False
-    gather(table, f, rows, room.codes)
-    for i in range(n):
-        varies |= room.codes[i] != room.codes[0]
-        room.line[i] = np.int64(room.codes[i]) << 32 | np.int64(rows[i])
-    if not varies:
+    if not pack_line(table.codes[f], rows, room.line):
         return NO_SPLIT, -2, False
-    sort_packed(room.line, n)
-    return categories1(stat, room.line[:n], table.n_bins[f], sums, tie, bounds, room.bits, True, state)
+    line = room.line[: rows.shape[0]]
+    return categories1(stat, line, table.n_bins[f], sums, tie, bounds, room.bits, True, state)
 
 
 @lean
@@ -145,18 +137,13 @@ def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) 
     """Carry out an open node's cut: write it into the node, partition its rows; the number of rows on the left."""
     node, split, bits = opened.node[slot], opened.split[slot], opened.bits[slot]
     f, cut, missing_left = int(split[FEATURE]), int(split[AT]), split[MISSING_LEFT] != 0.0
-    links, top, is_set = nodes.links[node], table.n_bins[f], table.categorical[f]
+    top, is_set = table.n_bins[f], table.categorical[f]
     rows, near = rows_of(nodes, node, room)
     gather(table, f, rows, room.codes)
     missing = mark_left(room.codes, rows.shape[0], cut, top, missing_left, is_set, bits)
     left = move_left(room.codes, rows, near, room)
-    links[SPLIT_ON], links[MISSING] = f, missing_left if missing > 0 else 2 * left > rows.shape[0]
-    if is_set:
-        links[SET] = node
-        for j in range(bits.shape[0]):
-            nodes.sets[node, j] = bits[j]
-    else:
-        nodes.threshold[node] = table.thresholds[f, cut] if cut < top - 1 else np.inf
+    missing_left = missing_left if missing > 0 else 2 * left > rows.shape[0]
+    write_cut(nodes, opened, slot, is_set, table.thresholds[f], top, missing_left)
     return left
 
 

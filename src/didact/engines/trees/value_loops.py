@@ -23,7 +23,6 @@ from didact.engines.trees.sweep_loops import scan_bins, sweep_vector, take_some
 Array = np.ndarray[Any, Any]
 
 score1 = dispatch("score1")
-score2 = dispatch("score2")
 base2 = dispatch("base2")
 
 
