@@ -89,6 +89,21 @@ def test_error_is_raised_and_cancels_the_rest():
     assert blas_limits() == [4] * len(blas_limits())
 
 
+@pytest.mark.parametrize(("interrupted", "expected"), [(None, "0"), (2, "stop")])
+def test_of_several_errors_the_one_is_raised_that_one_thread_would_meet(interrupted, expected):
+    """All four pieces fail, the last one first; an interruption comes before any error."""
+    barrier = threading.Barrier(4, timeout=10)
+
+    def piece(i):
+        barrier.wait()
+        time.sleep(0.02 * (3 - i))
+        raise KeyboardInterrupt("stop") if i == interrupted else ValueError(str(i))
+
+    with pytest.raises((ValueError, KeyboardInterrupt)) as found:
+        parallel_map(piece, range(4))
+    assert str(found.value) == expected
+
+
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
 def test_interrupt_cancels_the_rest():
     started = []
