@@ -59,10 +59,10 @@ def in_place_of(function: Any, new: Any) -> None:
 
 
 def put_clocks(clocks: Clocks) -> None:
-    from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops
+    from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops, joint
 
     partition = clocks.around("partition", histogram_loops.partition)
-    clear, add_rows = (clocks.around("histograms", f) for f in (grow_loops.clear, histogram_loops.add_rows))
+    count_rows = clocks.around("histograms", grow_loops.count_rows)
     subtract = clocks.around("histograms", histogram_loops.subtract)
     find_split = clocks.around("splits", grow_loops.find_split)
 
@@ -71,16 +71,14 @@ def put_clocks(clocks: Clocks) -> None:
         here = nodes.at[node]
         start, stop, kept = (int(here[name]) for name in ("start", "stop", "hist"))
         grow_loops.fill_table(node, space, nodes, work.goes_left)
-        rows = sample.order[start:stop]
-        middle = start + partition(sample.codes, int(here["feature"]), work.goes_left, rows, work.spare)
+        column = sample.columns[int(here["feature"])]
+        middle = start + partition(column, work.goes_left, sample.order[start:stop], work.spare)
         grow_loops.make_children(node, left, right, middle, space, nodes)
         if kept >= 0 and spare_hist >= 0:
             small, large = (left, right) if middle - start <= stop - middle else (right, left)
-            hist = hists[spare_hist]
-            clear(hist)
             rows = sample.order[nodes.at[small]["start"] : nodes.at[small]["stop"]]
-            add_rows(sample.codes, sample.words, sample.labels, rows, space.first, hist)
-            subtract(hists[kept], hist)
+            count_rows(sample, rows, space, hists[spare_hist])
+            subtract(hists[kept], hists[spare_hist])
             nodes.at[small]["hist"], nodes.at[large]["hist"] = spare_hist, kept
         for child in (left, right):
             find_split(child, sample, space, limits, criterion, nodes, hists, work)
@@ -88,18 +86,16 @@ def put_clocks(clocks: Clocks) -> None:
     def expand_piece(a, b, feature, small_is_left, sample, space, hist, work):
         """As grow_loops.expand_piece does it."""
         rows = sample.order[a:b]
-        middle = partition(sample.codes, feature, work.goes_left, rows, work.spare)
-        clear(hist)
-        rows = rows[:middle] if small_is_left else rows[middle:]
-        add_rows(sample.codes, sample.words, sample.labels, rows, space.first, hist)
+        middle = partition(sample.columns[feature], work.goes_left, rows, work.spare)
+        count_rows(sample, rows[:middle] if small_is_left else rows[middle:], space, hist)
         return middle
 
     for old, new in ((grow_loops.expand, expand), (grow_loops.expand_piece, expand_piece)):
         in_place_of(old, new)
-    for old, new in ((histogram_loops.add_rows, add_rows), (histogram_loops.subtract, subtract)):
+    for old, new in ((grow_loops.count_rows, count_rows), (histogram_loops.subtract, subtract)):
         in_place_of(old, new)
     in_place_of(grow_loops.find_split, find_split)
-    for function in (bins.learn_bins, bins.bin_codes):
+    for function in (bins.learn_bins, bins.bin_codes, joint.join_columns):
         in_place_of(function, clocks.around("binning", function))
     boost_loss.Objective.gradients = clocks.around("gradients", boost_loss.Objective.gradients)
     boost.Booster._pack = clocks.around("gradients", boost.Booster._pack)

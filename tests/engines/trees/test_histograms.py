@@ -50,7 +50,7 @@ def test_histograms(seed, p, code, kind):
     add_rows(codes, channels.words, channels.labels, rows, first[:-1], found)
     np.testing.assert_array_equal(found, expected)
     single = np.zeros_like(expected)
-    add_column(codes, channels.words, channels.labels, rows, p - 1, int(first[p - 1]), single)
+    add_column(codes[:, p - 1].copy(), channels.words, channels.labels, rows, int(first[p - 1]), single)
     np.testing.assert_array_equal(single[int(first[p - 1]) :], expected[int(first[p - 1]) :])
     total = np.zeros(channels.n_channels, np.int64)
     add_totals(channels.words, channels.labels, rows, total)
@@ -71,7 +71,7 @@ def test_partition_is_stable(seed, n, code):
     left = goes_left[codes[rows, 1]].astype(bool)
     expected = np.concatenate([rows[left], rows[~left]])
     found = rows.copy()
-    assert partition(codes, 1, goes_left, found, np.empty(50, np.uint32)) == left.sum()
+    assert partition(codes[:, 1].copy(), goes_left, found, np.empty(50, np.uint32)) == left.sum()
     np.testing.assert_array_equal(found, expected)
 
 

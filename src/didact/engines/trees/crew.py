@@ -17,6 +17,7 @@ from didact.engines.trees.grow_loops import (
     Sample,
     Space,
     Work,
+    count_rows,
     expand,
     expand_piece,
     fill_table,
@@ -25,7 +26,6 @@ from didact.engines.trees.grow_loops import (
     worth_keeping,
 )
 from didact.engines.trees.histogram_loops import add_totals, subtract
-from didact.engines.trees.sparse_loops import count_rows
 from didact.engines.trees.words_loops import decoded
 
 Array = np.ndarray[Any, Any]
@@ -42,9 +42,7 @@ def root_histogram(sample: Sample, space: Space, nodes: Nodes, hists: Array, thr
     edges = np.linspace(0, len(sample.order), threads + 1).astype(int)
 
     def piece(k: int) -> None:
-        hists[k] = 0
-        rows = sample.order[edges[k] : edges[k + 1]]
-        count_rows(sample.codes, sample.words, sample.labels, rows, space.first, sample.rare, hists[k])
+        count_rows(sample, sample.order[edges[k] : edges[k + 1]], space, hists[k])
 
     parallel_map(piece, range(threads))
     for k in range(1, threads):

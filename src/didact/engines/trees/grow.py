@@ -36,9 +36,9 @@ from didact.engines.trees.grow_loops import (
     grow_serial,
 )
 from didact.engines.trees.histogram_loops import LABELS
+from didact.engines.trees.joint import join_columns, plain
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import leaf_rows, preorder
-from didact.engines.trees.sparse_loops import Rare, list_rare
 from didact.engines.trees.split_loops import BEST
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.words_loops import Reading
@@ -46,7 +46,6 @@ from didact.engines.trees.words_loops import Reading
 Array = np.ndarray[Any, Any]
 
 MANY = 20_000  # rows from which one tree is grown on several threads
-RARE = 0.8  # share of one value from which a column counts as mostly that value
 HISTOGRAMS = 64  # kept at a time without a limit of leaves
 
 
@@ -75,7 +74,7 @@ class Grower:
         self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
         monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
     ) -> None:  # fmt: skip
-        self.codes, self.bins, self.criterion = codes, bins, criterion
+        self.columns, self.bins, self.criterion = np.ascontiguousarray(codes.T), bins, criterion
         self.limits = limits = Limits(*limits)  # any tuple with the same fields in front
         p = codes.shape[1]
         self.features = np.zeros(p, FEATURE)
@@ -83,7 +82,8 @@ class Grower:
         self.features["monotone"] = 0 if monotone is None else monotone
         self.features["first"] = np.cumsum(bins.n_bins + 1) - (bins.n_bins + 1)
         self.slots = int((bins.n_bins + 1).sum())
-        self.rare = rare_columns(codes, self.features, channels)
+        first = self.features["first"]
+        self.joint = join_columns(codes, self.columns, first, self.slots) if len(codes) >= MANY else plain(codes, first)
         self.member = group_bits(interactions, p)
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
         self.bit_words = bit_words(bins)
@@ -91,21 +91,21 @@ class Grower:
         self.works = [self._work(channels.n_channels) for _ in range(self.threads)]
         keeps = limits.max_features == 0 or 2 * limits.max_features >= p
         count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
-        shape = (min(count, 4 * HISTOGRAMS), self.slots, channels.n_channels)
+        shape = (min(count, 4 * HISTOGRAMS), self.slots + self.joint.n_codes, channels.n_channels)
         self.hists = np.empty(shape, np.int64)
 
     def _work(self, C: int) -> Work:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
         return Work(
             np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
-            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros(self.codes.shape[1], np.int64),
-            np.zeros(max(widest, 256), np.uint8), np.zeros((self.slots, C), np.int64),
-            np.empty(len(self.codes), np.uint32),
+            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros(len(self.columns), np.int64),
+            np.zeros(max(widest, 256), np.uint8), np.zeros((self.slots + self.joint.n_codes, C), np.int64),
+            np.empty(self.columns.shape[1], np.uint32),
         )  # fmt: skip
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None) -> Grown:
         """One tree on these rows (ascending; None: all)."""
-        many = self.threads > 1 and (len(self.codes) if rows is None else len(rows)) >= MANY
+        many = self.threads > 1 and (self.columns.shape[1] if rows is None else len(rows)) >= MANY
         return self.grow_with(channels, seed, rows, grow_parallel if many else self._alone)
 
     def _alone(self, *args: Any) -> None:
@@ -113,11 +113,10 @@ class Grower:
 
     def grow_with(self, channels: Channels, seed: int, rows: Array | None, how_grown: Any) -> Grown:
         """The same by a given way to grow."""
-        order = np.arange(len(self.codes), dtype=np.uint32) if rows is None else np.array(rows, np.uint32)
-        sample = Sample(self.codes, channels.words, channels.labels, order, self.rare)
+        order = np.arange(self.columns.shape[1], dtype=np.uint32) if rows is None else np.array(rows, np.uint32)
+        sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
-        first = self.features["first"].astype(np.uint64)
-        space = Space(self.features, first, self.member, self.chosen, channels.inverse, how)
+        space = Space(self.features, self.member, self.chosen, channels.inverse, how)
         nodes = self._nodes(len(order), channels.n_channels)
         self._begin(nodes, sample, space, seed, self.threads if how_grown is grow_parallel else 1)
         how_grown(sample, space, self.limits, self.criterion, nodes, self.hists, self.works)
@@ -177,34 +176,6 @@ def grow(
         codes, bins, channels, criterion, limits, monotone=monotone, interactions=interactions, features=features
     )
     return grower.grow(channels, seed, rows)
-
-
-def rare_columns(codes: Array, features: Array, channels: Channels) -> Rare:
-    """The columns that mostly hold one value, if there are enough rows and such columns to make it worth while."""
-    n, p = codes.shape
-    simple = channels.labels.shape[1] <= 1 and channels.words.shape[1] <= 2
-    found, common = [], []
-    for f in range(p if n >= MANY and simple else 0):
-        counts = np.bincount(codes[:: max(n // 10_000, 1), f])
-        if counts.max() >= RARE * counts.sum():
-            found.append(f)
-            common.append(int(counts.argmax()))
-    few = len(found) < 4
-    columns = np.array([] if few else found, np.int64)
-    dense, first = np.setdiff1d(np.arange(p), columns), features["first"]
-    if few:
-        nothing = np.empty(0, np.int64)
-        return Rare(dense, np.empty((0, 3), np.int64), nothing, np.empty(0, np.uint32), np.zeros(2, np.int64))
-    starts, names, firsts = np.empty(n + 1, np.int64), np.array(common), first.astype(np.uint64)
-    list_rare(codes, columns, names, firsts, starts, np.empty(0, np.uint32))
-    slots = np.empty(int(starts[-1]) + 1, np.uint32)
-    list_rare(codes, columns, names, firsts, starts, slots)
-    begin = first[columns]
-    table = np.column_stack([begin, begin + features["n_bins"][columns] + 1, begin + names])
-    whole = np.zeros(2, np.int64)
-    if len(dense):
-        whole[:] = first[dense[0]], first[dense[0]] + features["n_bins"][dense[0]] + 1
-    return Rare(dense, np.ascontiguousarray(table), starts, slots, whole)
 
 
 def group_bits(interactions: Any, p: int) -> Array:

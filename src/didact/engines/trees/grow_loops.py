@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.trees.histogram_loops import LABELS, add_column, clear, partition, subtract
-from didact.engines.trees.sparse_loops import Rare, count_rows
+from didact.engines.trees.histogram_loops import LABELS, add_column, add_rows, clear, partition, subtract
+from didact.engines.trees.joint import Joint
+from didact.engines.trees.joint_loops import spread
 from didact.engines.trees.split_loops import Bound, node_score, scan_numbers
 from didact.engines.trees.subset_loops import scan_categories
 from didact.engines.trees.words_loops import Reading, decoded, mixed
@@ -32,18 +33,17 @@ FEATURE = np.dtype([(name, np.int64) for name in ("first", "n_bins", "categorica
 class Sample(NamedTuple):
     """The rows: their codes and words, and the order in which the nodes hold them."""
 
-    codes: Array  # uint8 or uint16 (n, p)
+    columns: Array  # uint8 or uint16 (p, n): codes of each feature
+    joint: Joint  # the same, as histograms are counted
     words: Array  # int64 (n, columns)
     labels: Array  # int32 (n, outputs)
     order: Array  # uint32: rows of the sample, node by node
-    rare: Rare
 
 
 class Space(NamedTuple):
     """What is the same for all nodes of a tree: the features, and how words are read."""
 
     features: Array  # FEATURE (p)
-    first: Array  # uint64 (p): first slot of each feature
     member: Array  # uint64 (p, words): the interaction groups of each feature; no words: all may interact
     chosen: Array  # int64: features that may be used
     inverse: Array  # float64 (channels)
@@ -125,7 +125,7 @@ def find_split(
             for slot in range(first, first + bins + 1):
                 for c in range(hist.shape[1]):
                     hist[slot, c] = 0
-            add_column(sample.codes, sample.words, sample.labels, rows, f, first, hist)
+            add_column(sample.columns[f], sample.words, sample.labels, rows, first, hist)
         draw = mixed(here.key ^ mixed(np.uint64(f)))
         bound = Bound(parent, here.low, here.high, feature.monotone)
         if feature.categorical:
@@ -198,6 +198,15 @@ def make_children(node: Int, left: Int, right: Int, middle: Int, space: Space, n
 
 
 @jit
+def count_rows(sample: Sample, rows: Array, space: Space, hist: Array) -> None:
+    """The histograms of some rows."""
+    joint, last = sample.joint, space.features[space.features.shape[0] - 1]
+    clear(hist)
+    add_rows(joint.codes, sample.words, sample.labels, rows, joint.first, hist)
+    spread(last.first + last.n_bins + 1, joint.starts, joint.targets, hist)
+
+
+@jit
 def expand(
     node: Int, left: Int, right: Int, spare_hist: Int, sample: Sample, space: Space, limits: Any, criterion: Any,
     nodes: Nodes, hists: Array, work: Work,
@@ -209,14 +218,12 @@ def expand(
     here = nodes.at[node]
     start, stop, kept = here.start, here.stop, here.hist
     fill_table(node, space, nodes, work.goes_left)
-    middle = start + partition(sample.codes, here.feature, work.goes_left, sample.order[start:stop], work.spare)
+    middle = start + partition(sample.columns[here.feature], work.goes_left, sample.order[start:stop], work.spare)
     make_children(node, left, right, middle, space, nodes)
     if kept >= 0 and spare_hist >= 0:
         small, large = (left, right) if middle - start <= stop - middle else (right, left)
         hist = hists[spare_hist]
-        clear(hist)
-        rows = sample.order[nodes.at[small].start : nodes.at[small].stop]
-        count_rows(sample.codes, sample.words, sample.labels, rows, space.first, sample.rare, hist)
+        count_rows(sample, sample.order[nodes.at[small].start : nodes.at[small].stop], space, hist)
         subtract(hists[kept], hist)
         nodes.at[small].hist, nodes.at[large].hist = spare_hist, kept
     for k in range(2):
@@ -293,8 +300,6 @@ def expand_piece(
 ) -> Int:
     """Partition order[a:b] by itself, and count those of its rows that go to the smaller child; how many go left."""
     rows = sample.order[a:b]
-    middle = partition(sample.codes, feature, work.goes_left, rows, work.spare)
-    clear(hist)
-    rows = rows[:middle] if small_is_left else rows[middle:]
-    count_rows(sample.codes, sample.words, sample.labels, rows, space.first, sample.rare, hist)
+    middle = partition(sample.columns[feature], work.goes_left, rows, work.spare)
+    count_rows(sample, rows[:middle] if small_is_left else rows[middle:], space, hist)
     return middle

@@ -187,9 +187,8 @@ class _Growth:
         root["low"], root["high"] = -np.inf, np.inf
         self.nodes.masks[0] = ~np.uint64(0)
         how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
-        first = grower.features["first"].astype(np.uint64)
-        self.space = Space(grower.features, first, grower.member, grower.chosen, layout.inverse, how)
-        self.sample = Sample(grower.codes, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32), grower.rare)
+        self.space = Space(grower.features, grower.member, grower.chosen, layout.inverse, how)
+        self.sample = Sample(grower.columns, grower.joint, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32))
         self.hists: dict[int, Array] = {}
         self.count = 1
 
@@ -214,7 +213,7 @@ class _Growth:
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
         used = Nodes(self.nodes.at[: self.count], self.nodes.words[:0], self.nodes.masks[: self.count])
-        return Open(used, self.space.member.shape[1], self.space.first, place, shape)
+        return Open(used, self.space.member.shape[1], self.grower.joint.first, place, shape)
 
     def find(self, node: int) -> None:
         """The best split of a node, from its histogram."""
