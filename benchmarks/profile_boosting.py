@@ -61,7 +61,9 @@ def in_place_of(function: Any, new: Any) -> None:
 def put_clocks(clocks: Clocks) -> None:
     from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops, joint
 
-    partition = clocks.around("partition", histogram_loops.partition)
+    partition, part_rows, move_rows = (
+        clocks.around("partition", getattr(histogram_loops, name)) for name in ("partition", "part_rows", "move_rows")
+    )
     count_rows = clocks.around("histograms", grow_loops.count_rows)
     subtract = clocks.around("histograms", histogram_loops.subtract)
     find_split = clocks.around("splits", grow_loops.find_split)
@@ -86,14 +88,15 @@ def put_clocks(clocks: Clocks) -> None:
     def expand_piece(a, b, feature, small_is_left, sample, space, hist, work):
         """As grow_loops.expand_piece does it."""
         rows = sample.order[a:b]
-        middle = partition(sample.columns[feature], work.goes_left, rows, work.spare)
-        count_rows(sample, rows[:middle] if small_is_left else rows[middle:], space, hist)
-        return middle
+        left = part_rows(sample.columns[feature], work.goes_left, rows, work.spare)
+        count_rows(sample, rows[:left] if small_is_left else work.spare[: b - a - left], space, hist)
+        return left
 
     for old, new in ((grow_loops.expand, expand), (grow_loops.expand_piece, expand_piece)):
         in_place_of(old, new)
     for old, new in ((grow_loops.count_rows, count_rows), (histogram_loops.subtract, subtract)):
         in_place_of(old, new)
+    in_place_of(histogram_loops.move_rows, move_rows)
     in_place_of(grow_loops.find_split, find_split)
     for function in (bins.learn_bins, bins.bin_codes, joint.join_columns):
         in_place_of(function, clocks.around("binning", function))

@@ -2,7 +2,7 @@ r"""Gradient boosting: trees fitted one after the other to the second-order mode
 
 With gradients :math:`g_i` and curvatures :math:`h_i` of the loss at the present predictions, the next tree minimises
 :math:`\sum_i g_i f(x_i) + \tfrac12 h_i f(x_i)^2 + \tfrac\lambda2\sum_{leaves} v^2`, and ν times it is added. Several
-classes get one tree each from the same gradients.
+classes get one tree each from the same gradients, one on each thread.
 
 Friedman (2001), doi:10.1214/aos/1013203451; Ke et al. (2017), LightGBM, https://dl.acm.org/doi/10.5555/3294996.3295074.
 """
@@ -102,6 +102,17 @@ def tree_seeds(plan: Plan, iteration: int, outputs: int) -> list[int]:
     return [int(s) for s in np.random.default_rng([plan.seed, iteration]).integers(0, 2**63, size=outputs)]
 
 
+class Desk(NamedTuple):
+    """What it takes to grow one tree at a time."""
+
+    grower: Grower
+    channels: Channels
+
+    def alone(self) -> "Desk":
+        """Another one for the same rows, on one thread."""
+        return Desk(self.grower.alone(), self.channels._replace(words=np.empty_like(self.channels.words)))
+
+
 class Booster:
     """An ensemble that grows on rows in memory; `raw` (outputs, n) are its present predictions."""
 
@@ -109,18 +120,23 @@ class Booster:
         self.X, self.objective, self.plan, self.raw = X, objective, plan, raw
         n, K = len(codes), objective.outputs
         self.g, self.h = np.empty((K, n)), np.empty((K, n))
-        self.channels = boosting_channels(objective.unit, n, n)
-        self.grower = Grower(
-            codes, bins, self.channels, Gradient(plan.l2), plan.limits, monotone=plan.monotone,
+        channels = boosting_channels(objective.unit, n, n)
+        grower = Grower(
+            codes, bins, channels, Gradient(plan.l2), plan.limits, monotone=plan.monotone,
             interactions=plan.interactions,
         )  # fmt: skip
+        self.desk = Desk(grower, channels)
+        self.desks = [self.desk.alone() for _ in range(grower.threads if 1 < grower.threads <= K else 0)]
 
     def step(self, iteration: int) -> list[Tree]:
         """The trees of one iteration, one for each output, already added to the predictions."""
         self.objective.gradients(self.raw, self.g, self.h)
         n, plan = self.raw.shape[1], self.plan
         rows = None if plan.subsample == 1 else np.flatnonzero(drawn(plan, iteration, 0, n, n))
-        return [self._tree(k, rows, seed) for k, seed in enumerate(tree_seeds(plan, iteration, self.objective.outputs))]
+        tasks = list(enumerate(tree_seeds(plan, iteration, self.objective.outputs)))
+        alone = len(tasks) // len(self.desks) * len(self.desks) if self.desks else 0
+        trees = parallel_map(lambda task: self._tree_alone(*task, rows), tasks[:alone])
+        return trees + [self._tree(*task, rows, self.desk) for task in tasks[alone:]]
 
     def value(self) -> float:
         """The present loss."""
@@ -129,11 +145,18 @@ class Booster:
     def held_value(self) -> None:
         """Rows in memory that are held out are somebody else's."""
 
-    def _tree(self, k: int, rows: Array | None, seed: int) -> Tree:
-        grown = self.grower.grow(self._pack(k), seed, rows)
+    def _tree_alone(self, k: int, seed: int, rows: Array | None) -> Tree:
+        desk = self.desks.pop()
+        try:
+            return self._tree(k, seed, rows, desk)
+        finally:
+            self.desks.append(desk)
+
+    def _tree(self, k: int, seed: int, rows: Array | None, desk: "Desk") -> Tree:
+        grown = desk.grower.grow(self._pack(k, desk.channels), seed, rows)
         tree = self._scaled(grown, k)
         values = tree.value[grown.leaf_nodes, 0, 0]
-        self._add(grown, values, self.raw[k])
+        self._add(grown, values, self.raw[k], desk.grower.threads)
         if rows is not None:
             out = np.ones(self.raw.shape[1], bool)
             out[rows] = False
@@ -141,13 +164,13 @@ class Booster:
             self.raw[k, others] += predict_sum(pack([tree]), self.X[others], np.zeros((len(others), 1)))[:, 0]
         return tree
 
-    def _pack(self, k: int) -> Channels:
+    def _pack(self, k: int, channels: Channels) -> Channels:
         """The gradients of an output as words."""
         g, h, starts = self.g[k], self.h[k], range(0, self.g.shape[1], PIECE)
         sums = parallel_map(lambda a: (float(np.abs(g[a : a + PIECE]).sum()), float(h[a : a + PIECE].sum())), starts)
-        found = powers(self.channels, sum(s for s, _ in sums), sum(s for _, s in sums))
-        found.write(g, h, self.channels.words)
-        return self.channels._replace(inverse=found.inverse)
+        found = powers(channels, sum(s for s, _ in sums), sum(s for _, s in sums))
+        found.write(g, h, channels.words)
+        return channels._replace(inverse=found.inverse)
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
         """The tree with its values times the learning rate; leaves of quantile losses are renewed before."""
@@ -162,12 +185,11 @@ class Booster:
                 value[node] = np.clip(found, *grown.bounds[node])
         return tree._replace(value=self.plan.learning_rate * value)
 
-    def _add(self, grown: Grown, values: Array, out: Array) -> None:
+    def _add(self, grown: Grown, values: Array, out: Array, threads: int) -> None:
         """Add the values of their leaves to the rows of the sample."""
         starts, stops = grown.starts, grown.stops
         order = np.argsort(starts)
         starts, stops, values = starts[order], stops[order], values[order]
-        threads = self.grower.threads
         edges = np.searchsorted(starts, np.linspace(0, len(grown.order), threads + 1))
 
         def piece(k: int) -> None:

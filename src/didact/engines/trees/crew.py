@@ -25,7 +25,7 @@ from didact.engines.trees.grow_loops import (
     make_children,
     worth_keeping,
 )
-from didact.engines.trees.histogram_loops import add_totals, subtract
+from didact.engines.trees.histogram_loops import add_totals, move_rows, subtract
 from didact.engines.trees.words_loops import decoded
 
 Array = np.ndarray[Any, Any]
@@ -115,13 +115,16 @@ class Crew:
             return expand_piece(edges[k], edges[k + 1], f, small_is_left, sample, space, work.hist, work)
 
         lefts = parallel_map(piece, range(len(self.works)))
-        order = sample.order
-        parts = [order[a : a + m] for a, m in zip(edges, lefts, strict=False)]
-        parts += [order[a + m : b] for a, b, m in zip(edges, edges[1:], lefts, strict=False)]
-        order[start:stop] = np.concatenate(parts)
+        rights = [work.spare[:m] for work, m in zip(self.works, np.diff(edges) - lefts, strict=True)]
+        at = start
+        for rows in [sample.order[a : a + m] for a, m in zip(edges, lefts, strict=False)] + rights:
+            move_rows(rows, sample.order[at : at + len(rows)])
+            at += len(rows)
         make_children(node, left, right, start + sum(lefts), space, nodes)
         if spare >= 0:
-            np.sum([work.hist for work in self.works], axis=0, out=self.hists[spare])
+            self.hists[spare] = self.works[0].hist
+            for work in self.works[1:]:
+                self.hists[spare] += work.hist
             subtract(self.hists[kept], self.hists[spare])
             small, large = (left, right) if small_is_left else (right, left)
             nodes.at[small]["hist"], nodes.at[large]["hist"] = spare, kept

@@ -18,6 +18,7 @@ Cost of a tree of L leaves on n rows: at most n·p·log₂L additions, as only t
 two scores per bin and node. All sums are exact, so threads, order and blocks of rows do not change a tree.
 """
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Grown(NamedTuple):
     """A tree, and where its rows ended: leaf k of `leaf_nodes` holds the rows order[starts[k]:stops[k]]."""
 
     tree: Tree
-    order: Array
+    order: Array  # until the grower's next tree
     leaf_nodes: Array
     starts: Array
     stops: Array
@@ -88,18 +89,31 @@ class Grower:
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
         self.bit_words = bit_words(bins)
         self.threads = thread_count() if len(codes) >= MANY else 1
-        self.works = [self._work(channels.n_channels) for _ in range(self.threads)]
+        self.n_channels, self.every = channels.n_channels, np.arange(len(codes), dtype=np.uint32)
+        self._furnish()
+
+    def _furnish(self) -> None:
+        """The buffers."""
+        C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.joint.n_codes
+        self.works = [self._work(C, slots) for _ in range(self.threads)]
         keeps = limits.max_features == 0 or 2 * limits.max_features >= p
         count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
-        shape = (min(count, 4 * HISTOGRAMS), self.slots + self.joint.n_codes, channels.n_channels)
-        self.hists = np.empty(shape, np.int64)
+        self.hists = np.empty((min(count, 4 * HISTOGRAMS), slots, C), np.int64)
+        self.order = np.empty(self.columns.shape[1], np.uint32)
 
-    def _work(self, C: int) -> Work:
+    def alone(self) -> "Grower":
+        """Another one for the same rows, on one thread."""
+        twin = copy(self)
+        twin.threads = 1
+        twin._furnish()
+        return twin
+
+    def _work(self, C: int, slots: int) -> Work:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
         return Work(
             np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
             np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros(len(self.columns), np.int64),
-            np.zeros(max(widest, 256), np.uint8), np.zeros((self.slots + self.joint.n_codes, C), np.int64),
+            np.zeros(max(widest, 256), np.uint8), np.zeros((slots, C), np.int64),
             np.empty(self.columns.shape[1], np.uint32),
         )  # fmt: skip
 
@@ -113,7 +127,8 @@ class Grower:
 
     def grow_with(self, channels: Channels, seed: int, rows: Array | None, how_grown: Any) -> Grown:
         """The same by a given way to grow."""
-        order = np.arange(self.columns.shape[1], dtype=np.uint32) if rows is None else np.array(rows, np.uint32)
+        order = self.order[: len(self.order) if rows is None else len(rows)]
+        order[:] = self.every if rows is None else rows
         sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
         space = Space(self.features, self.member, self.chosen, channels.inverse, how)

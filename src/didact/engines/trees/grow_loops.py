@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.trees.histogram_loops import LABELS, add_column, add_rows, clear, partition, subtract
+from didact.engines.trees.histogram_loops import LABELS, add_column, add_rows, clear, part_rows, partition, subtract
 from didact.engines.trees.joint import Joint
 from didact.engines.trees.joint_loops import spread
 from didact.engines.trees.split_loops import Bound, node_score, scan_numbers
@@ -298,8 +298,11 @@ def grow_serial(
 def expand_piece(
     a: Int, b: Int, feature: Int, small_is_left: bool, sample: Sample, space: Space, hist: Array, work: Work
 ) -> Int:
-    """Partition order[a:b] by itself, and count those of its rows that go to the smaller child; how many go left."""
+    """Part order[a:b] by itself, and count those of its rows that go to the smaller child; how many go left.
+
+    These stay in front; the others are in work.spare.
+    """
     rows = sample.order[a:b]
-    middle = partition(sample.columns[feature], work.goes_left, rows, work.spare)
-    count_rows(sample, rows[:middle] if small_is_left else rows[middle:], space, hist)
-    return middle
+    left = part_rows(sample.columns[feature], work.goes_left, rows, work.spare)
+    count_rows(sample, rows[:left] if small_is_left else work.spare[: b - a - left], space, hist)
+    return left

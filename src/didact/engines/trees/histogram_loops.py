@@ -125,11 +125,10 @@ def subtract(parent: Array, child: Array) -> None:
 
 
 @jit
-def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
-    """Bring the rows whose code goes left to the front of `rows`, in their order; how many they are.
+def part_rows(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
+    """Bring the rows whose code goes left to the front of `rows` and the others to `spare`; how many go left.
 
-    Those that go right are collected in `spare` meanwhile. Both are written every time and only one of the two places
-    moves on, so that there is no branch to guess.
+    Both are written every time and only one of the two places moves on, so that there is no branch to guess.
     """
     left, right = np.uint64(0), np.uint64(0)
     for r in range(rows.shape[0]):
@@ -139,9 +138,22 @@ def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int
         spare[right] = i
         left += go
         right += np.uint64(1) - go
-    for r in range(right):
-        rows[left + np.uint64(r)] = spare[np.uint64(r)]
     return np.int64(left)
+
+
+@jit
+def move_rows(rows: Array, to: Array) -> None:
+    """Copy rows to a place that begins before they do, or elsewhere."""
+    for r in range(rows.shape[0]):
+        to[r] = rows[r]
+
+
+@jit
+def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
+    """Bring the rows whose code goes left to the front of `rows`, in their order; how many they are."""
+    left = part_rows(column, goes_left, rows, spare)
+    move_rows(spare[: rows.shape[0] - left], rows[left:])
+    return left
 
 
 def warm() -> None:
