@@ -31,8 +31,7 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.exact import presort
-from didact.engines.trees.forest import Recipe, code_table, draw_counts, grow_forest
+from didact.engines.trees.forest import Recipe, code_table, draw_counts, exact_table, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
@@ -136,7 +135,7 @@ class _Forest(Estimator):
         if isinstance(X, Coded):
             table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
         elif self.max_bins is None:
-            table = presort(X, mask)
+            table = exact_table(X, mask, signs, self._random_splits)
         else:
             bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
             table = code_table(bin_codes(X, bins), bins, signs, self._random_splits)

@@ -1,4 +1,4 @@
-"""How a boosting round gets its learner: by weights, by drawing rows with these weights, or from presorted columns.
+"""How a boosting round gets its learner: by weights, by drawing rows with these weights, or from columns read once.
 
 A learner is a function (weights, generator) → (fitted model, its predictions for the training rows). When the base
 model is a decision tree of this library, its columns are sorted once for all rounds.
@@ -13,7 +13,7 @@ import numpy as np
 from didact.core.errors import ParameterError
 from didact.core.meta import fit_model, seeded, take, takes_weights
 from didact.core.random import seed_sequence
-from didact.engines.trees.exact import grow_exact, presort
+from didact.engines.trees.forest import grow_from
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
@@ -73,11 +73,15 @@ def _is_plain_tree(model: Any) -> bool:
 def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
     """Trees from columns that are sorted once; the same trees as `fit` grows."""
     base._validate_params()
-    table, (n, p) = presort(X), X.shape
+    n, p = X.shape
     classes = int(y.max()) + 1 if isinstance(base, DecisionTreeClassifier) else 0
     about: dict[str, Any] = {"n_features_in_": p, "n_outputs_": 1, "categories_": None}
     if classes:
         about |= {"classes_": np.arange(classes), "n_classes_": classes}
+    sample = copy.copy(base)
+    vars(sample).update(about)
+    signs = sample._signs(p, 1, classes)
+    table = sample._table(X, None, signs)
 
     def grow(w: Array, rng: np.random.Generator) -> tuple[Any, Array]:
         model = copy.copy(seeded(base, rng))
@@ -87,9 +91,9 @@ def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
         else:
             targets = value_targets(y, w, REGRESSION[base.criterion]())
         kept = n if targets.keep is None else int(targets.keep.sum())
-        limits, signs = model._limits(kept, p, float(w.sum())), model._signs(p, 1, classes)
+        limits = model._limits(kept, p, float(w.sum()))
         seed = int(seed_sequence(model.random_state).generate_state(1, np.uint64)[0])
-        model.tree_ = prune_cost_complexity(grow_exact(table, targets, limits, seed, signs), base.ccp_alpha)
+        model.tree_ = prune_cost_complexity(grow_from(table, targets, limits, seed, signs), base.ccp_alpha)
         return model, predicted(model, X)
 
     return grow

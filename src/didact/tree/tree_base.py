@@ -15,8 +15,7 @@ from didact.core.parameters import array_like, at_least, between, none, one_of, 
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
-from didact.engines.trees.exact import grow_exact, presort
-from didact.engines.trees.forest import code_table, grow_from_codes
+from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.passes import Collection
@@ -179,17 +178,19 @@ class _TreeModel(Estimator):
         limits = self._limits(kept, X.shape[1], weight)
         signs = self._signs(X.shape[1], targets.outputs, classes)
         seed = self._seed()
-        if isinstance(X, Coded):
-            tree = grow_from_codes(code_table(X.codes, X.bins, signs, limits.random_splits), targets, limits, seed)
-        elif self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
-            table = presort(X, None if self.categories_ is None else self.categories_.mask)
-            tree = grow_exact(table, targets, limits, seed, signs)
-        else:
-            most = BINS if self.max_bins == "auto" else int(self.max_bins)
-            bins = learn_bins(X, targets.weights, most, bin_counts(self.categories_))
-            table = code_table(bin_codes(X, bins), bins, signs, limits.random_splits)
-            tree = grow_from_codes(table, targets, limits, seed)
+        tree = grow_from(self._table(X, targets.weights, signs), targets, limits, seed, signs)
         return prune_cost_complexity(tree, self.ccp_alpha)
+
+    def _table(self, X: Any, weights: Array | None, signs: Array | None) -> Any:
+        """The rows as growers read them."""
+        by_lot = self.splitter == "random"
+        if isinstance(X, Coded):
+            return code_table(X.codes, X.bins, signs, by_lot)
+        if self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
+            return exact_table(X, None if self.categories_ is None else self.categories_.mask, signs, by_lot)
+        most = BINS if self.max_bins == "auto" else int(self.max_bins)
+        bins = learn_bins(X, weights, most, bin_counts(self.categories_))
+        return code_table(bin_codes(X, bins), bins, signs, by_lot)
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from didact.engines.trees.binned_loops import Coded
 from didact.engines.trees.exact import grow_exact, presort
+from didact.engines.trees.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import LEAF, decision_path, depths
@@ -210,3 +212,31 @@ def test_presort_is_reused_with_other_weights():
         other = grown(X[w > 0], y[w > 0], Gini(), w[w > 0])
         np.testing.assert_array_equal(one.value, other.value)
         np.testing.assert_array_equal(one.threshold, other.threshold)
+
+
+@pytest.mark.parametrize("criterion", [Gini(), SquaredError()])
+def test_values_that_recur_give_the_same_tree_from_codes(criterion):
+    rng = np.random.default_rng(7)
+    X = np.column_stack([np.round(rng.normal(size=(9000, 3)), 1), rng.integers(0, 2, (9000, 4)), np.full(9000, 2.5)])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0] * X[:, 4] + X[:, 1]) + rng.integers(-2, 3, 9000)
+    y = y > 0.3 if criterion == Gini() else np.round(y * 8)
+    w = rng.integers(0, 3, 9000).astype(float)
+    made = label_targets(y.astype(int), 2, w, criterion) if criterion == Gini() else value_targets(y, w, criterion)
+    table = exact_table(X, None, None, False)
+    assert isinstance(table, Coded)
+    found, expected = (grow_from(t, made, Limits(max_depth=7, min_samples_leaf=3)) for t in (table, presort(X)))
+    assert expected.node_count > 80
+    np.testing.assert_array_equal(found.feature, expected.feature)
+    np.testing.assert_array_equal(found.threshold, expected.threshold)  # the midpoints of each node's own values
+    np.testing.assert_array_equal(found.n_node_samples, expected.n_node_samples)
+    np.testing.assert_array_equal(found.missing_go_to_left, expected.missing_go_to_left)
+
+
+def test_values_that_hardly_recur_are_sorted():
+    X = np.random.default_rng(0).normal(size=(9000, 2))
+    assert not isinstance(exact_table(X, None, None, False), Coded)
+    X[:, 0] = 1.0  # half the columns only: there would be a bin for every second value
+    assert not isinstance(exact_table(X, None, None, False), Coded)
+    assert not isinstance(exact_table(np.round(X[:500], 1), None, None, False), Coded)
+    assert not isinstance(exact_table(np.round(X, 1), None, None, True), Coded)

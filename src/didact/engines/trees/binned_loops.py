@@ -2,8 +2,9 @@
 
 The node's rows stand in one array that a split partitions; each column that varies is added to a histogram and swept.
 What is constant in a node is so below it, and is not looked at again. Subtrees of few rows are grown at a desk to which
-their codes and targets are copied side by side. A cut between two codes that are apart is put in the middle, as near as
-the bins allow to the midpoint of an exact tree. Rows · drawn columns that vary · depth is the work of a tree.
+their codes and targets are copied side by side. A cut between two codes that are apart is put in the middle: where each
+code is one value, at the midpoint of an exact tree, and else as near to it as the bins allow. Rows · drawn columns that
+vary · depth is the work of a tree.
 """
 
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from didact.engines.trees.exact_loops import (
     add_children,
     categories1,
     is_final,
+    middle,
     node_tie,
     record_split,
     stock1,
@@ -52,6 +54,7 @@ class Coded(NamedTuple):
     n_bins: Array
     categorical: Array
     monotone: Array
+    values: Array  # (p, most bins): the value of each code, if all values of a code are the same; else (0, 0)
 
 
 class Bench(NamedTuple):
@@ -172,8 +175,27 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, all_rows: A
         right += int(not goes)
     for i in range(right):
         rows[left + i] = spare[i]
-    write_cut(nodes, opened, slot, is_set, coded.thresholds[f], top, missing_left if missing > 0 else left > right)
+    threshold = np.nan if is_set else cut_threshold(coded, f, cut, rows)
+    write_cut(nodes, opened, slot, is_set, threshold, missing_left if missing > 0 else left > right)
     return left
+
+
+@lean
+def cut_threshold(coded: Coded, f: int, cut: int, rows: Array) -> float:
+    """Where a cut of these rows after a code is put; ∞ if only missing values are on the right."""
+    column, top, low = coded.codes[f], coded.n_bins[f], -1
+    high = top
+    if cut >= top - 1:
+        return np.inf
+    if coded.values.shape[0] == 0:
+        return coded.thresholds[f, cut]
+    for i in range(rows.shape[0]):
+        code = int(column[rows[i]])
+        if code <= cut:
+            low = max(low, code)
+        elif code < top:
+            high = min(high, code)
+    return middle(coded.values[f, low], coded.values[f, high])
 
 
 @lean

@@ -16,6 +16,8 @@ from didact.engines.trees.bins_loops import cut_column, encode_rows, make_heaps
 Array = np.ndarray[Any, Any]
 
 SAMPLE = 200_000  # rows from which the bins are learnt
+SOME = 4096  # rows that tell whether values recur
+RECUR = 16  # rows for each distinct value of a column, in the mean, from which a bin for each value is worth while
 PIECE = 16_384  # rows coded by one task
 
 
@@ -108,6 +110,29 @@ def value_cuts(values: Array, mass: Array, max_bins: int) -> Array:
     low, high = values[last], values[after]
     middle = 0.5 * low + 0.5 * high  # no overflow
     return np.where(middle < high, middle, low)
+
+
+def value_bins(X: Any) -> tuple[Bins, Array] | None:
+    """Bins of one value each, and these values (p, most); None if values hardly recur, or codes have no room."""
+    n, p = X.shape
+    columns = X.tocsc() if sp.issparse(X) else X
+
+    def distinct(f: int, step: int = 1) -> Array:
+        x = columns[:, [f]].toarray()[::step, 0] if sp.issparse(columns) else columns[::step, f]
+        found = np.unique(x)
+        return found[~np.isnan(found)].astype(np.float64)
+
+    step = -(-n // SOME)
+    if step < 2 or 2 * sum(parallel_map(lambda f: len(distinct(f, step)), range(p))) > p * (n // step):
+        return None
+    values = parallel_map(distinct, range(p))
+    counts = np.array([len(v) for v in values])
+    if RECUR * counts.sum() > n * p or counts.max() >= np.iinfo(np.uint16).max:
+        return None
+    table = np.zeros((p, counts.max()))
+    for row, v in zip(table, values, strict=True):
+        row[: len(v)] = v
+    return pack_cuts([value_cuts(v, v, len(v)) for v in values], np.maximum(counts, 1).tolist(), np.zeros(p)), table
 
 
 class Heaps(NamedTuple):

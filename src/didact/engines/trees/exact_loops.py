@@ -187,14 +187,19 @@ def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, f
 
 
 @lean
+def middle(low: float, high: float) -> float:
+    """A threshold between two values, at or above the lower one and below the other."""
+    half = 0.5 * low + 0.5 * high
+    return half if low <= half < high else low
+
+
+@lean
 def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
     """The middle between the last value on the left and the first on the right; ∞ if only missing ones are right."""
     start = table.starts[f]
     if at >= missing_at(line, table.starts[f + 1] - start):
         return math.inf
-    low, high = table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)]
-    middle = 0.5 * low + 0.5 * high
-    return middle if low <= middle < high else low
+    return middle(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
 
 
 @lean

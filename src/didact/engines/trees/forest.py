@@ -1,4 +1,4 @@
-"""Growing the trees of a forest, one tree a task, from codes or sorted columns that all of them share."""
+"""Growing one tree, or the trees of a forest, one a task, from codes or sorted columns that all of them share."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -8,8 +8,8 @@ import numpy as np
 from didact.core.threads import parallel_map, thread_count
 from didact.engines.trees.binned import grow_from_bins
 from didact.engines.trees.binned_loops import Coded
-from didact.engines.trees.bins import Bins
-from didact.engines.trees.exact import Sorted, grow_exact
+from didact.engines.trees.bins import Bins, bin_codes, value_bins
+from didact.engines.trees.exact import Sorted, grow_exact, presort
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.lot_loops import Lots
 from didact.engines.trees.lots import grow_by_lot, lots
@@ -20,10 +20,17 @@ from didact.engines.trees.tree import Tree
 Array = np.ndarray[Any, Any]
 
 
-def coded(codes: Array, bins: Bins, monotone: Array | None = None) -> Coded:
-    """The codes (n, p) of all rows, column by column."""
+def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> Coded:
+    """The codes (n, p) of all rows, column by column; `values` (p, most bins) are theirs if each code is one value."""
     signs = np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8)
-    return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs)
+    values = np.empty((0, 0)) if values is None else values
+    return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs, values)
+
+
+def exact_table(X: Any, categorical: Array | None, monotone: Array | None, by_lot: bool) -> Coded | Sorted:
+    """All rows for trees of every midpoint: as codes where values recur often enough, which is faster, else sorted."""
+    found = None if by_lot or (categorical is not None and categorical.any()) else value_bins(X)
+    return presort(X, categorical) if found is None else coded(bin_codes(X, found[0]), found[0], monotone, found[1])
 
 
 def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -> Coded | Lots:
@@ -31,8 +38,12 @@ def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -
     return lots(codes, bins, monotone) if by_lot else coded(codes, bins, monotone)
 
 
-def grow_from_codes(table: Coded | Lots, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+def grow_from(
+    table: Coded | Lots | Sorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
+    if isinstance(table, Sorted):
+        return grow_exact(table, targets, limits, seed, monotone)
     if isinstance(table, Lots):
         return grow_by_lot(table, targets, limits, seed)
     return grow_from_bins(table, targets, limits, seed)
@@ -67,11 +78,7 @@ def grow_one(recipe: Recipe, seed: int) -> Tree:
     limits = recipe.limits._replace(
         min_weight_leaf=recipe.limits.min_weight_leaf * total, min_gain=recipe.limits.min_gain * total
     )
-    if isinstance(recipe.table, Sorted):
-        tree = grow_exact(recipe.table, targets, limits, seed, recipe.monotone)
-    else:
-        tree = grow_from_codes(recipe.table, targets, limits, seed)
-    return prune_cost_complexity(tree, recipe.ccp_alpha)
+    return prune_cost_complexity(grow_from(recipe.table, targets, limits, seed, recipe.monotone), recipe.ccp_alpha)
 
 
 def grow_forest(recipe: Recipe, seeds: Sequence[int], report: Callable[[int], bool]) -> list[Tree]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from didact.core.jit import jit, lean
 from didact.engines.trees.exact_loops import (
-    AT,
     BASE,
     FEATURE,
     GAIN,
@@ -38,9 +37,9 @@ Array = np.ndarray[Any, Any]
 
 
 @lean
-def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, thresholds: Array, top: int, missing: bool) -> None:
+def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, threshold: float, missing: bool) -> None:
     """Write an open node's cut between codes into the node; `missing` says whether missing values go left."""
-    node, cut = opened.node[slot], int(opened.split[slot, AT])
+    node = opened.node[slot]
     links = nodes.links[node]
     links[SPLIT_ON], links[MISSING] = int(opened.split[slot, FEATURE]), missing
     if is_set:
@@ -48,7 +47,7 @@ def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, thresholds: A
         for j in range(opened.bits.shape[1]):
             nodes.sets[node, j] = opened.bits[slot, j]
     else:
-        nodes.threshold[node] = thresholds[cut] if cut < top - 1 else np.inf
+        nodes.threshold[node] = threshold
 
 
 @lean

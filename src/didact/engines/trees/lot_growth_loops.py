@@ -143,7 +143,8 @@ def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) 
     missing = mark_left(room.codes, rows.shape[0], cut, top, missing_left, is_set, bits)
     left = move_left(room.codes, rows, near, room)
     missing_left = missing_left if missing > 0 else 2 * left > rows.shape[0]
-    write_cut(nodes, opened, slot, is_set, table.thresholds[f], top, missing_left)
+    threshold = table.thresholds[f, cut] if not is_set and cut < top - 1 else np.inf
+    write_cut(nodes, opened, slot, is_set, threshold, missing_left)
     return left
 
 
