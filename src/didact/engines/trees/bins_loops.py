@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 
 Array = np.ndarray[Any, Any]
 
@@ -61,11 +61,19 @@ def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) ->
                 heaps[f, (1 << d) - 1 + j] = thresholds[f, (2 * j + 1) * (1 << (depth - d - 1)) - 1]
 
 
+@lean(forceinline=True)
+def code_of(x: float, heap: Array, depth: int) -> np.uint64:
+    """The number of thresholds below x, by a search of `depth` steps."""
+    at, one = np.uint64(0), np.uint64(1)
+    for _ in range(depth):
+        at += at + one + np.uint64(heap[at] < x)  # an addition, where a choice would become a branch
+    return at - np.uint64((1 << depth) - 1)
+
+
 @jit
 def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
     """The bin of every value; NaN, and a category that is not known, get the code n_bins."""
     n, p = X.shape
-    one = np.uint64(1)
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         for f in range(p):
@@ -76,12 +84,9 @@ def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorica
                     codes[i, f] = np.uint64(x) if x >= 0 and x < missing else np.uint64(missing)
                 continue
             heap, depth = heaps[f], levels[f]
-            first = np.uint64((1 << depth) - 1)
             for i in range(start, stop):
-                x, at = X[i, f], np.uint64(0)
-                for _ in range(depth):
-                    at += at + one + np.uint64(heap[at] < x)  # an addition, where a choice would become a branch
-                codes[i, f] = np.uint64(missing) if np.isnan(x) else at - first
+                x = X[i, f]
+                codes[i, f] = np.uint64(missing) if np.isnan(x) else code_of(x, heap, depth)
 
 
 def warm() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.trees.predict_loops import NODE, Packed, add_predictions, all_leaves
-from didact.engines.trees.tree import LEAF, Tree, renumbered
+from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
 
 Array = np.ndarray[Any, Any]
 
@@ -79,14 +79,14 @@ def level_order(tree: Tree) -> Array:
 def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | None = None) -> Array:
     """Add the values of the trees first … last − 1 to out (n, columns), which is returned."""
     last = len(packed.roots) if last is None else last
-    _check(packed, X)
+    check_columns(packed, X)
 
     def task(start: int) -> None:
         stop = min(start + TASK, X.shape[0])
         found = np.empty(BLOCK, np.int64)
         for a in range(start, stop, BLOCK):
             b = min(a + BLOCK, stop)
-            add_predictions(packed, first, last, _rows(X[a:b]), found, out[a:b])
+            add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
 
     parallel_map(task, range(0, X.shape[0], TASK))
     return out
@@ -101,26 +101,19 @@ def predict_mean(packed: Packed, X: Any, n_columns: int) -> Array:
 
 def apply_all(packed: Packed, X: Any) -> Array:
     """The leaf of every row in every tree (n, trees), numbered level by level within the tree."""
-    _check(packed, X)
+    check_columns(packed, X)
     out = np.empty((X.shape[0], len(packed.roots)), np.int32)
 
     def task(start: int) -> None:
-        block = _rows(X[start : start + BLOCK])
+        block = rows_of(X[start : start + BLOCK])
         all_leaves(packed, block, np.empty(len(block), np.int64), out[start : start + BLOCK])
 
     parallel_map(task, range(0, X.shape[0], BLOCK))
     return out
 
 
-def _check(packed: Packed, X: Any) -> None:
+def check_columns(packed: Packed, X: Any) -> None:
+    """Refuse rows that have fewer columns than the trees ask for."""
     needed = int(packed.nodes["feature"].max(initial=0) >> 1)
     if needed >= X.shape[1]:
         raise InputError(f"The trees ask for column {needed}, but X has {X.shape[1]} columns.")
-
-
-def _rows(X: Any) -> Array:
-    X = X.toarray() if hasattr(X, "toarray") else X
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    view = np.ascontiguousarray(X).view()
-    view.flags.writeable = False
-    return view
