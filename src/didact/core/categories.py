@@ -12,10 +12,12 @@ import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.frames import column_names, table
+from didact.core.threads import parallel_map
 
 Array = np.ndarray[Any, Any]
 
 ARRAYS = (np.ndarray, list, tuple, sp.spmatrix, sp.sparray)
+PIECE = 16_384  # rows of an array that one thread encodes
 
 
 class Categories(NamedTuple):
@@ -38,9 +40,16 @@ class Categories(NamedTuple):
         columns = columns_of(X)
         if len(columns) != len(self.values):
             raise InputError(f"X has {len(columns)} features, but {len(self.values)} features are expected.")
-        out = np.empty((len(columns[0]) if columns else 0, len(columns)))
-        for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
-            out[:, j] = _number(column, _name(X, j)) if values is None else _codes(column, values)
+        n = len(columns[0]) if columns else 0
+        out, step = np.empty((n, len(columns))), PIECE if isinstance(X, np.ndarray) else max(n, 1)
+
+        def piece(start: int) -> None:
+            part = slice(start, start + step)
+            for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
+                some = column[part]
+                out[part, j] = _number(some, _name(X, j)) if values is None else _codes(some, values)
+
+        parallel_map(piece, range(0, max(n, 1), step))
         return out
 
 
@@ -156,6 +165,10 @@ def _array(levels: list[Any]) -> Array:
 def _codes(column: Any, values: Array) -> Array:
     """The place of each entry among the values; NaN if it is missing or not among them."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub" and values.dtype.kind == "f" and len(values):
+        low = values[0]
+        if np.array_equal(values, low + np.arange(len(values))):  # whole numbers without a gap
+            place = column - low
+            return np.where((place >= 0) & (place < len(values)) & (np.floor(column) == column), place, np.nan)
         order = np.argsort(values)
         place = order[np.minimum(np.searchsorted(values, column, sorter=order), len(values) - 1)]
         return np.where(values[place] == column, place, np.nan)
