@@ -2,7 +2,8 @@
 
 The thresholds of all trees on a feature are bins of their own, as in `coded_walk`: ``x ≤ threshold k`` if and only if
 ``code(x) ≤ k``. A row goes left if its code, counted from the test's lowest one on around the circle of all codes, is
-within the test's span: that makes room for missing values on either side. A set of categories is a table of codes.
+within the test's span: that makes room for missing values on either side. A set of categories is a few such runs of
+codes, or a table.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ Array = np.ndarray[Any, Any]
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories
 FEW = 128  # rows for which it is not worth while to make tests for a whole block
+RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 WIDE = 1 << 16  # codes of two bytes
 WALK = 16  # steps of coding that take as long as the walk down one tree
 
@@ -41,6 +43,18 @@ class Trees(NamedTuple):
             return predict_sum(self.packed, X, out)
         check_columns(self.packed, X)
         return add_small(small, X, out)
+
+
+class Sides(NamedTuple):
+    """A column of codes, and which of them its tests send left."""
+
+    cuts: Array  # thresholds
+    known: int  # categories, −1 for numbers
+    missing: int  # the code of NaN
+    owner: Array  # of each run of codes that go left: its test, the first and the last code
+    low: Array
+    high: Array
+    left: Array  # bool (tests, codes) for categories
 
 
 def add_small(trees: SmallTrees, X: Any, out: Array) -> Array:
@@ -70,14 +84,14 @@ def small_trees(packed: Packed) -> SmallTrees | None:
     found = code_tests(packed, inner) if count.max() <= LEAVES else None
     if found is None:
         return None
-    *columns, tests, rights = found
+    *columns, tests, runs, tables = found
     tests[:, 1], tests[:, 2] = first[inner], count[left[inner]]
     bounds = np.append(np.searchsorted(inner, packed.roots), len(inner))
     starts = np.cumsum(count[packed.roots]) - count[packed.roots]
     values = np.empty(len(leaf))
     values[starts[np.searchsorted(packed.roots, leaf, side="right") - 1] + first[leaf]] = packed.values[leaf, 0]
     return SmallTrees(
-        *columns, tests, bounds, rights, values, starts.astype(np.uint64), packed.output.astype(np.uint64)
+        *columns, tests, bounds, runs, tables, values, starts.astype(np.uint64), packed.output.astype(np.uint64)
     )
 
 
@@ -92,32 +106,63 @@ def are_apart(roots: Array, left: Array, inner: Array) -> bool:
 
 
 def code_tests(packed: Packed, inner: Array) -> tuple[Array, ...] | None:
-    """Columns of codes, the tests of these inner nodes on them, and the tables of tests of categories."""
-    nodes = packed.nodes[inner]
+    """Columns of codes, the tests of these inner nodes on them, and the runs and tables that the tests read."""
+    nodes, words = packed.nodes[inner], packed.category_sets
     sets = packed.sets[inner] if len(packed.sets) else np.full(len(inner), -1, np.int32)
-    if np.count_nonzero(sets >= 0) * 64 * packed.category_sets.shape[1] > TABLES:
+    if np.count_nonzero(sets >= 0) * 64 * words.shape[1] > TABLES:
         return None
-    bits = np.unpackbits(packed.category_sets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    to_left = nodes["feature"] & 1 == 1
     keys, column = np.unique((nodes["feature"].astype(np.int64) | 1) - (sets < 0), return_inverse=True)
-    cuts, known, missing, places = [], [], [], []
-    for c, key in enumerate(keys):
-        here = np.flatnonzero(column == c)
-        places.append(here)
-        cuts.append(np.unique(nodes["threshold"][here]) if key & 1 == 0 else np.empty(0))
-        known.append(np.flatnonzero(bits[sets[here]].any(axis=0)).max(initial=-1) + 1 if key & 1 else -1)
-        missing.append(known[-1] + 1 if key & 1 else len(cuts[-1]) + 1)
-    most = max(missing, default=0)
-    if most >= WIDE:
+    places = np.split(np.argsort(column, kind="stable"), np.cumsum(np.bincount(column))[:-1])
+    sides = [
+        of_categories(bits[sets[here]], to_left[here])
+        if key & 1
+        else of_numbers(nodes["threshold"][here], to_left[here])
+        for key, here in zip(keys, places, strict=True)
+    ]
+    known, missing = (np.array([getattr(side, name) for side in sides], np.int64) for name in ("known", "missing"))
+    if missing.max(initial=0) >= WIDE:
         return None
-    tests, to_left = np.zeros((len(inner), 6), np.uint32), nodes["feature"] & 1
-    rights, rows = np.zeros((np.count_nonzero(sets >= 0), most + 1), np.uint8), np.cumsum(sets >= 0)
-    tests[:, 0], tests[:, 5] = column, np.where(sets >= 0, rows, 0)
-    for here, cut, count, nan in zip(places, cuts, known, missing, strict=True):
-        if count < 0:
-            tests[here, 3] = low = np.where(to_left[here], nan, 0)
-            tests[here, 4] = (np.searchsorted(cut, nodes["threshold"][here]) - low) % (256 if most < 256 else WIDE)
-        else:
-            right = 1 - np.column_stack([bits[sets[here], :count], np.zeros(len(here), np.uint8), to_left[here]])
-            rights[rows[here] - 1, : nan + 1] = 255 * right
-    order = search_order(pack_cuts(cuts, [len(cut) + 1 for cut in cuts], keys & 1 == 1))
-    return keys >> 1, np.asarray(known, np.int64), np.asarray(missing, np.int64), *order, tests, rights
+    order = search_order(pack_cuts([side.cuts for side in sides], [len(side.cuts) + 1 for side in sides], known >= 0))
+    return keys >> 1, known, missing, *order, *number_runs(sides, places, column)
+
+
+def number_runs(sides: list[Sides], places: list[Array], column: Array) -> tuple[Array, Array, Array]:
+    """The tests as far as they are about codes, runs and tables; a column's tests stand at its places."""
+    widest = max((side.missing for side in sides), default=0)
+    tests, n_runs, n_tables = np.zeros((len(column), 5), np.uint32), 0, 0
+    runs, tables = [np.empty((0, 2), np.int64)], [np.empty((0, widest + 1), np.uint8)]
+    tests[:, 0] = column
+    for side, here in zip(sides, places, strict=True):
+        counts = np.bincount(side.owner, minlength=len(here))
+        tabled = (counts == 0) | (counts > RUNS)
+        kept, counts = ~tabled[side.owner], np.where(tabled, 0, counts)
+        ends = n_runs + np.cumsum(counts)
+        numbers = n_tables + np.cumsum(tabled) - 1
+        tests[here, 3], tests[here, 4] = np.where(tabled, numbers, ends - counts), np.where(tabled, numbers, ends)
+        runs.append(np.column_stack([side.low, (side.high - side.low) % (256 if widest < 256 else WIDE)])[kept])
+        table = np.full((np.count_nonzero(tabled), widest + 1), 255, np.uint8)
+        table[:, : side.left.shape[1]] = np.where(side.left[tabled[: len(side.left)]], 0, 255)
+        tables.append(table)
+        n_runs, n_tables = n_runs + len(runs[-1]), n_tables + len(table)
+    return tests, np.concatenate(runs).astype(np.uint32), np.concatenate(tables)
+
+
+def of_numbers(threshold: Array, to_left: Array) -> Sides:
+    """The codes that thresholds send left: those up to its own, and that of missing values before them or not."""
+    cuts = np.unique(threshold)
+    missing, nothing = len(cuts) + 1, np.empty((0, 0), bool)
+    low, high = np.where(to_left, missing, 0), np.searchsorted(cuts, threshold)
+    return Sides(cuts, -1, missing, np.arange(len(threshold)), low, high, nothing)
+
+
+def of_categories(bits: Array, to_left: Array) -> Sides:
+    """The codes that sets of categories send left; behind those in any set come one for others and one for missing."""
+    known = int(np.flatnonzero(bits.any(axis=0)).max(initial=-1)) + 1
+    missing = known + 1
+    ring = np.column_stack([to_left, bits[:, :known], np.zeros(len(bits))]).astype(np.int8)  # no run passes its end
+    edges = np.diff(ring, axis=1, prepend=np.int8(0))
+    (owner, begin), (_, end) = np.nonzero(edges == 1), np.nonzero(edges == -1)
+    codes = np.roll(np.arange(missing + 1), 1)
+    return Sides(np.empty(0), known, missing, owner, codes[begin], codes[end - 1], np.roll(ring, -1, axis=1) == 1)

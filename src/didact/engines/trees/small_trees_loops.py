@@ -27,9 +27,10 @@ class SmallTrees(NamedTuple):
     missing: Array  # int64 (columns): the code of NaN
     heaps: Array  # (columns, 2^k): thresholds in the order of a search, and its steps
     levels: Array
-    tests: Array  # uint32 (tests, 6): column, first leaf, leaves on the left, lowest code, span, 1 + row of `rights`
+    tests: Array  # uint32 (tests, 5): column, first leaf, leaves on the left, first and end of its runs
     bounds: Array  # int64 (trees + 1): tests of each tree
-    rights: Array  # uint8 (categorical tests, codes): 255 for codes that go right
+    runs: Array  # uint32 (runs, 2): a code that goes left, and how many more behind it do; after the last code comes 0
+    tables: Array  # uint8: 255 for codes that go right; a test that has no runs reads the table of that number
     leaves: Array  # float64: values of the leaves
     starts: Array  # uint64 (trees): the first leaf of each
     output: Array  # uint64 (trees): the column to which a tree adds
@@ -65,23 +66,32 @@ def code_block(X: Array, start: int, stop: int, trees: SmallTrees, codes: Array)
 @lean(forceinline=True)
 def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Array) -> None:
     """The leaves, numbered within tree t, of all rows of a block."""
-    none, kind = np.uint8(0), codes.dtype.type
+    none, all_bits, kind = np.uint8(0), np.uint8(255), codes.dtype.type
     for i in range(ROWS):
         place[i] = none
     for q in range(trees.bounds[t], trees.bounds[t + 1]):
         test = trees.tests[q]
         line, first, skip = codes[np.uint64(test[0])], np.uint8(test[1]), np.uint8(test[2])
-        if test[5] == 0:
-            low, span = kind(test[3]), kind(test[4])
-            for i in range(ROWS):
-                goes = (place[i] == first) & (kind(line[i] - low) > span)
-                place[i] = np.uint8(place[i] + (skip if goes else none))
-        else:
-            table = trees.rights[np.uint64(test[5] - 1)]
+        begin, end = np.uint64(test[3]), np.uint64(test[4])
+        if begin == end:
+            table = trees.tables[begin]
             for i in range(ROWS):
                 aside[i] = table[np.uint64(line[i])]
+        else:
+            low, span = kind(trees.runs[begin, 0]), kind(trees.runs[begin, 1])
+            if end - begin == np.uint64(1):
+                for i in range(ROWS):
+                    goes = (place[i] == first) & (kind(line[i] - low) > span)
+                    place[i] = np.uint8(place[i] + (skip if goes else none))
+                continue
             for i in range(ROWS):
-                place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
+                aside[i] = all_bits if kind(line[i] - low) > span else none
+            for r in range(begin + np.uint64(1), end):
+                low, span = kind(trees.runs[r, 0]), kind(trees.runs[r, 1])
+                for i in range(ROWS):
+                    aside[i] = aside[i] if kind(line[i] - low) > span else none
+        for i in range(ROWS):
+            place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
 
 
 @lean
@@ -103,8 +113,8 @@ def warm() -> None:
     """Compile for the types in use."""
     one, none = np.zeros(1, np.int64), np.zeros(1, np.uint64)
     number_leaves(one, one.copy(), np.ones(1, np.int64))
-    trees = SmallTrees(one, one, one + 1, np.zeros((1, 2)), one, np.zeros((0, 6), np.uint32), np.zeros(2, np.int64),
-                       np.zeros((0, 2), np.uint8), np.zeros(1), none, none)  # fmt: skip
+    trees = SmallTrees(one, one, one + 1, np.zeros((1, 2)), one, np.zeros((0, 5), np.uint32), np.zeros(2, np.int64),
+                       np.zeros((0, 2), np.uint32), np.zeros((0, 2), np.uint8), np.zeros(1), none, none)  # fmt: skip
     for kind in (np.float32, np.float64):
         for code in (np.uint8, np.uint16):
             X = np.zeros((1, 1), kind)
