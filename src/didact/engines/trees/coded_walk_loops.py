@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit, lean
-from didact.engines.trees.bins_loops import code_of
 
 Array = np.ndarray[Any, Any]
 
@@ -25,6 +24,15 @@ def group_thresholds(feature: Array, threshold: Array, places: Array, out: Array
         if f >= 0:
             out[places[f]] = threshold[node]
             places[f] += 1
+
+
+@jit
+def code_of(x: float, heap: Array, depth: int) -> int:
+    """The place of a threshold among those of its feature."""
+    at, one = np.uint64(0), np.uint64(1)
+    for _ in range(depth):
+        at += at + one + np.uint64(heap[at] < x)
+    return np.int64(at) - ((1 << depth) - 1)  # type: ignore[return-value]
 
 
 @jit
@@ -68,7 +76,7 @@ def arrange(left: Array, right: Array, feature: Array, threshold: Array, heaps: 
         nodes[k] = 0xFFFF
         if left[node] >= 0:
             f = np.int64(feature[node])
-            nodes[k] = (first[node] - k) << 32 | f << 16 | np.int64(code_of(threshold[node], heaps[f], levels[f]))
+            nodes[k] = (first[node] - k) << 32 | f << 16 | code_of(threshold[node], heaps[f], levels[f])
 
 
 @jit

@@ -79,7 +79,7 @@ def level_order(tree: Tree) -> Array:
 def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | None = None) -> Array:
     """Add the values of the trees first … last − 1 to out (n, columns), which is returned."""
     last = len(packed.roots) if last is None else last
-    check_columns(packed, X)
+    check_columns(packed, X, out)
 
     def task(start: int) -> None:
         stop = min(start + TASK, X.shape[0])
@@ -89,13 +89,6 @@ def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | 
             add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
 
     parallel_map(task, range(0, X.shape[0], TASK))
-    return out
-
-
-def predict_mean(packed: Packed, X: Any, n_columns: int) -> Array:
-    """The mean of the trees' values, (n, columns)."""
-    out = predict_sum(packed, X, np.zeros((X.shape[0], n_columns)))
-    out /= len(packed.roots)
     return out
 
 
@@ -112,8 +105,10 @@ def apply_all(packed: Packed, X: Any) -> Array:
     return out
 
 
-def check_columns(packed: Packed, X: Any) -> None:
-    """Refuse rows that have fewer columns than the trees ask for."""
+def check_columns(packed: Packed, X: Any, out: Array | None = None) -> None:
+    """Refuse rows, and room for the sums, that have fewer columns than the trees ask for."""
     needed = int(packed.nodes["feature"].max(initial=0) >> 1)
     if needed >= X.shape[1]:
         raise InputError(f"The trees ask for column {needed}, but X has {X.shape[1]} columns.")
+    if out is not None and packed.output.max(initial=0) + packed.values.shape[1] > out.shape[1]:
+        raise InputError(f"The trees add to more outputs than the {out.shape[1]} that there are.")

@@ -12,17 +12,18 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import pack_cuts, search_order
-from didact.engines.trees.packed import TASK, Packed, check_columns, predict_sum, rows_of
-from didact.engines.trees.small_trees_loops import ROWS, SmallTrees, add_values, number_leaves
+from didact.engines.trees.packed import TASK, check_columns, predict_sum
+from didact.engines.trees.predict_loops import Packed
+from didact.engines.trees.small_trees_loops import ROWS, SmallTrees, add_values, number_leaves, room
+from didact.engines.trees.tree import rows_of
 
 Array = np.ndarray[Any, Any]
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories
-FEW = 128  # rows for which it is not worth while to make tests for a whole block
+FEW = 64  # rows below which walking is quicker than tests for a whole block
 RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 WIDE = 1 << 16  # codes of two bytes
-WALK = 16  # steps of coding that take as long as the walk down one tree
 
 
 class Trees(NamedTuple):
@@ -39,9 +40,9 @@ class Trees(NamedTuple):
     def add(self, X: Any, out: Array) -> Array:
         """Add the values of all trees to out (n, columns), which is returned."""
         small = self.small
-        if small is None or X.shape[0] < FEW or (small.levels + 1).sum() > WALK * len(small.starts):
+        if small is None or X.shape[0] < FEW:
             return predict_sum(self.packed, X, out)
-        check_columns(self.packed, X)
+        check_columns(self.packed, X, out)
         return add_small(small, X, out)
 
 
@@ -60,14 +61,13 @@ class Sides(NamedTuple):
 def add_small(trees: SmallTrees, X: Any, out: Array) -> Array:
     """Add the values of all trees to out (n, columns), which is returned."""
     size = TASK if isinstance(X, np.ndarray) else ROWS  # other kinds of rows become dense a few at a time
+    kind = np.uint8 if trees.missing.max(initial=0) < 256 else np.uint16
 
     def task(start: int) -> None:
-        codes = np.zeros((len(trees.feature), ROWS), np.uint8 if trees.missing.max(initial=0) < 256 else np.uint16)
-        place, aside = np.empty(ROWS, np.uint8), np.empty(ROWS, np.uint8)
-        stop = min(start + TASK, X.shape[0])
+        stop, space = min(start + TASK, X.shape[0]), room(len(trees.feature), kind)
         for a in range(start, stop, size):
             b = min(a + size, stop)
-            add_values(trees, rows_of(X[a:b]), codes, place, aside, out[a:b])
+            add_values(trees, rows_of(X[a:b]), space, out[a:b])
 
     parallel_map(task, range(0, X.shape[0], TASK))
     return out
@@ -84,15 +84,16 @@ def small_trees(packed: Packed) -> SmallTrees | None:
     found = code_tests(packed, inner) if count.max() <= LEAVES else None
     if found is None:
         return None
-    *columns, tests, runs, tables = found
+    feature, known, missing, heaps, levels, tests, runs, tables = found
     tests[:, 1], tests[:, 2] = first[inner], count[left[inner]]
     bounds = np.append(np.searchsorted(inner, packed.roots), len(inner))
     starts = np.cumsum(count[packed.roots]) - count[packed.roots]
     values = np.empty(len(leaf))
     values[starts[np.searchsorted(packed.roots, leaf, side="right") - 1] + first[leaf]] = packed.values[leaf, 0]
     return SmallTrees(
-        *columns, tests, bounds, runs, tables, values, starts.astype(np.uint64), packed.output.astype(np.uint64)
-    )
+        feature, known, missing, heaps, levels, tests, bounds, runs, tables, values, starts.astype(np.uint64),
+        packed.output.astype(np.uint64),
+    )  # fmt: skip
 
 
 def are_apart(roots: Array, left: Array, inner: Array) -> bool:
@@ -111,16 +112,14 @@ def code_tests(packed: Packed, inner: Array) -> tuple[Array, ...] | None:
     sets = packed.sets[inner] if len(packed.sets) else np.full(len(inner), -1, np.int32)
     if np.count_nonzero(sets >= 0) * 64 * words.shape[1] > TABLES:
         return None
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    bits = np.unpackbits(np.ascontiguousarray(words, "<u8").view(np.uint8), axis=1, bitorder="little")
     to_left = nodes["feature"] & 1 == 1
     keys, column = np.unique((nodes["feature"].astype(np.int64) | 1) - (sets < 0), return_inverse=True)
-    places = np.split(np.argsort(column, kind="stable"), np.cumsum(np.bincount(column))[:-1])
-    sides = [
-        of_categories(bits[sets[here]], to_left[here])
-        if key & 1
-        else of_numbers(nodes["threshold"][here], to_left[here])
-        for key, here in zip(keys, places, strict=True)
-    ]
+    places = [np.flatnonzero(column == c) for c in range(len(keys))]
+    sides = []
+    for key, here in zip(keys, places, strict=True):
+        side = of_categories(bits[sets[here]], to_left[here]) if key & 1 else of_numbers(nodes[here], to_left[here])
+        sides.append(side)
     known, missing = (np.array([getattr(side, name) for side in sides], np.int64) for name in ("known", "missing"))
     if missing.max(initial=0) >= WIDE:
         return None
@@ -149,12 +148,11 @@ def number_runs(sides: list[Sides], places: list[Array], column: Array) -> tuple
     return tests, np.concatenate(runs).astype(np.uint32), np.concatenate(tables)
 
 
-def of_numbers(threshold: Array, to_left: Array) -> Sides:
+def of_numbers(nodes: Array, to_left: Array) -> Sides:
     """The codes that thresholds send left: those up to its own, and that of missing values before them or not."""
-    cuts = np.unique(threshold)
+    cuts, place = np.unique(nodes["threshold"], return_inverse=True)
     missing, nothing = len(cuts) + 1, np.empty((0, 0), bool)
-    low, high = np.where(to_left, missing, 0), np.searchsorted(cuts, threshold)
-    return Sides(cuts, -1, missing, np.arange(len(threshold)), low, high, nothing)
+    return Sides(cuts, -1, missing, np.arange(len(nodes)), np.where(to_left, missing, 0), place, nothing)
 
 
 def of_categories(bits: Array, to_left: Array) -> Sides:

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit, lean
-from didact.engines.trees.bins_loops import code_of
+from didact.engines.trees.bins_loops import BLOCK, search
 
 Array = np.ndarray[Any, Any]
 
 ROWS = 1024  # of a block: enough that the next test finds the rows' places written, few enough for the nearest caches
-NEAR = 128  # rows coded one column after the other while they are in the first-level cache
 
 
 class SmallTrees(NamedTuple):
@@ -36,6 +35,22 @@ class SmallTrees(NamedTuple):
     output: Array  # uint64 (trees): the column to which a tree adds
 
 
+class Room(NamedTuple):
+    """Room for a block of rows."""
+
+    codes: Array  # uint8 or uint16 (columns, ROWS)
+    place: Array  # uint8 (ROWS): the leaf of each row
+    aside: Array  # uint8 (ROWS): 255 where a row goes right
+    values: Array  # float64 (BLOCK): values to be coded
+    at: Array  # uint64 (BLOCK): and their codes
+
+
+def room(columns: int, kind: Any) -> Room:
+    """Room for codes of this type."""
+    codes, (place, aside) = np.zeros((columns, ROWS), kind), np.zeros((2, ROWS), np.uint8)
+    return Room(codes, place, aside, np.zeros(BLOCK), np.zeros(BLOCK, np.uint64))
+
+
 @jit
 def number_leaves(left: Array, first: Array, count: Array) -> None:
     """The leaves below every node, and the number of the first of them within its tree; both are 0 and 1 at first."""
@@ -49,18 +64,21 @@ def number_leaves(left: Array, first: Array, count: Array) -> None:
 
 
 @lean(forceinline=True)
-def code_block(X: Array, start: int, stop: int, trees: SmallTrees, codes: Array) -> None:
-    """The codes (columns, rows) of rows start … stop − 1."""
+def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array, at: Array, codes: Array) -> None:
+    """Write the codes (columns, rows) of rows start … start + many − 1; they are few enough for the nearest cache."""
+    place = start % ROWS
     for c in range(trees.feature.shape[0]):
         f, line, known, missing = np.uint64(trees.feature[c]), codes[c], trees.known[c], np.uint64(trees.missing[c])
-        heap, depth = trees.heaps[c], trees.levels[c]
-        for i in range(start, stop):
-            x = X[i, f]
-            if known >= 0:
-                code = np.uint64(x) if x >= 0 and x < known else np.uint64(known)
-            else:
-                code = code_of(x, heap, depth)
-            line[np.uint64(i) % np.uint64(ROWS)] = missing if np.isnan(x) else code
+        for i in range(many):
+            values[i] = X[np.uint64(start + i), f]
+        if known < 0:
+            search(values, trees.heaps[c], trees.levels[c], at)
+        else:
+            for i in range(many):
+                x = values[i]
+                at[i] = np.uint64(x) if x >= 0 and x < known else np.uint64(known)
+        for i in range(many):
+            line[np.uint64(place + i)] = missing if np.isnan(values[i]) else at[i]
 
 
 @lean(forceinline=True)
@@ -95,13 +113,13 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
 
 
 @lean
-def add_values(trees: SmallTrees, X: Array, codes: Array, place: Array, aside: Array, out: Array) -> None:
+def add_values(trees: SmallTrees, X: Array, room: Room, out: Array) -> None:
     """Add the values of all trees to the rows of out."""
-    n = X.shape[0]
+    n, codes, place, aside = X.shape[0], room.codes, room.place, room.aside
     for start in range(0, n, ROWS):
         many = min(ROWS, n - start)
-        for near in range(start, start + many, NEAR):
-            code_block(X, near, min(near + NEAR, start + many), trees, codes)
+        for near in range(start, start + many, BLOCK):
+            code_rows(trees, X, near, min(BLOCK, start + many - near), room.values, room.at, codes)
         for t in range(trees.starts.shape[0]):
             find_leaves(trees, t, codes, place, aside)
             base, column = trees.starts[t], trees.output[t]
@@ -119,5 +137,4 @@ def warm() -> None:
         for code in (np.uint8, np.uint16):
             X = np.zeros((1, 1), kind)
             X.flags.writeable = False
-            bytes_of = np.zeros((2, ROWS), np.uint8)
-            add_values(trees, X, np.zeros((1, ROWS), code), bytes_of[0], bytes_of[1], np.zeros((1, 1)))
+            add_values(trees, X, room(1, code), np.zeros((1, 1)))
