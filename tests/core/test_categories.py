@@ -55,6 +55,18 @@ def test_numbers_in_arrays_can_be_categories():
     np.testing.assert_array_equal(found.encode(sp.csr_array(X[:3]))[:, 0], [1.0, 0.0, 1.0])
 
 
+@pytest.mark.parametrize("values", [[-3, -2, -1, 0], [7, 8, 9, 10], [2, 5, 7, 1000]])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32])
+def test_numbers_with_and_without_gaps(values, kind):
+    found = learn([0], [np.array(values)[:, None]], None)
+    rows = np.concatenate([values, [-4, 11, 3, 2**31 - 1]]).astype(kind)
+    if kind != np.int32:
+        rows = np.concatenate([rows, [np.nan, np.inf, -np.inf, 7.5, -0.5, 1e-17, 1e300]])
+    rows = np.tile(rows, 2000)
+    expected = [values.index(x) if x in values else np.nan for x in rows.tolist()]
+    np.testing.assert_array_equal(found.encode(rows[:, None])[:, 0], expected)
+
+
 def test_object_arrays_and_lists():
     X = np.array([["a", 1], ["b", 2.5], [None, 3]], dtype=object)
     found = learn([0], [X], None)
