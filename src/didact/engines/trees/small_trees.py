@@ -12,7 +12,7 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import pack_cuts, search_order
-from didact.engines.trees.packed import TASK, check_columns, predict_sum
+from didact.engines.trees.packed import check_columns, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees_loops import ROWS, SmallTrees, add_values, number_leaves, room
 from didact.engines.trees.tree import rows_of
@@ -21,6 +21,7 @@ Array = np.ndarray[Any, Any]
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories
+TASK = 8 * ROWS  # rows of one task
 FEW = 64  # rows below which walking is quicker than tests for a whole block
 RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 WIDE = 1 << 16  # codes of two bytes
