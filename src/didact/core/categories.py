@@ -125,16 +125,18 @@ def columns_of(X: Any) -> list[Any]:
 
 def declared(column: Any) -> list[Any] | None:
     """The values that a column of category or enum type can take; None for a column of any other type."""
-    if isinstance(column, np.ndarray):
-        return None
-    import narwhals.stable.v2 as nw
-
-    if column.dtype not in (nw.Categorical, nw.Enum):
+    if isinstance(column, np.ndarray) or not _is_category(column):
         return None
     native = column.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: values of any type
         return list(native.cat.categories)
     return list(column.cat.get_categories().drop_nulls().to_list())
+
+
+def _is_category(column: Any) -> bool:
+    import narwhals.stable.v2 as nw
+
+    return column.dtype in (nw.Categorical, nw.Enum)
 
 
 def _present(column: Any) -> list[Any]:
@@ -172,8 +174,28 @@ def _codes(column: Any, values: Array) -> Array:
         order = np.argsort(values)
         place = order[np.minimum(np.searchsorted(values, column, sorter=order), len(values) - 1)]
         return np.where(values[place] == column, place, np.nan)
-    place_of = {value: float(k) for k, value in enumerate(values.tolist())}
-    return np.array([np.nan if _absent(v) else place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+    place_of = {value: float(k) for k, value in enumerate(values.tolist())}  # no missing value is among these
+    tables = [] if isinstance(column, np.ndarray) or not _is_category(column) else _numbered(column.to_native())
+    if tables:
+        return np.concatenate(
+            [np.array([*(place_of.get(v, np.nan) for v in levels), np.nan])[numbers] for numbers, levels in tables]
+        )
+    return np.array([place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+
+
+def _numbered(native: Any) -> list[tuple[Array, list[Any]]]:
+    """The parts of a category column as whole numbers, −1 for missing, and what they stand for; [] if unknown."""
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        return [(native.cat.codes.to_numpy(), list(native.cat.categories))]
+    if hasattr(native, "to_physical"):  # Polars: its numbers may be those of all columns in this process
+        some = native.unique().drop_nulls()
+        known = dict(zip(some.to_physical().to_list(), some.to_list(), strict=True))
+        numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
+        return [(numbers, [known.get(k) for k in range(max(known, default=-1) + 1)])]
+    if hasattr(native, "chunks"):  # Arrow: each part has a dictionary of its own
+        parts = [(part.indices.cast("int64").fill_null(-1), part.dictionary) for part in native.chunks]
+        return [(indices.to_numpy(zero_copy_only=False), levels.to_pylist()) for indices, levels in parts]
+    return []
 
 
 def _number(column: Any, name: str) -> Array:
