@@ -12,6 +12,7 @@ from didact.engines.trees.channels import label_channels, value_channels
 from didact.engines.trees.grow import grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, apply_all, join, level_order, pack, predict_sum
+from didact.engines.trees.predict_loops import _Arrays
 from didact.engines.trees.tree import renumbered
 from didact.parts.criteria import Gini, SquaredError
 
@@ -77,3 +78,5 @@ def test_arrays_that_lead_nowhere_are_refused():
             Packed(nodes, *packed[1:])
     with pytest.raises(InputError, match="nowhere"):
         Packed(packed.nodes, packed.roots + 10**6, *packed[2:])
+    with pytest.raises(InputError, match="not packed"):
+        predict_sum(_Arrays(*packed), forest(3)[0], np.zeros((150, 1)))

@@ -1,7 +1,8 @@
-"""Many trees packed for fast prediction: blocks of rows go through one tree after the other.
+"""Many trees packed for prediction: blocks of rows go through one tree after the other.
 
-Nodes of a tree are put in the order of a walk level by level, so that a right child follows its sibling and the nodes
-that most rows pass lie together.
+For large trees, few rows and the numbers of leaves; `small_trees` is quicker where it can be used. Nodes of a tree are
+put in the order of a walk level by level, so that a right child follows its sibling and the nodes that most rows pass
+lie together.
 """
 
 from collections.abc import Sequence
@@ -106,7 +107,9 @@ def apply_all(packed: Packed, X: Any) -> Array:
 
 
 def check_columns(packed: Packed, X: Any, out: Array | None = None) -> None:
-    """Refuse rows, and room for the sums, that have fewer columns than the trees ask for."""
+    """Refuse rows, and room for the sums, that have fewer columns than the trees ask for; and trees nobody checked."""
+    if not isinstance(packed, Packed):
+        raise InputError("These trees make no sense: they are not packed.")
     needed = int(packed.nodes["feature"].max(initial=0) >> 1)
     if needed >= X.shape[1]:
         raise InputError(f"The trees ask for column {needed}, but X has {X.shape[1]} columns.")

@@ -6,6 +6,7 @@ within the test's span: that makes room for missing values on either side. A set
 codes, or a table.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,12 @@ RUNS = 16  # most runs of codes that are tested one by one; a table is as fast f
 WIDE = 1 << 16  # codes of two bytes
 
 
-class Trees(NamedTuple):
-    """Trees ready for prediction: packed, and as tests of blocks of rows where they are small."""
+@dataclass(frozen=True)
+class Trees:
+    """Trees ready for prediction: packed, and as tests of blocks of rows where they are small.
+
+    No noun, so that no file of a model can hold it: the tests are trusted.
+    """
 
     packed: Packed
     small: SmallTrees | None
