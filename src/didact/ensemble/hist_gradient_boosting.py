@@ -138,7 +138,7 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, means, "_packed", "_start", "_noun")
+        return self.map_rows(X, means, "_trees", "_start", "_noun")
 
     @property
     def _noun(self) -> Any:
@@ -268,19 +268,19 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores: (n,) for two classes, else (n, classes)."""
-        return self.map_rows(X, decisions, "_packed", "_start")
+        return self.map_rows(X, decisions, "_trees", "_start")
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, classes), in the order of classes_."""
-        return self.map_rows(X, probabilities, "_packed", "_start", "_noun")
+        return self.map_rows(X, probabilities, "_trees", "_start", "_noun")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_probabilities, "_packed", "_start", "_noun")
+        return self.map_rows(X, log_probabilities, "_trees", "_start", "_noun")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "_packed", "_start", "classes_")
+        return self.map_rows(X, most_probable, "_trees", "_start", "classes_")
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each iteration."""

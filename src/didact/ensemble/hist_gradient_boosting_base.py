@@ -36,6 +36,7 @@ from didact.engines.trees.packed import Packed, join, pack, predict_sum
 from didact.engines.trees.passes import Collection
 from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
+from didact.ensemble.hist_gradient_boosting_outputs import ready_trees
 from didact.ensemble.hist_gradient_boosting_watch import Watch
 
 Array = np.ndarray[Any, Any]
@@ -51,6 +52,7 @@ class _Boosting(Estimator):
         "text_refused/category": "Columns of a category type are read as they are.",
         "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
     }
+    _trees = property(ready_trees)
 
     learning_rate: float = param(0.1, above(0), "Factor ν of each tree's values.")
     max_iter: int = param(100, whole(1), "Number of iterations: of trees, or of trees for each class.")

@@ -1,11 +1,12 @@
 """What boosting says of new rows: raw sums of trees, means, scores, probabilities and labels."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from didact.engines.trees.boost import raw_predictions
-from didact.engines.trees.packed import Packed
+from didact.engines.trees.small_trees import Trees
 from didact.parts.losses import Exponential, Gamma, Poisson, Softmax, Tweedie
 
 Array = np.ndarray[Any, Any]
@@ -17,24 +18,34 @@ DOMAINS = {
     Tweedie: (lambda y: y >= 0, "y ≥ 0"),
 }
 
+_ready: "WeakKeyDictionary[Any, Trees]" = WeakKeyDictionary()  # trees made ready when first needed
 
-def means(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+
+def ready_trees(model: Any) -> Trees:
+    """The trees of a fitted model, ready for prediction; kept beside the model, not in it."""
+    known = _ready.get(model)
+    if known is None or known.packed is not model._packed:
+        known = _ready[model] = Trees.of(model._packed)
+    return known
+
+
+def means(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
     """Predicted targets: the raw sum, or its exponential for losses with a log link."""
-    raw = raw_predictions(X, packed, start)[:, 0]
+    raw = raw_predictions(X, trees, start)[:, 0]
     if hasattr(loss, "inverse"):
         return np.asarray(loss.inverse(raw))
     return np.exp(raw) if isinstance(loss, tuple(DOMAINS)) else raw
 
 
-def decisions(X: Any, packed: Packed, start: Array) -> Array:
+def decisions(X: Any, trees: Trees, start: Array) -> Array:
     """Raw scores: (n,) for two classes, else (n, classes)."""
-    raw = raw_predictions(X, packed, start)
+    raw = raw_predictions(X, trees, start)
     return raw[:, 0] if raw.shape[1] == 1 else raw
 
 
-def probabilities(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+def probabilities(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
     """Class probabilities (n, classes) from raw scores."""
-    return shares(raw_predictions(X, packed, start), loss)
+    return shares(raw_predictions(X, trees, start), loss)
 
 
 def shares(raw: Array, loss: Any) -> Array:
@@ -48,13 +59,13 @@ def shares(raw: Array, loss: Any) -> Array:
     return np.stack([1 - p, p], axis=1)
 
 
-def most_probable(X: Any, packed: Packed, start: Array, classes: Array) -> Array:
+def most_probable(X: Any, trees: Trees, start: Array, classes: Array) -> Array:
     """The label of the largest score."""
-    raw = raw_predictions(X, packed, start)
+    raw = raw_predictions(X, trees, start)
     return classes[raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)]
 
 
-def log_probabilities(X: Any, packed: Packed, start: Array, loss: Any) -> Array:
+def log_probabilities(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
     """Logarithms of the class probabilities."""
     with np.errstate(divide="ignore"):
-        return np.log(probabilities(X, packed, start, loss))
+        return np.log(probabilities(X, trees, start, loss))
