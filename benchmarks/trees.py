@@ -5,7 +5,9 @@ the best. Everybody is given float64 arrays in NumPy's order and two threads, an
 fitted model, binning included; predicting is timed on the rows held out, right after the fit, and gives classes.
 
 Single trees and forests have their default limits: grown out, in a forest with the square root of the columns tried at
-a split. On Covertype scikit-learn also counts constant columns among those, and is given 30 columns as well. Exact trees try every midpoint, binned ones as many as the fastest of didact's variants that keeps the score.
+a split. As scikit-learn counts constant columns among those, its forest of Covertype is given 30 columns as well. Exact
+trees try every midpoint, binned ones as many as the fastest of didact's variants that keeps the score.
+
 Boosting has equal settings: 100 rounds, learning rate 0.1, 31 leaves grown best first, at least 20 rows in a leaf, 255
 bins, no L2 penalty, no subsampling, no early stopping. XGBoost can ask for a sum of second derivatives only, which is 5
 for 20 undecided rows of two classes, and 20 for the squared error. LightGBM chooses between rows and columns by itself
@@ -49,7 +51,7 @@ def tree(name: str, data: Data, target: float, *ours: dict[str, Any], **common: 
 def forest(
     name: str, model: str, data: Data, fit: dict[str, float], predict: dict[str, float], *peer: dict[str, Any]
 ) -> Workload:
-    """Two jobs for scikit-learn, by default or in the variants of `peer`; didact and intelex use the cores there are."""
+    """Two jobs for scikit-learn, by default or in the variants of `peer`; the others use the cores there are."""
     common = {"n_estimators": 100, "random_state": 0}
     ways = {
         US: variants(f"{MODULE[US]}.{model}", {}, {"max_bins": 255}, **common),
