@@ -40,7 +40,7 @@ from didact.engines.trees.histogram_loops import LABELS
 from didact.engines.trees.joint import join_columns, plain
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import leaf_rows, preorder
-from didact.engines.trees.split_loops import BEST
+from didact.engines.trees.split_loops import BEST, Lines
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.words_loops import Reading
 
@@ -110,11 +110,11 @@ class Grower:
 
     def _work(self, C: int, slots: int) -> Work:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
+        lines = Lines(np.zeros((2, widest), np.int64), np.zeros(widest))
         return Work(
             np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
-            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64),
-            np.zeros(len(self.columns), np.int64),
-            np.zeros(max(widest, 256), np.uint8), np.zeros((slots, C), np.int64),
+            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64), lines,
+            np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), np.zeros((slots, C), np.int64),
             np.empty(self.columns.shape[1], np.uint32),
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from didact.core.jit import jit
 from didact.engines.trees.histogram_loops import LABELS, add_column, add_rows, clear, part_rows, partition, subtract
 from didact.engines.trees.joint import Joint
 from didact.engines.trees.joint_loops import spread
-from didact.engines.trees.split_loops import Bound, node_score, scan_numbers
+from didact.engines.trees.split_loops import Bound, Lines, node_score, scan_numbers
 from didact.engines.trees.subset_loops import scan_categories
 from didact.engines.trees.words_loops import Reading, decoded, mixed
 
@@ -68,6 +68,7 @@ class Work(NamedTuple):
     ids: Array  # int64: categories in order
     bits: Array  # uint64: categories that go left
     line: Array  # int64 (largest number of bins + 1, channels): words of categories in order
+    lines: Lines
     turn: Array  # int64 (p): features in random order
     goes_left: Array  # uint8: by code
     hist: Array  # int64 (slots, channels): for nodes whose histograms are not kept
@@ -131,10 +132,10 @@ def find_split(
         bound = Bound(parent, here.low, here.high, feature.monotone)
         if feature.categorical:
             found = scan_categories(f, hist, first, bins, total, how, inverse, bound, draw, limits, criterion, words,
-                                    sums, best, work.keys, work.ids, work.bits, work.line)  # fmt: skip
+                                    sums, best, work.keys, work.ids, work.bits, work.line, work.lines)  # fmt: skip
         else:
             found = scan_numbers(f, hist, first, bins, total, how, inverse, bound, draw, limits, criterion, words,
-                                 sums, best)  # fmt: skip
+                                 sums, best, work.lines)  # fmt: skip
         differ = differ or found
     if best[0].feature >= 0:
         _record(node, nodes, space, hist, work)

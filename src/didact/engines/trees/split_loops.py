@@ -86,54 +86,80 @@ def try_split(
 
 
 @jit
+def is_empty(hist: Array, slot: Int) -> bool:
+    """Whether a slot has no rows."""
+    some = False
+    for c in range(hist.shape[1]):
+        some |= hist[np.uint64(slot), np.uint64(c)] != 0
+    return not some
+
+
+@jit
 def occupied_range(hist: Array, at: Int, bins: Int) -> tuple[Int, Int]:
     """The first and last bin with rows; bins and −1 if there is none."""
-    lowest, highest, last = bins, -1, hist.shape[1] - 1
-    for b in range(bins):
-        found = hist[at + b, last] != 0
-        if not found:
-            for c in range(last):
-                found |= hist[at + b, c] != 0
-        if found:
-            lowest, highest = min(lowest, b), b
-    return lowest, highest
+    lowest, highest = np.int64(0), bins - 1
+    while lowest < bins and is_empty(hist, at + lowest):
+        lowest += 1
+    while highest > lowest and is_empty(hist, at + highest):
+        highest -= 1
+    return lowest, highest if lowest < bins else np.int64(-1)
+
+
+class Lines(NamedTuple):
+    """Room for the bins of a feature side by side."""
+
+    sums: Array  # int64 (2, largest number of bins + 1): words of all bins up to each
+    gains: Array  # float64 (largest number of bins + 1)
+
+
+@jit(error_model="numpy")
+def pair_gains(
+    sums: Array, first: Int, stop: Int, whole_a: Int, whole_b: Int, how: Reading, inverse: Array, parent: float,
+    limits: Any, criterion: Any, gains: Array,
+) -> float:  # fmt: skip
+    """The gain of a cut after each bin, −∞ where a side has too little; the largest. Many bins go at once."""
+    left_a, left_b, least, light, most = sums[0], sums[1], limits.min_samples_leaf, limits.min_weight_leaf, -np.inf
+    for k in range(first, stop):
+        s, w, count = pair(left_a[k], left_b[k], how, inverse)
+        s2, w2, count2 = pair(whole_a - left_a[k], whole_b - left_b[k], how, inverse)
+        gain = score2(criterion, s, w) + score2(criterion, s2, w2) - parent
+        enough = (count >= least) & (count2 >= least) & (w >= light) & (w2 >= light)
+        gains[k] = gain if enough else -np.inf
+    for k in range(first, stop):
+        most = max(most, gains[k])
+    return most
 
 
 @jit
 def scan_pairs(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
-    inverse: Array, parent: float, limits: Any, criterion: Any, best: Array, kept: Array,
+    inverse: Array, parent: float, limits: Any, criterion: Any, best: Array, kept: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Try the thresholds first … stop − 1 of a feature for one target or two classes; whether one is the best so far.
 
     `start` is the slot of the missing values if they are on the left, else −1; `only` the one bin to try, or −1.
     """
-    last = total.shape[0] - 1
-    whole_a, whole_b, least, gain = total[0], total[last], limits.min_samples_leaf, best[0].gain
+    last, sums, gains = total.shape[0] - 1, lines.sums, lines.gains
     a = b = np.int64(0)
-    place = -1
     if start >= 0:
         a, b = hist[start, 0], hist[start, last]
+    zero, one, end = np.uint64(0), np.uint64(1), np.uint64(last)
     for k in range(first, stop):
-        x, z = hist[at + k, 0], hist[at + k, last]
-        a += x
-        b += z
-        if (x == 0 and z == 0) or (only >= 0 and k != only):
-            continue
-        s, w, count = pair(a, b, how, inverse)
-        if count < least or w < limits.min_weight_leaf:
-            continue
-        s2, w2, count2 = pair(whole_a - a, whole_b - b, how, inverse)
-        if count2 < least or w2 < limits.min_weight_leaf:
-            break
-        found = score2(criterion, s, w) + score2(criterion, s2, w2) - parent
-        if found > gain:
-            gain, place = found, k
-            kept[0], kept[last] = a, b
-    if place >= 0:
-        best[0].gain, best[0].feature, best[0].bin = gain, f, place
-        best[0].missing_left = start >= 0
-    return place >= 0
+        here, slot = np.uint64(k), np.uint64(at + k)
+        a += hist[slot, zero]
+        b += hist[slot, end]
+        sums[zero, here], sums[one, here] = a, b
+    if only >= 0:
+        first, stop = max(first, only), min(stop, only + 1)
+    gain = pair_gains(sums, first, stop, total[0], total[last], how, inverse, parent, limits, criterion, gains)
+    if not gain > best[0].gain:
+        return False
+    place = first
+    while gains[place] < gain:
+        place += 1
+    kept[0], kept[last] = sums[0, place], sums[1, place]
+    best[0].gain, best[0].feature, best[0].bin, best[0].missing_left = gain, f, place, start >= 0
+    return True
 
 
 @jit
@@ -146,11 +172,9 @@ def scan_words(
     for c in range(C):
         left[c] = hist[start, c] if start >= 0 else 0
     for k in range(first, stop):
-        occupied = False
         for c in range(C):
-            occupied |= hist[at + k, c] != 0
             left[c] += hist[at + k, c]
-        if not occupied or (only >= 0 and k != only):
+        if is_empty(hist, at + k) or (only >= 0 and k != only):
             continue
         if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
             best[0].feature, best[0].bin, best[0].missing_left = f, k, start >= 0
@@ -163,12 +187,12 @@ def scan_words(
 @jit
 def scan_bins(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
-    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """The same by whichever way is faster."""
     if is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf:
         return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
-                          best, words[2])  # fmt: skip
+                          best, words[2], lines)  # fmt: skip
     return scan_words(f, hist, at, first, stop, start, only, total, how, inverse, bound, limits, criterion, words,
                       sums, best)  # fmt: skip
 
@@ -176,13 +200,11 @@ def scan_bins(
 @jit
 def scan_numbers(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
-    limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+    limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Try the thresholds of a feature; whether its values (or their absence) differ in this node."""
     lowest, highest = occupied_range(hist, at, bins)
-    missing = False
-    for c in range(total.shape[0]):
-        missing |= hist[at + bins, c] != 0
+    missing = not is_empty(hist, at + bins)
     if highest < 0 or (lowest == highest and not missing):
         return False
     only, side = np.int64(-1), np.int64(-1)
@@ -196,5 +218,5 @@ def scan_numbers(
         # With missing values alone on the right, the threshold is infinite.
         stop = highest + 1 if missing and missing_left == 0 else highest
         scan_bins(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, words, sums,
-                  best)  # fmt: skip
+                  best, lines)  # fmt: skip
     return True

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.trees.split_loops import Bound, scan_bins
+from didact.engines.trees.split_loops import Bound, Lines, scan_bins
 from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
 Array = np.ndarray[Any, Any]
@@ -49,7 +49,7 @@ def sort_categories(
 def scan_categories(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
     limits: Any, criterion: Any, words: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
-    line: Array,
+    line: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Try subsets of the categories of a feature; whether there are two of them in this node.
 
@@ -69,7 +69,7 @@ def scan_categories(
                 for c in range(C):
                     line[k, c] = hist[b, c]
             if scan_bins(f, line, np.int64(0), np.int64(0), m - 1, none, only, total, how, inverse, bound, limits,
-                         criterion, words, sums, best):  # fmt: skip
+                         criterion, words, sums, best, lines):  # fmt: skip
                 best[0].missing_left = _set_bits(best[0].bin, m, backwards, bins, ids, bits)
                 best[0].bin = -1
     return True
