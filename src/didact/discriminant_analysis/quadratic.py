@@ -9,13 +9,12 @@ decomposition each, p³; predicting is one product with a p × p matrix for each
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from didact.core.backend import float_type
 from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.core.threads import blas_for
+from didact.core.threads import blas_for, parallel_map
 from didact.discriminant_analysis.base import (
     EM_TOL,
     FEW,
@@ -125,7 +124,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         else:
             covariances = shrunk_covariances(rows, S, self.shrinkage)
         with blas_for(rows.n_features):
-            axes = [self._axes(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
+            axes = parallel_map(lambda pair: self._axes(*pair), zip(S.classes.tolist(), covariances, strict=True))
         dtype = float_type(rows)
         found = {
             "classes_": S.classes,
@@ -142,7 +141,7 @@ class QuadraticDiscriminantAnalysis(_Density):
 
     def _axes(self, label: Any, covariance: Array) -> tuple[Array, Array]:
         """Variances along the principal axes of a class, falling, and the axes."""
-        values, vectors = linalg.eigh(covariance, check_finite=False)
+        values, vectors = np.linalg.eigh(covariance)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         if self.solver == "svd":
             values = (1.0 - self.reg_param) * values + self.reg_param
