@@ -95,9 +95,9 @@ def test_loops_release_the_interpreter_lock_and_accept_options():
     assert scaled.targetoptions["fastmath"]
 
 
-def test_only_one_module_imports_numba():
-    importers = [f for f in SOURCE.rglob("*.py") if "import numba" in (t := f.read_text()) or "from numba" in t]
-    assert importers == [SOURCE / "core" / "jit.py"]
+def test_only_the_compiler_and_its_vectors_import_numba():
+    importers = {f for f in SOURCE.rglob("*.py") if "import numba" in (t := f.read_text()) or "from numba" in t}
+    assert importers == {SOURCE / "core" / "jit.py", SOURCE / "core" / "vectors.py"}
 
 
 def fork_child(queue):
@@ -223,6 +223,14 @@ def test_edit_in_a_file_that_a_loop_does_not_know_keeps_its_code(checkout):
     checkout.run("-c", USE)
     (checkout.package / "parts" / "other.py").write_text("FACTOR = 2.0\n")
     assert checkout.run("-c", USE) == "3.0 1"
+
+
+def test_edit_in_the_vectors_that_a_loop_uses_is_seen(checkout):
+    vectors, loops = checkout.package / "core" / "vectors.py", checkout.package / "engines" / "sum_loops.py"
+    loops.write_text("from didact.core.vectors import SCALE\n" + LOOPS.replace("s += ", "s += SCALE * "))
+    for scale in (1.0, 2.0):
+        vectors.write_text(f"SCALE = {scale}\n")
+        assert checkout.run("-c", USE) == f"{3.0 * scale} 0"
 
 
 @pytest.mark.slow

@@ -81,6 +81,21 @@ def test_cuts_do_not_depend_on_the_number_of_threads(two_threads):
     assert sizes[0] == sizes[1]
 
 
+@pytest.mark.parametrize(
+    ("n", "p", "pieces"),
+    [(1, 3, 1), (5_000, 3, 3), (100_000, 3, 8), (400_000, 3, 16), (800_000, 1, 32), (60_000, 400, 16)],
+)
+def test_functions_of_large_blocks_get_few_of_them(n, p, pieces):
+    @memory.in_pieces
+    def place(X, y, w):
+        return Seen((int(y[0]),), (len(X),))
+
+    seen = MemoryRows(np.broadcast_to(0.0, (n, p)), np.arange(n), None).reduce(place)
+    assert len(seen.sizes) == pieces
+    assert list(seen.rows) == np.cumsum([0, *seen.sizes[:-1]]).tolist()
+    assert sum(seen.sizes) == n
+
+
 def test_all_columns_are_cut_alike():
     n = 5000
     X, y, w, offset = numbered(n), np.arange(n), np.arange(n) + 0.5, 2.0 * np.arange(n)

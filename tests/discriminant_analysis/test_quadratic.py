@@ -49,6 +49,49 @@ def test_numbers_are_scikit_learns(table, parameters):
         np.testing.assert_allclose(R.T @ C @ R, np.diag(v), atol=1e-8 * v[0])
 
 
+def test_axes_belong_to_the_last_fit():
+    X, y = IRIS
+    model = QuadraticDiscriminantAnalysis()
+    assert not hasattr(model, "scalings_")
+    assert not hasattr(model, "rotations_")
+    first = model.fit(X, y).scalings_
+    again = model.fit(2 * X.astype(np.float32), y)
+    assert {part.dtype for part in again.scalings_ + again.rotations_} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(again.scalings_, 4 * np.array(first), rtol=1e-4)
+
+
+def with_variances(values, n=400):
+    """Rows of two classes whose covariances have these variances along axes that are no columns."""
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(n, len(values)))
+    Z = np.linalg.qr(Z - Z.mean(axis=0))[0] * np.sqrt(n * np.asarray(values))
+    return np.vstack([Z, Z + 1.0]) @ np.linalg.qr(rng.normal(size=(len(values), len(values))))[0], np.repeat([0, 1], n)
+
+
+@pytest.mark.parametrize("least", [1.001e-4, 0.999e-4])
+def test_a_covariance_is_refused_by_its_least_variance(least):
+    X, y = with_variances([9.0, 4.0, 1.0, 0.5, least])
+    np.testing.assert_allclose(QuadraticDiscriminantAnalysis(tol=0.9e-4).fit(X, y).scalings_[0][-1], least, rtol=1e-8)
+    if least > 1e-4:
+        QuadraticDiscriminantAnalysis().fit(X, y)
+    else:
+        with pytest.raises(InputError, match="not full rank"):
+            QuadraticDiscriminantAnalysis().fit(X, y)
+
+
+@pytest.mark.parametrize("times", [0.2, 3.0])
+def test_without_a_limit_rounding_is_the_limit(times):
+    least = times * 4 * 60 * np.finfo(float).eps
+    X, y = with_variances([1.0] * 59 + [least])
+    model = QuadraticDiscriminantAnalysis(tol=0.0)
+    if times < 1:
+        with pytest.raises(InputError, match="not full rank"):
+            model.fit(X, y)
+    else:
+        distances = (-2 * model.fit(X, y).predict_joint_log_proba(X)).min(axis=1)
+        assert distances.mean() == pytest.approx(60 * np.log(2 * np.pi) + np.log(least) + 60 + 2 * np.log(2), rel=0.01)
+
+
 def test_it_is_the_gaussian_classifier_with_full_covariances():
     X, y = IRIS
     hole = X.copy()

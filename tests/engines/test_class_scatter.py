@@ -69,6 +69,55 @@ def test_far_from_zero_and_constant_columns(pooled):
     assert (constant.scatter[:, :, -1] == 0).all()
 
 
+def exact(X, y, w=None):
+    """Means and scatter of the classes in extended precision."""
+    X, w = X.astype(np.longdouble), np.ones(len(X)) if w is None else w
+    mean = [(w[y == k] @ X[y == k]) / w[y == k].sum() for k in np.unique(y)]
+    D = [X[y == k] - m for k, m in zip(np.unique(y), mean)]
+    scatter = [(d * w[y == k][:, None]).T @ d for k, d in zip(np.unique(y), D)]
+    return np.array(mean, float), np.array(scatter, float)
+
+
+@pytest.mark.parametrize("p", [3, 21])
+@pytest.mark.parametrize("case", ["drifting", "a start far away", "a light start far away", "weights all over"])
+def test_no_order_of_rows_or_weights_costs_digits(p, case):
+    rng = np.random.default_rng([p, len(case)])
+    n, w = 40_000, None
+    X, y = rng.normal(size=(n, p)), np.arange(n) % 2
+    if case == "drifting":
+        X += np.linspace(0, 1e3, n)[:, None]
+    elif case == "weights all over":
+        w = 10.0 ** rng.uniform(-12, 3, n)
+    else:
+        X[:600] += 1e6  # more than are handled at a time
+        w = np.where(X[:, 0] > 1e5, 1e-12, 1.0) if "light" in case else None
+    S = scatter_of_rows(X, y, w, False, None)
+    mean, scatter = exact(X, y, w)
+    np.testing.assert_allclose(S.mean, mean, rtol=1e-11, atol=1e-15 * np.abs(X).max())
+    np.testing.assert_allclose(S.scatter, scatter, rtol=1e-10, atol=1e-11 * scatter.max())
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([-3, 7, 2], np.int64),
+        np.array([200, 3], np.uint8),
+        np.array([0, 2**64 - 1], np.uint64),
+        np.array([2**64 - 5, 2**64 - 1], np.uint64),
+        np.array([-(2**62), 5, 2**62]),
+        np.array([False, True]),
+        np.array(["b", "a", "ä"]),
+        np.array([0.5, -1.5]),
+    ],
+)
+def test_labels_of_any_kind(labels):
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(60, 2)), labels[rng.integers(0, len(labels), 60)]
+    S = scatter_of_rows(X, y, None, False, None)
+    assert S.classes.dtype == y.dtype
+    assert_is(S, X, y)
+
+
 def test_rows_with_gaps_are_counted_and_left_out():
     rng = np.random.default_rng(2)
     X, y, w = rng.normal(size=(300, 4)), rng.integers(0, 3, 300), rng.uniform(0.5, 2, 300)

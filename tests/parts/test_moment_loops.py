@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from didact.parts import statistics
-from didact.parts.moment_loops import CHUNK, centred_products
+from didact.parts.moment_loops import centred_products, room
 from didact.parts.statistics import moments
 
 SAFE = statistics.SAFE_OFFSET
+MOST = len(room(1)[0])  # rows that are handled at a time, if they have few columns
 
 
 def oracle(X, Y, w):
@@ -18,8 +19,8 @@ def oracle(X, Y, w):
     return mean.astype(float), ((A - mean).T @ (w[:, None] * (A - mean))).astype(float)
 
 
-@pytest.mark.parametrize("n", [1, 2, CHUNK - 1, CHUNK, 3 * CHUNK + 5])
-@pytest.mark.parametrize(("p", "k"), [(1, 1), (2, 1), (5, 3), (11, 2)])
+@pytest.mark.parametrize("n", [1, 2, MOST - 1, MOST, 3 * MOST + 5])
+@pytest.mark.parametrize(("p", "k"), [(1, 1), (2, 1), (5, 3), (11, 2), (27, 1), (66, 3)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_numpy(n, p, k, weighted):
     rng = np.random.default_rng([n, p])
@@ -67,9 +68,9 @@ def test_first_row_far_from_the_mean_is_refused_and_handled_elsewhere(monkeypatc
 
 
 def test_not_a_number_stays_visible():
-    X = np.random.default_rng(0).random((2 * CHUNK, 2))
+    X = np.random.default_rng(0).random((2 * MOST, 2))
     X[3, 1] = np.nan
-    S = moments(X, np.arange(2.0 * CHUNK), None)
+    S = moments(X, np.arange(2.0 * MOST), None)
     assert np.isnan(S.mean_x[1])
     assert np.isnan(S.xx[1, 1])
 
@@ -77,7 +78,7 @@ def test_not_a_number_stays_visible():
 @pytest.mark.parametrize("constant", [1e8, 0.1, -3.0])
 def test_constant_columns_have_no_scatter(constant):
     rng = np.random.default_rng(0)
-    n = 2 * CHUNK
+    n = 2 * MOST
     X, y = rng.standard_normal((n, 2)), rng.standard_normal(n)
     X[:, 1] = constant
     S = moments(X, y, rng.random(n))

@@ -1,10 +1,11 @@
 """Compiled loops: how they are compiled, where the machine code is kept, and how a noun enters them.
 
-This is the only module that imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What
-varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the
-loop is compiled. Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in what
-it calls; so a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each
-entry is keyed on the same hash of the nouns it was compiled for. `python -m didact.core.jit` compiles everything ahead.
+This module and `vectors` are the only ones that import Numba. A loop is a plain function under `@jit`, in a file named
+`*_loops.py`. What varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar
+method when the loop is compiled. Numba keys its disk cache on the loop's own file alone, and would keep old code after
+an edit in what it calls; so a loop's cache folder is named by a hash of its file and of all files of didact that it
+imports, and each entry is keyed on the same hash of the nouns it was compiled for. `python -m didact.core.jit` compiles
+everything ahead.
 """
 
 import hashlib
@@ -273,11 +274,12 @@ def _fingerprint(file: str) -> str:
 
 @cache
 def _imports(file: Path) -> set[Path]:
-    """The files of didact, but for core, that this one imports."""
+    """The files of didact, but for most of core, that this one imports."""
     found = re.findall(r"^\s*(?:from|import) didact\.([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", file.read_text(), re.M)
     modules = {name for name, _ in found}
     modules |= {f"{name}.{member}" for name, members in found for member in re.findall(r"\w+", members)}
-    paths = (PACKAGE.joinpath(*name.split(".")) for name in modules if not name.startswith("core"))
+    compiled = (name for name in modules if not name.startswith("core") or name == "core.vectors")
+    paths = (PACKAGE.joinpath(*name.split(".")) for name in compiled)
     return {file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()}
 
 

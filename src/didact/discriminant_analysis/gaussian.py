@@ -15,6 +15,7 @@ from didact.core.parameters import array_like, at_least, between, none, one_of, 
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
+from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import FEW, SINGULAR, Array, _Density, require_spread, singular
 from didact.discriminant_analysis.gaussian_estimates import (
     FORMS,
@@ -173,12 +174,12 @@ class GaussianClassifier(_Density):
         if not S.pooled and self.pooling == 0:
             require_spread(S)
         covariances = matrices(rows, S, self.pooling, self.shrinkage)
-        factors = [self._factor(C, k, S) for k, C in enumerate(covariances)]
-        identity = np.eye(len(factors[0]))
-        return self._common(rows, S, covariances) | {
-            "_whiten": np.stack([linalg.solve_triangular(L, identity, lower=True).T for L in factors]),
-            "_log_dets": np.array([log_det(L) for L in factors]),
-        }
+        identity = np.eye(rows.n_features)
+        with blas_for(rows.n_features):
+            factors = [self._factor(C, k, S) for k, C in enumerate(covariances)]
+            whiten = [linalg.solve_triangular(L, identity, lower=True).T for L in factors]
+        log_dets = np.array([log_det(L) for L in factors])
+        return self._common(rows, S, covariances) | {"_whiten": np.stack(whiten), "_log_dets": log_dets}
 
     def _factor(self, covariance: Array, k: int, S: ClassScatter) -> Array:
         try:

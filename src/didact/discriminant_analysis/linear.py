@@ -18,6 +18,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import (
     EM_TOL,
     Array,
@@ -152,7 +153,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             log_prior = np.log(priors)
         tol = self.tol if self.solver == "svd" else 0.0
         shared = Shared(within, whitening(within, tol), S.mean, log_prior, tol)
-        found = {"means_": S.mean, "priors_": priors} | self._directions(shared, priors, total, most)
+        with blas_for(rows.n_features):
+            found = {"means_": S.mean, "priors_": priors} | self._directions(shared, priors, total, most)
         if self.solver != "svd" or self.store_covariance:
             found["covariance_"] = self._stored(S, within, priors)
         if len(S.classes) == 2:

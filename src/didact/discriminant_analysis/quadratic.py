@@ -2,10 +2,11 @@ r"""Quadratic discriminant analysis: Gaussian classes, each with its own covaria
 
 .. math:: g_k(x) = \log\pi_k - \tfrac12\log|\Sigma_k| - \tfrac12(x-\mu_k)^T\Sigma_k^{-1}(x-\mu_k)
 
-The covariances come from the scatter of the rows about their class's mean, n p²/2 multiply-adds, and an eigenvalue
-decomposition each, p³; predicting is one product with a p × p matrix for each class.
+The covariances come from the scatter of the rows about their class's mean, n p²/2 multiply-adds, and are inverted by a
+Cholesky factor each, p³/2; predicting is one product with a p × p matrix for each class.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from didact.core.backend import float_type
 from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.core.threads import blas_for
+from didact.core.threads import blas_for, parallel_map
 from didact.discriminant_analysis.base import (
     EM_TOL,
     FEW,
@@ -28,6 +29,7 @@ from didact.discriminant_analysis.base import (
     shrunk_covariances,
     singular,
 )
+from didact.distributions.multivariate import log_det
 from didact.engines.class_scatter import ClassScatter
 from didact.engines.gaussian_scores import gaussian_joint
 from didact.engines.posterior import class_priors
@@ -58,8 +60,9 @@ class QuadraticDiscriminantAnalysis(_Density):
     Notes
     -----
     Cost: one pass, n p²/2 multiply-adds, and K p³; prediction n p² K. Covariances are those of greatest likelihood
-    (divided by n). Both solvers decompose the covariance; with "svd" `reg_param` mixes it with the identity, with
-    "eigen" `shrinkage` with a multiple of it. A singular covariance is refused.
+    (divided by n). With solver "svd" `reg_param` mixes them with the identity, with "eigen" `shrinkage` with a multiple
+    of it. A singular covariance is refused. Predicting needs the covariances' Cholesky factors only: `scalings_` and
+    `rotations_` are found when they are first asked for.
 
     Missing values: means and covariances of greatest likelihood by EM over rows grouped by the pattern of their gaps (a
     class with gaps is shrunk by OAS if "auto"); a prediction uses the columns that a row has. Without gaps nothing of
@@ -111,7 +114,8 @@ class QuadraticDiscriminantAnalysis(_Density):
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
         rows = self.rows(X, y, sample_weight, target="labels")
-        self.__dict__.pop("covariance_", None)
+        for name in ("covariance_", "scalings_", "rotations_", "_axes"):
+            self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
             S = self._statistic(rows, False, False, EM_TOL, progress)
@@ -124,29 +128,55 @@ class QuadraticDiscriminantAnalysis(_Density):
             covariances = estimated_covariances(self.covariance_estimator, rows, S)[0]
         else:
             covariances = shrunk_covariances(rows, S, self.shrinkage)
+        if self.solver == "svd":
+            identity = np.eye(rows.n_features)
+            covariances = [(1.0 - self.reg_param) * C + self.reg_param * identity for C in covariances]
         with blas_for(rows.n_features):
-            axes = [self._axes(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
+            whiten = [self._whiten_by(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
         dtype = float_type(rows)
         found = {
             "classes_": S.classes,
             "priors_": class_priors(self.priors, S.weight).astype(dtype),
             "means_": S.mean.astype(dtype),
-            "scalings_": [values.astype(dtype) for values, _ in axes],
-            "rotations_": [vectors.astype(dtype) for _, vectors in axes],
-            "_whiten": np.stack([vectors / np.sqrt(values) for values, vectors in axes]),
-            "_log_dets": np.array([np.log(values).sum() for values, _ in axes]),
+            "_covariances": np.stack(covariances),
+            "_whiten": np.stack([W for W, _ in whiten]),
+            "_log_dets": np.array([volume for _, volume in whiten]),
         }
         if self.store_covariance:
-            found["covariance_"] = [((vectors * values) @ vectors.T).astype(dtype) for values, vectors in axes]
+            found["covariance_"] = [C.astype(dtype) for C in covariances]
         return found
 
-    def _axes(self, label: Any, covariance: Array) -> tuple[Array, Array]:
-        """Variances along the principal axes of a class, falling, and the axes."""
-        values, vectors = linalg.eigh(covariance, check_finite=False)
-        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-        if self.solver == "svd":
-            values = (1.0 - self.reg_param) * values + self.reg_param
-        least = max(self.tol, 4 * len(values) * np.finfo(float).eps * values[0])
-        if values[-1] <= least:
-            raise singular(label, "raise reg_param" if self.solver == "svd" else "raise shrinkage")
-        return values, vectors
+    def _whiten_by(self, label: Any, covariance: Array) -> tuple[Array, float]:
+        """W with W Wᵀ = Σ⁻¹, and log |Σ|; a covariance whose least variance is below the limits is refused."""
+        p, rounding = len(covariance), 4 * len(covariance) * np.finfo(float).eps
+        least = max(self.tol, rounding * float(np.linalg.norm(covariance)))
+        try:
+            np.linalg.cholesky(covariance - least * np.eye(p))  # all variances are above `least`, if it exists
+            L = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            values, vectors = principal_axes(covariance)
+            if values[-1] <= max(self.tol, rounding * values[0]):
+                raise singular(label, "raise reg_param" if self.solver == "svd" else "raise shrinkage") from None
+            return vectors / np.sqrt(values), float(np.log(values).sum())
+        return linalg.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T, log_det(L)
+
+    @cached_property
+    def _axes(self) -> list[tuple[Array, Array]]:
+        with blas_for(self._covariances.shape[1]):
+            return parallel_map(principal_axes, self._covariances)
+
+    @cached_property
+    def scalings_(self) -> list[Array]:
+        """Variances of each class along its principal axes."""
+        return [values.astype(self.means_.dtype) for values, _ in self._axes]
+
+    @cached_property
+    def rotations_(self) -> list[Array]:
+        """The principal axes of each class."""
+        return [vectors.astype(self.means_.dtype) for _, vectors in self._axes]
+
+
+def principal_axes(covariance: Array) -> tuple[Array, Array]:
+    """Variances along the principal axes, falling, and the axes as columns."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.maximum(values[::-1], 0.0), vectors[:, ::-1]

@@ -19,12 +19,14 @@ import numpy as np
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
-from didact.engines.class_scatter_loops import moments_by_class
+from didact.engines.class_scatter_loops import add_scatter, extent, group, moments_by_class
 from didact.engines.class_sums import both, spread
+from didact.parts.moment_loops import fixed
 from didact.parts.statistics import NARROW, label_codes, label_counts
 
 Array = np.ndarray[Any, Any]
 MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
+FAR = 1 << 62  # no whole numbers between labels
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
 
 
@@ -48,8 +50,8 @@ class ClassScatter(NamedTuple):
         part = np.divide(nb, weight, out=np.zeros(K), where=weight > 0)
         d = other.mean - self.mean
         scaled = (na * part)[:, None] * d
-        scatter = self.scatter + other.scatter
-        scatter += (scaled.T @ d)[None] if self.pooled else scaled[:, :, None] * d[:, None, :]
+        scatter = np.empty_like(self.scatter)
+        add_scatter(self.scatter, other.scatter, scaled, d, scatter)
         mean, gaps = self.mean + part[:, None] * d, self.gaps + other.gaps
         return ClassScatter(self.classes, weight, gaps, mean, scatter, self.pooled)
 
@@ -112,33 +114,56 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
         keep = np.ones(len(X), bool) if only is None else np.isin(to_numpy(y), only)
         keep &= True if w is None else to_numpy(w) > 0
         X, y, w = X[keep], y[keep], None if w is None else w[keep]
-    counts = label_counts(None, y, w)
-    codes = label_codes(y, counts.values)
     if is_tensor(X):
-        return _of_tensor(X, codes, w, counts.values, counts.weights, pooled)
-    codes = np.asarray(codes, np.int64)
+        counts = label_counts(None, y, w)
+        return _of_tensor(X, label_codes(y, counts.values), w, counts.values, counts.weights, pooled)
     X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
     w = None if w is None else np.asarray(w, np.float64)
-    weight, gaps = counts.weights, np.zeros(len(counts.values))
-    mean, scatter = _moments(X, codes, w, len(gaps), pooled)
+    classes, order, edges = _grouped(to_numpy(y))
+    weight, gaps = _totals(w, order, edges), np.zeros(len(classes))
+    mean, scatter = _moments(X, w, order, edges, pooled)
     if np.isnan(mean).any():
-        hole = np.isnan(X).any(axis=1)
-        gaps = np.bincount(codes[hole], None if w is None else w[hole], len(gaps)).astype(np.float64)
-        X, codes, w = X[~hole], codes[~hole], None if w is None else w[~hole]
-        weight = np.bincount(codes, w, len(gaps)).astype(np.float64)
-        mean, scatter = _moments(X, codes, w, len(gaps), pooled)
-    return ClassScatter(counts.values, weight, gaps, mean, scatter, pooled)
+        hole = np.isnan(X).any(axis=1)[order]
+        holes, whole = (np.concatenate([[0], np.cumsum(part)])[edges] for part in (hole, ~hole))
+        gaps = _totals(w, order[hole], holes)
+        order, edges = order[~hole], whole
+        weight = _totals(w, order, edges)
+        mean, scatter = _moments(X, w, order, edges, pooled)
+    return ClassScatter(classes, weight, gaps, mean, scatter, pooled)
 
 
-def _moments(X: Array, codes: Array, w: Array | None, K: int, pooled: bool) -> tuple[Array, Array]:
-    """Means and scatter of the classes 0 … K − 1, by a compiled pass for few columns and by BLAS for many."""
-    small = codes.astype(np.int16) if K < 1 << 15 else codes  # sorted by digits
-    order = np.argsort(small, kind="stable")
-    edges = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=K))])
+def _grouped(y: Array) -> tuple[Array, Array, Array]:
+    """The labels, the rows one class after the other, and where each class begins and the last one ends."""
+    whole = y.dtype.kind in "iub" and y.dtype != np.uint64 and len(y) > 0
+    codes = fixed(np.asarray(y, np.int64)) if whole else y
+    low, high = extent(codes) if whole else (0, FAR)
+    values = None
+    if high - low >= 4 * len(y) + 1000:  # smaller whole numbers need no sorting
+        values, codes = np.unique(y, return_inverse=True)
+        codes, low, high = fixed(codes), 0, len(values) - 1
+    found, order, edges = (
+        np.empty(high - low + 1, np.int64),
+        np.empty(len(y), np.int64),
+        np.zeros(high - low + 2, np.int64),
+    )
+    K = group(codes, low, order, edges, found)
+    return found[:K].astype(y.dtype) if values is None else values, order, edges[: K + 1]
+
+
+def _totals(w: Array | None, order: Array, edges: Array) -> Array:
+    """The weight of each class."""
+    counts = np.diff(edges)
+    if w is None:
+        return counts.astype(np.float64)
+    return np.bincount(np.repeat(np.arange(len(counts)), counts), w[order], len(counts))
+
+
+def _moments(X: Array, w: Array | None, order: Array, edges: Array, pooled: bool) -> tuple[Array, Array]:
+    """Means and scatter of the classes, by a compiled pass for few columns and by BLAS for many."""
     if X.shape[1] <= NARROW:
         return moments_by_class(X, w, order, edges, pooled)
     D, root = X[order].astype(np.float64, copy=False), None if w is None else np.sqrt(w[order])[:, None]
-    mean, parts = np.zeros((K, X.shape[1])), [slice(a, b) for a, b in pairwise(edges)]
+    mean, parts = np.zeros((len(edges) - 1, X.shape[1])), [slice(a, b) for a, b in pairwise(edges)]
     for k, part in enumerate(parts):
         for _ in range(2):  # the second time for what rounding left
             way = np.average(D[part], axis=0, weights=None if w is None else w[order[part]]) if len(D[part]) else 0.0

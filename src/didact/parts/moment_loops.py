@@ -1,10 +1,10 @@
 r"""Means and centred cross-products of the columns of rows :math:`(x_i, y_i)` with weights, in one pass.
 
 The sums :math:`\sum_i w_i a_i a_i^T` of :math:`a_i = (x_i - x_0,\ y_i - y_0,\ 1)` hold them all: subtracting the first
-row keeps the numbers small, and the last row of the sums is the way from there to the mean. Some hundred rows at a time
-are transposed, so that each product of two columns is a dot product along memory; tiles of 4 × 4 of them stay in
-registers. For up to a few hundred columns this is quicker than BLAS, which is called three times (means, XᵀX, Xᵀy) and
-handles narrow matrices at half its speed.
+row keeps the numbers small, and the last row of the sums is the way from there to the mean. Some dozens of rows at a
+time are copied to where they stay in the first cache, and blocks of 4 × 12 sums stay in registers; meanwhile the next
+rows are asked for. For up to a few hundred columns this is quicker than BLAS, which is called three times (means, XᵀX,
+Xᵀy) and handles narrow matrices at half its speed.
 """
 
 from typing import Any
@@ -12,12 +12,25 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.vectors import LANES, LINE, add_outer_1, add_outer_2, add_outer_3, ask
 
 Array = np.ndarray[Any, Any]
 
 REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
-TILE = 4
-CHUNK = 248  # rows transposed at a time; an odd number of cache lines, so that columns do not evict each other
+NEAR = 3072  # numbers that stay in the first cache
+
+
+def room(columns: int) -> tuple[Array, Array]:
+    """Places for some rows and for their products, the number of columns filled up to what fits into vectors."""
+    wide = -(-columns // LANES) * LANES
+    return aligned_zeros(min(max(NEAR // wide, 48), 256), wide), aligned_zeros(wide, wide)
+
+
+def aligned_zeros(rows: int, columns: int) -> Array:
+    """Zeros that begin where a line of the cache does: a vector across two lines costs twice as much."""
+    room = np.zeros(rows * columns + LINE // 8)
+    begin = -room.ctypes.data % LINE // 8
+    return room[begin : begin + rows * columns].reshape(rows, columns)
 
 
 def centred_products(X: Array, Y: Array, w: Array | None, weight: float, safe: float) -> tuple[Array, Array] | None:
@@ -27,10 +40,9 @@ def centred_products(X: Array, Y: Array, w: Array | None, weight: float, safe: f
     products would have cancelled.
     """
     width = X.shape[1] + Y.shape[1]
-    padded = -(-(width + 1) // TILE) * TILE
-    T, G, mean = np.empty((padded, CHUNK)), np.zeros((padded, padded)), np.empty(width)
+    (A, G), mean = room(width + 1), np.empty(width)
     rows = fixed(X), fixed(Y), fixed(np.zeros(0) if w is None else np.sqrt(w))
-    _accumulate(*rows, T, G)
+    _accumulate(*rows, A, G)
     near = _centre(rows[0], rows[1], weight, safe, G, mean)
     return (mean, G[:width, :width]) if near else None
 
@@ -44,31 +56,53 @@ def fixed(a: Array) -> Array:
 
 
 @jit
-def _accumulate(X: Array, Y: Array, root: Array, T: Array, G: Array) -> None:
-    """Add the products of all rows to the lower triangle of G; T is room for a chunk of them."""
-    for start in range(0, X.shape[0], T.shape[1]):
-        _transpose(X, Y, root, start, T)
-        for i in range(0, T.shape[0], TILE):
-            for j in range(0, i + 1, TILE):
-                add_tile(T, i, j, T.shape[1], G)
+def _accumulate(X: Array, Y: Array, root: Array, A: Array, G: Array) -> None:
+    """Add the products of all rows to the lower triangle of G; A is room for some of them."""
+    for start in range(0, X.shape[0], A.shape[0]):
+        rows = min(A.shape[0], X.shape[0] - start)
+        _copy(X, Y, root, start, rows, A)
+        asked = start + rows
+        for i in range(0, A.shape[1], LANES):
+            until = min(start + rows + share(i, A), X.shape[0])
+            for r in range(asked, until):
+                ask(X, np.uint64(r))
+            asked = until
+            add_strip(A, i, rows, G)
+
+
+@jit
+def share(i: int, A: Array) -> int:
+    """How many of the next rows are asked for until the strip at i is done: in step with the products of strips."""
+    strips, strip = A.shape[1] // LANES, i // LANES + 1
+    return A.shape[0] * strip * (strip + 1) // (strips * (strips + 1))
+
+
+@jit
+def add_strip(A: Array, i: int, rows: int, G: Array) -> None:
+    """Add to G the products of four columns of A from i on with all columns up to them, over the first rows."""
+    a, j, n, left = np.uint64(i), np.uint64(0), np.uint64(rows), i // LANES + 1
+    while left > 4 or left == 3:
+        add_outer_3(A, a, j, n, G)
+        j, left = j + np.uint64(3 * LANES), left - 3
+    while left > 1:
+        add_outer_2(A, a, j, n, G)
+        j, left = j + np.uint64(2 * LANES), left - 2
+    if left > 0:
+        add_outer_1(A, a, j, n, G)
 
 
 @jit(fastmath=REASSOCIATE)
-def _transpose(X: Array, Y: Array, root: Array, start: int, T: Array) -> None:
-    """√w (x − x₀, y − y₀, 1) of the rows from `start` on, as columns of T; zeros where there are none."""
+def _copy(X: Array, Y: Array, root: Array, start: int, rows: int, A: Array) -> None:
+    """√w (x − x₀, y − y₀, 1) of the rows from `start` on as rows of A."""
     p, k = X.shape[1], Y.shape[1]
-    rows = min(T.shape[1], X.shape[0] - start)
     for r in range(rows):
         i = start + r
         factor = root[i] if root.shape[0] > 0 else 1.0
         for c in range(p):
-            T[c, r] = factor * (np.float64(X[i, c]) - X[0, c])
+            A[r, c] = factor * (np.float64(X[i, c]) - X[0, c])
         for c in range(k):
-            T[p + c, r] = factor * (Y[i, c] - Y[0, c])
-        T[p + k, r] = factor
-    for c in range(T.shape[0]):
-        for r in range(rows if c <= p + k else 0, T.shape[1]):
-            T[c, r] = 0.0
+            A[r, p + c] = factor * (Y[i, c] - Y[0, c])
+        A[r, p + k] = factor
 
 
 @jit
@@ -83,33 +117,6 @@ def _centre(X: Array, Y: Array, weight: float, safe: float, G: Array, mean: Arra
         mean[i] = (X[0, i] if i < p else Y[0, i - p]) + way
         near = near and not way * way * weight > safe * G[i, i]
     return near
-
-
-@jit(fastmath=REASSOCIATE)
-def add_tile(T: Array, i: int, j: int, length: int, G: Array) -> None:
-    """Add to G the dot products of four rows of T from i on with four from j on, along the first `length` entries."""
-    a0, a1, a2, a3, b0, b1, b2, b3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    c0, c1, c2, c3, d0, d1, d2, d3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for r in range(length):
-        a, b, c, d = T[i, r], T[i + 1, r], T[i + 2, r], T[i + 3, r]
-        x, y, z, u = T[j, r], T[j + 1, r], T[j + 2, r], T[j + 3, r]
-        a0, a1, a2, a3 = a0 + a * x, a1 + a * y, a2 + a * z, a3 + a * u
-        b0, b1, b2, b3 = b0 + b * x, b1 + b * y, b2 + b * z, b3 + b * u
-        c0, c1, c2, c3 = c0 + c * x, c1 + c * y, c2 + c * z, c3 + c * u
-        d0, d1, d2, d3 = d0 + d * x, d1 + d * y, d2 + d * z, d3 + d * u
-    _add(G, i, j, a0, a1, a2, a3)
-    _add(G, i + 1, j, b0, b1, b2, b3)
-    _add(G, i + 2, j, c0, c1, c2, c3)
-    _add(G, i + 3, j, d0, d1, d2, d3)
-
-
-@jit
-def _add(G: Array, i: int, j: int, x: float, y: float, z: float, u: float) -> None:
-    """Add four numbers to a row of G."""
-    G[i, j] += x
-    G[i, j + 1] += y
-    G[i, j + 2] += z
-    G[i, j + 3] += u
 
 
 def warm() -> None:

@@ -14,13 +14,13 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.rows.memory import in_pieces
-from didact.parts.moment_loops import CHUNK, centred_products
+from didact.parts.moment_loops import centred_products
 
 Array = np.ndarray[Any, Any]
 
 # Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4
-NARROW = 300  # columns up to which a compiled pass is quicker than BLAS
+NARROW, ENOUGH = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
 
 
 class Moments(NamedTuple):
@@ -73,7 +73,7 @@ def moments(X: Any, y: Any, w: Any) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
     xp = namespace(X)
     n = X.shape[0]
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= CHUNK and X.shape[1] <= NARROW:
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:
         found = _narrow_moments(X, _double(y if y.ndim == 2 else y[:, None]), None if w is None else _double(w))
         if found is not None:
             return found

@@ -19,6 +19,7 @@ from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
 PIECES = 32  # at most this many independent pieces of work
+JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # about as many are in pieces of one block, if that leaves eight or more
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
@@ -90,11 +91,11 @@ class MemoryRows(Rows):
         """One pass, on the library's threads."""
 
         def summarize(piece: list[int]) -> S:
-            edges = [piece[0], piece[-1]] if getattr(fn, "takes_pieces", False) else piece
-            return reduce(_merge, (fn(*self._block(a, b), *args) for a, b in pairwise(edges)))
+            return reduce(_merge, (fn(*self._block(a, b), *args) for a, b in pairwise(piece)))
 
+        pieces = _joined(self.X, self._pieces) if getattr(fn, "takes_pieces", False) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
-            total = reduce(_merge, parallel_map(summarize, self._pieces))
+            total = reduce(_merge, parallel_map(summarize, pieces))
         if not self.missing and not _all_finite(
             total
         ):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
@@ -168,6 +169,16 @@ def _cut(X: Any) -> list[list[int]]:
     blocks = len(edges) - 1
     pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, blocks)
     return [edges[a : b + 1] for a, b in pairwise(np.linspace(0, blocks, pieces + 1).astype(int))]
+
+
+def _joined(X: Any, pieces: list[list[int]]) -> list[list[int]]:
+    """Fewer pieces, of one block each: a statistic that is made of a block at once is as dear as some thousand rows."""
+    n, p = X.shape
+    number = PIECES if is_sparse(X) else 8
+    while number < PIECES and (n >= 2 * number * JOINED_ROWS or n * p > number * JOINED_ENTRIES):
+        number *= 2
+    cuts = np.linspace(0, len(pieces), min(number, len(pieces)) + 1).astype(int)
+    return [[pieces[a][0], pieces[b - 1][-1]] for a, b in pairwise(cuts)]
 
 
 def _slice(column: Any, start: int, stop: int) -> Any:
