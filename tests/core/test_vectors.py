@@ -79,3 +79,14 @@ def test_without_a_compiler():
         timeout=100,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_add_pair():
+    @jit
+    def run(table, rows, a, b):
+        for row in rows:
+            vectors.add_pair(table, np.uint64(row), a, b)
+
+    table = np.arange(8).reshape(4, 2)
+    run(table, np.array([2, 0, 2]), 10, -(2**40))
+    assert table.tolist() == [[10, 1 - 2**40], [2, 3], [24, 5 - 2**41], [6, 7]]

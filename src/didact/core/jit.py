@@ -160,30 +160,6 @@ def _lowest_bit(typingctx, word):  # type: ignore[no-untyped-def]
 lowest_bit: Any = (lambda word: (int(word) & -int(word)).bit_length() - 1) if _config.DISABLE_JIT else _lowest_bit
 
 
-@numba.extending.intrinsic
-def _add_pair(typingctx, table, row, a, b):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kind, number = ir.VectorType(ir.IntType(64), 2), ir.IntType(32)
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        place = builder.gep(view.data, [builder.shl(args[1], ir.IntType(64)(1))])
-        place, both = builder.bitcast(place, kind.as_pointer()), ir.Constant(kind, ir.Undefined)
-        for k, word in enumerate(args[2:]):
-            both = builder.insert_element(both, word, number(k))
-        builder.store(builder.add(builder.load(place, align=8), both), place, align=8)
-        return context.get_dummy_value()
-
-    return numba.types.void(table, numba.types.uint64, numba.types.int64, numba.types.int64), generate
-
-
-def _add_one_by_one(table: Any, row: Any, a: Any, b: Any) -> None:
-    table[row, 0] += a
-    table[row, 1] += b
-
-
-# add_pair(table, row, a, b): add two numbers to a row of an int64 table (n, 2) that lies row after row, in one go.
-add_pair: Any = _add_one_by_one if _config.DISABLE_JIT else _add_pair
-
-
 class _LoopCache(FunctionCache):
     """Numba's disk cache, which here never breaks a fit and holds code of didact's own nouns only."""
 

@@ -3,8 +3,8 @@
 Under Numba it keeps no block of sums in registers over a loop unless they are written as vectors, and wastes time on
 rows of some dozens of numbers, for which its vector loops are too long. Here are the loops behind sums of products:
 `ask` for a row, `take` some columns of chosen rows, `add_outer` products of four columns with others. Up to three
-vectors of four numbers side by side leave just enough of sixteen registers (AVX) for everything else. Without a
-compiler (NUMBA_DISABLE_JIT) they are NumPy. Arrays are in row order; whole numbers are uint64.
+vectors of four numbers side by side leave just enough of sixteen registers (AVX) for everything else. And `add_pair`, the
+step of a histogram. Without a compiler (NUMBA_DISABLE_JIT) they are NumPy. Arrays are in row order; places are uint64.
 """
 
 from typing import Any
@@ -155,3 +155,26 @@ take_1, take_2, take_3 = (_take(vectors) for vectors in (1, 2, 3))
 
 # add_outer_k(A, i, j, rows, G): add to G the products of the four columns from i on and the 4 k from j on, over rows.
 add_outer_1, add_outer_2, add_outer_3 = (_outer(vectors) for vectors in (1, 2, 3))
+
+
+@numba.extending.intrinsic
+def _add_pair(typingctx, table, row, a, b):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        kind = ir.VectorType(_index, 2)
+        place = _place(context, builder, signature.args[0], args[0], args[1], _index(0))
+        place, both = builder.bitcast(place, kind.as_pointer()), kind(ir.Undefined)
+        for k, word in enumerate(args[2:]):
+            both = builder.insert_element(both, word, _small(k))
+        builder.store(builder.add(builder.load(place, align=8), both), place, align=8)
+        return context.get_dummy_value()
+
+    return numba.types.void(table, numba.types.uint64, numba.types.int64, numba.types.int64), generate
+
+
+def _add_one_by_one(table: Any, row: Any, a: Any, b: Any) -> None:
+    table[row, 0] += a
+    table[row, 1] += b
+
+
+# add_pair(table, row, a, b): add two numbers to a row of an int64 table (n, 2) that lies row after row, in one go.
+add_pair: Any = _add_one_by_one if _config.DISABLE_JIT else _add_pair

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import add_pair, jit, prefetch
+from didact.core.jit import jit, prefetch
+from didact.core.vectors import add_pair
 
 Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
