@@ -3,7 +3,7 @@
 Under Numba it keeps no block of sums in registers over a loop unless they are written as vectors, and wastes time on
 rows of some dozens of numbers, for which its vector loops are too long. Here are the loops behind sums of products:
 `ask` for a row, `take` some columns of chosen rows, `add_outer` products of four columns with others. Up to three
-vectors of four numbers side by side leave just enough of sixteen registers (AVX) for everything else. And `add_pair`, the
+vectors of four numbers side by side leave just enough of sixteen registers (AVX) for everything else. `add_pair` is the
 step of a histogram. Without a compiler (NUMBA_DISABLE_JIT) they are NumPy. Arrays are in row order; places are uint64.
 """
 
