@@ -242,3 +242,25 @@ def test_trees_with_classes_weighed_are_fitted_as_they_are():
     base = DecisionTreeClassifier(max_depth=1, class_weight="balanced")
     model = AdaBoostClassifier(base, n_estimators=3).fit(X, Y)
     assert model.score(X, Y) > 0.85
+
+
+def test_trees_with_categories_named_by_a_mask():
+    rng = np.random.default_rng(0)
+    A = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=(300, 3))])
+    b = np.isin(A[:, 0], [1, 4]).astype(int)
+    stump = DecisionTreeClassifier(max_depth=1, categorical_features=np.array([True, False, False, False]))
+    assert AdaBoostClassifier(stump, n_estimators=1, random_state=0).fit(A, b).score(A, b) == 1.0
+    tree = DecisionTreeRegressor(max_depth=1, categorical_features=[0])
+    assert AdaBoostRegressor(tree, n_estimators=1, random_state=0).fit(A, b.astype(float)).score(A, b) > 0.99
+
+
+def test_stumps_of_two_bins_have_one_threshold_in_a_feature():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(300, 3))
+    b = (A.sum(axis=1) > 0.3).astype(int)
+    for bins, most in ((2, 1), (None, 300)):
+        stump = DecisionTreeClassifier(max_depth=1, max_bins=bins)
+        model = AdaBoostClassifier(stump, n_estimators=30, random_state=0).fit(A, b)
+        found = {(int(m.tree_.feature[0]), float(m.tree_.threshold[0])) for m in model.estimators_}
+        assert {f for f, _ in found} == {0, 1, 2}
+        assert (len(found) == 3) == (most == 1)

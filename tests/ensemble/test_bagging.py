@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import sklearn.ensemble
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
 
 import didact
 from didact.ensemble import BaggingClassifier, BaggingRegressor
@@ -71,6 +72,58 @@ def test_a_draw_may_lack_a_class():
     probabilities = model.predict_proba(X)
     assert probabilities.shape == (150, 4)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kinds", [3, 4])
+def test_decision_values_of_a_draw_without_some_class(kinds):
+    """A class that a model has not seen gets its lowest value; predictions then follow the decision values."""
+    y = np.where(np.arange(len(Y)) < 3, "rare", NAMES) if kinds == 4 else np.where(Y == 1, Y, 2 * (np.arange(150) > 2))
+    model = BaggingClassifier(LogisticRegression(), n_estimators=15, max_samples=20, random_state=0).fit(X, y)
+    assert min(len(m.classes_) for m in model.estimators_) < kinds
+    expected = np.zeros((150, kinds))
+    for m in model.estimators_:
+        values = m.decision_function(X)
+        values = np.column_stack([-values, values]) if len(m.classes_) == 2 else values
+        for k in range(kinds):
+            known = m.classes_.tolist()
+            expected[:, k] += values[:, known.index(k)] if k in known else values.min(axis=1)
+    np.testing.assert_allclose(model.decision_function(X), expected / 15)
+    assert np.mean(model.classes_[model.decision_function(X).argmax(axis=1)] == model.predict(X)) > 0.95
+
+
+def test_decision_values_of_pairs_of_classes_cannot_be_completed():
+    y = np.arange(150) % 5
+    y[y == 4] = np.where(np.flatnonzero(y == 4) < 20, 4, 0)
+    base = SVC(decision_function_shape="ovo")
+    model = BaggingClassifier(base, n_estimators=8, max_samples=20, random_state=0).fit(X, y)
+    assert {4, 5} <= {len(m.classes_) for m in model.estimators_}
+    with pytest.raises(ValueError, match="held 4 of the 5 classes, and SVC"):
+        model.decision_function(X)
+
+
+@pytest.mark.parametrize("combine", ["mean", "median"])
+@pytest.mark.parametrize("base", [None, Ridge(), make_pipeline(StandardScaler(), Ridge())])
+def test_several_outputs_where_the_base_model_takes_them(base, combine):
+    both = np.column_stack([T, D[:, 2]])
+    options = {"n_estimators": 30, "combine": combine, "oob_score": True, "random_state": 0}
+    model = BaggingRegressor(base, **options).fit(D, both)
+    each = np.array([m.predict(D) for m in model.estimators_])
+    np.testing.assert_allclose(model.predict(D), each.mean(axis=0) if combine == "mean" else np.median(each, axis=0))
+    out = np.ones((30, len(T)), bool)
+    for k, rows in enumerate(model.estimators_samples_):
+        out[k, rows] = False
+    each[~out] = np.nan
+    expected = np.nanmean(each, axis=0) if combine == "mean" else np.nanmedian(each, axis=0)
+    np.testing.assert_allclose(model.oob_prediction_, expected)
+    assert model.oob_score_ == pytest.approx(r2_score(both, expected))
+    if base is not None:
+        alone = BaggingRegressor(base, **options).fit(D, T)
+        np.testing.assert_allclose(model.predict(D)[:, 0], alone.predict(D), rtol=1e-9)
+
+
+def test_a_base_model_of_one_output_gets_one():
+    with pytest.raises(ValueError, match="1d array"):
+        BaggingRegressor(SVR()).fit(D, np.column_stack([T, T]))
 
 
 def test_out_of_bag_by_hand_and_near_a_held_out_score():
@@ -153,6 +206,17 @@ def test_more_models_are_added_and_equal_a_fit_at_once():
     np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
     with pytest.raises(ValueError, match="less than the 9 models"):
         model.set_params(n_estimators=3).fit(X, Y)
+    model.set_params(n_estimators=12)
+    for data, labels, words in [
+        (X[:, :2], Y, "2 columns instead of 4"),
+        (X, NAMES, "'setosa', .* instead of .0, 1, 2"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.fit(data, labels)
+        np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
+    numbers = BaggingRegressor(n_estimators=2, random_state=0, warm_start=True).fit(D, T).set_params(n_estimators=3)
+    with pytest.raises(ValueError, match="2 outputs instead of 1"):
+        numbers.fit(D, np.column_stack([T, T]))
 
 
 def test_threads_change_nothing(two_threads):

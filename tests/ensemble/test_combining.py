@@ -1,4 +1,4 @@
-"""Voting, clusterwise models, Bayesian combination and pruning: formulas by hand, identities and refusals."""
+"""Voting, clusterwise models and Bayesian combination: formulas by hand, identities and refusals."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import sklearn
 import sklearn.ensemble
 from scipy.stats import binom
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, make_blobs
+from sklearn.datasets import load_diabetes, load_iris, make_blobs
 from sklearn.dummy import DummyRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,8 +14,6 @@ from sklearn.preprocessing import StandardScaler
 
 import didact
 from didact.ensemble import (
-    BaggingClassifier,
-    BaggingRegressor,
     BayesianModelCombination,
     ClusterwiseClassifier,
     ClusterwiseRegressor,
@@ -23,7 +21,6 @@ from didact.ensemble import (
     StackingRegressor,
     VotingClassifier,
     VotingRegressor,
-    prune_ensemble,
 )
 from didact.ensemble.bayesian_combination import averaging_weights, combination_weights
 from didact.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -233,74 +230,3 @@ def test_metadata_go_to_the_model_that_asks():
         models = [("a", GaussianNB().set_fit_request(sample_weight="importance")), ("b", KNeighborsClassifier())]
         model = BayesianModelCombination(models, random_state=0).fit(X, Y, importance=w)
         np.testing.assert_allclose(model.estimators_[0].theta_, GaussianNB().fit(X, Y, w).theta_)
-
-
-# ------------------------------------------------------------------------------------------------ pruning
-
-DIGITS, NUMBERS = load_digits(return_X_y=True)
-BAG = BaggingClassifier(n_estimators=25, max_features=0.5, random_state=0).fit(DIGITS[:800], NUMBERS[:800])
-
-
-@pytest.mark.parametrize("replacement", [False, True])
-def test_forward_selection_by_hand(replacement):
-    A, b = DIGITS[800:1200], NUMBERS[800:1200]
-    found = prune_ensemble(BAG, A, b, replacement=replacement, max_learners=6)
-    P = np.array([m.predict_proba(A[:, f]) for m, f in zip(BAG.estimators_, BAG.estimators_features_, strict=True)])
-    taken = []
-    for step in range(6):
-        scores = {
-            k: np.mean(P[[*taken, k]].mean(axis=0).argmax(axis=1) == b)
-            for k in range(25)
-            if replacement or k not in taken
-        }
-        taken.append(max(scores, key=scores.get))
-        assert found.scores[step] == pytest.approx(scores[taken[-1]])
-    assert found.indices.tolist() == taken[: int(np.argmax(found.scores)) + 1]
-    assert found.full_score == pytest.approx(BAG.score(A, b))
-    assert found.scores.max() == pytest.approx(found.ensemble.score(A, b))
-
-
-def test_a_pruned_ensemble_is_smaller_and_about_as_good():
-    found = prune_ensemble(BAG, DIGITS[800:1200], NUMBERS[800:1200])
-    assert len(found.ensemble.estimators_) < 25
-    assert found.ensemble.score(DIGITS[1200:], NUMBERS[1200:]) > BAG.score(DIGITS[1200:], NUMBERS[1200:]) - 0.02
-    assert len(BAG.estimators_) == 25, "the ensemble itself is as it was"
-    samples = found.ensemble.estimators_samples_
-    np.testing.assert_array_equal(samples[0], BAG.estimators_samples_[found.indices[0]])
-
-
-def test_correlations_between_learners():
-    bag = BaggingRegressor(n_estimators=6, random_state=0).fit(D[:200], T[:200])
-    found = prune_ensemble(bag, D[200:], T[200:])
-    np.testing.assert_allclose(found.correlations, np.corrcoef([m.predict(D[200:]) for m in bag.estimators_]))
-    kept = np.unique(found.indices)
-    C = found.correlations[np.ix_(kept, kept)]
-    assert found.mean_correlation == pytest.approx(C[np.triu_indices(len(kept), 1)].mean())
-    linear = BaggingRegressor(Ridge(), n_estimators=6, random_state=0).fit(D[:200], T[:200])
-    assert prune_ensemble(linear, D[200:], T[200:]).mean_correlation > found.mean_correlation + 0.2, "stable learners"
-
-
-def test_lists_of_models_and_other_scores():
-    models = [
-        GaussianNB().fit(X, NAMES),
-        KNeighborsClassifier().fit(X[Y > 0], NAMES[Y > 0]),
-        LogisticRegression().fit(X, NAMES),
-    ]
-    found = prune_ensemble(models, X, NAMES, max_learners=2)
-    assert found.ensemble == [models[k] for k in found.indices]
-    least = prune_ensemble([Ridge().fit(D, T)], D, T, score=lambda y, f, sample_weight: -np.mean(np.abs(y - f)))
-    assert least.scores[0] == pytest.approx(-np.mean(np.abs(T - Ridge().fit(D, T).predict(D))))
-
-
-def test_pruning_refusals():
-    with pytest.raises(ValueError, match="validation set is empty"):
-        prune_ensemble(BAG, DIGITS[:0], NUMBERS[:0])
-    with pytest.raises(ValueError, match="1 to 25"):
-        prune_ensemble(BAG, DIGITS, NUMBERS, max_learners=26)
-    with pytest.raises(ValueError, match="estimators_"):
-        prune_ensemble(GaussianNB(), X, Y)
-    from didact.ensemble import AdaBoostClassifier
-
-    C, c = load_breast_cancer(return_X_y=True)
-    with pytest.raises(ValueError, match="stop earlier"):
-        prune_ensemble(AdaBoostClassifier(n_estimators=3).fit(C, c), C, c)

@@ -87,6 +87,53 @@ def test_out_of_bag_is_the_mean_over_trees_that_have_not_seen_a_row():
     assert np.mean([len(forest._out_of_bag(k)) for k in range(40)]) / len(X) == pytest.approx(np.exp(-1), abs=0.02)
 
 
+def test_out_of_bag_trees_are_combined_as_in_predictions():
+    X, y, _, _ = classes(400, k=3)
+    vote = RandomForestClassifier(60, combine="vote", max_depth=3, oob_score=True, random_state=0).fit(X, y)
+    median = RandomForestRegressor(60, combine="median", oob_score=True, random_state=0).fit(X, X[:, 0] * y)
+    both = RandomForestRegressor(60, combine="median", oob_score=True, random_state=0).fit(X, X[:, :2])
+    votes, numbers = np.full((2, 60, len(X), 3), np.nan)
+    for k in range(60):
+        rows = vote._out_of_bag(k)
+        votes[k, rows] = np.eye(3)[vote.estimators_[k].predict(X[rows])]
+        numbers[k, rows, 0] = median.estimators_[k].predict(X[rows])
+        numbers[k, rows, 1:] = both.estimators_[k].predict(X[rows])
+    np.testing.assert_allclose(vote.oob_decision_function_, np.nanmean(votes, axis=0))
+    assert vote.oob_score_ == np.mean(np.nanmean(votes, axis=0).argmax(axis=1) == y)
+    np.testing.assert_allclose(median.oob_prediction_, np.nanmedian(numbers, axis=0)[:, 0])
+    np.testing.assert_allclose(both.oob_prediction_, np.nanmedian(numbers, axis=0)[:, 1:])
+
+
+@pytest.mark.parametrize(("model", "how"), [(RandomForestClassifier, "vote"), (RandomForestRegressor, "median")])
+def test_a_score_of_ones_own_sees_only_rows_with_a_prediction(model, how):
+    X, y, _, _ = classes(400)
+    for combine in ("mean", how):
+        given = []
+        forest = model(2, random_state=0, combine=combine, oob_score=lambda a, b, to=given: to.extend([a, b]) or 0.5)
+        with pytest.warns(UserWarning, match="have no out-of-bag prediction"):
+            forest.fit(X, y)
+        seen = np.union1d(forest._out_of_bag(0), forest._out_of_bag(1))
+        assert 0 < len(seen) < len(X)
+        np.testing.assert_array_equal(given[0], y[seen])
+        assert given[1].shape == seen.shape
+        assert forest.oob_score_ == 0.5
+
+
+def test_another_combination_of_the_same_trees():
+    X, y, Xt, _ = classes(400, k=3)
+    forest = RandomForestClassifier(7, max_depth=3, random_state=0).fit(X, y)
+    mean = forest.predict_proba(Xt)
+    votes = np.mean([np.eye(3)[t.predict(Xt)] for t in forest.estimators_], axis=0)
+    np.testing.assert_allclose(forest.set_params(combine="vote").predict_proba(Xt), votes)
+    np.testing.assert_array_equal(forest.set_params(combine="mean").predict_proba(Xt), mean)
+
+
+def test_one_class_is_certain():
+    forest = RandomForestClassifier(3, random_state=0).fit([[0.0], [1.0]], ["a", "a"])
+    np.testing.assert_array_equal(forest.predict_proba([[0.0], [5.0]]), [[1.0], [1.0]])
+    np.testing.assert_array_equal(forest.predict([[0.0]]), ["a"])
+
+
 def test_out_of_bag_importances_find_what_matters():
     X, y = make_friedman1(600, n_features=10, noise=0.5, random_state=0)
     found = RandomForestRegressor(30, random_state=0).fit(X, y).oob_permutation_importances(X, y)
@@ -126,6 +173,35 @@ def test_warm_start_adds_the_trees_that_a_larger_forest_has():
     np.testing.assert_array_equal(grown.predict_proba(Xt), whole.predict_proba(Xt))
     with pytest.raises(ValueError, match="less than the 9 trees"):
         grown.set_params(n_estimators=3).fit(X, y)
+
+
+def test_warm_start_refuses_another_problem_and_stays_as_it_was():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"c": pd.Categorical(rng.choice(list("pq"), 200)), "x": rng.normal(size=200), "z": 1.0})
+    y = np.where((X.c == "p") ^ (X.x > 0), "yes", "no")
+    forest = RandomForestClassifier(5, random_state=0, warm_start=True).fit(X, y)
+    before = forest.predict_proba(X)
+    forest.set_params(n_estimators=8)
+    renamed = X.assign(c=X.c.cat.rename_categories({"p": "r"}))
+    for data, labels, words in [
+        (X[["c", "x"]], y, "X has 2 columns instead of 3"),
+        (X.rename(columns={"z": "w"}), y, "column 2 of X is 'w' instead of 'z'"),
+        (renamed, y, r"column 'c' of X holds the categories \['r', 'q'\] instead of the categories \['p', 'q'\]"),
+        (X.assign(c=X.x), y, "column 'c' of X holds numbers instead of the categories"),
+        (X, np.where(X.x > 1, "perhaps", y), r"classes \['no', 'perhaps', 'yes'\] instead of \['no', 'yes'\]"),
+        (X, np.column_stack([y, y]), "y has 2 outputs instead of 1"),
+    ]:
+        with pytest.raises(ValueError, match=f"^warm_start continues the same problem, but .*{words}.*: refit without"):
+            forest.fit(data, labels)
+        np.testing.assert_array_equal(forest.predict_proba(X), before)
+    assert len(forest.fit(X, y).trees_) == 8
+    numbers = ExtraTreesRegressor(3, random_state=0, warm_start=True).fit(X, X.x).set_params(n_estimators=4)
+    with pytest.raises(ValueError, match="y has 2 outputs instead of 1"):
+        numbers.fit(X, X[["x", "z"]])
+    both = RandomForestClassifier(3, random_state=0, warm_start=True).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"classes \['maybe', 'yes'\] instead of \['no', 'yes'\]"):
+        both.fit(X, np.column_stack([y, np.where(y == "no", "maybe", y)]))
+    assert len(numbers.set_params(warm_start=False).fit(X, X[["x", "z"]]).trees_) == 4
 
 
 def test_balanced_weights():

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS
 from didact.core.parameters import one_of, param
 from didact.ensemble.bagging_base import _Bagging
-from didact.ensemble.combine import class_probabilities, grouped_sum, nan_mean, nan_median
+from didact.ensemble.combine import class_decisions, class_probabilities, grouped_sum, nan_mean, nan_median
+from didact.ensemble.warm_start import continued
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 Array = np.ndarray[Any, Any]
@@ -44,11 +46,11 @@ def labels(X: Any, models: list[Any], features: list[Array], n_classes: int, how
     return classes[probabilities(X, models, features, n_classes, how).argmax(axis=1)]
 
 
-def decisions(X: Any, models: list[Any], features: list[Array]) -> Array:
+def decisions(X: Any, models: list[Any], features: list[Array], n_classes: int) -> Array:
     """The mean of the decision values."""
 
     def one(task: tuple[Any, Array]) -> Array:
-        return np.asarray(task[0].decision_function(X[:, task[1]]), np.float64)
+        return class_decisions(task[0], X[:, task[1]], n_classes)
 
     return (grouped_sum(one, list(zip(models, features, strict=True))) / len(models)).astype(X.dtype, copy=False)
 
@@ -124,9 +126,10 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BaggingClassifier":
         """Fit to rows X with labels y; sample_weight weighs the draws, other metadata go to the base models."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self.n_classes_ = len(self.classes_)
+        with continued(self, "estimators_"):
+            X, y, w = self.training(X, y, sample_weight, target="labels")
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            self.n_classes_ = len(self.classes_)
         self._fit_draws(X, codes, w, fit_params)
         if self.oob_score:
             self._test_out_of_bag(X, codes)
@@ -156,8 +159,8 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> Any:
-        """The mean of the base models' decision values."""
-        return self.map_rows(X, decisions, "estimators_", "estimators_features_")
+        """The mean of the base models' decision values; a class that a draw lacked gets the lowest of its model."""
+        return self.map_rows(X, decisions, "estimators_", "estimators_features_", "n_classes_")
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
@@ -175,14 +178,17 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         The rows of each base model; drawn again when asked for.
     oob_score_ : float
         R² on rows out of bag, if `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,)
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Predictions of the models that have not seen the row, if `oob_score`; NaN if all have.
+    n_outputs_ : int
+        Number of outputs.
 
     Notes
     -----
     Cost: L fits, spread over the threads. The median resists single learners that went astray. sample_weight is the
-    probability of a row to be drawn. Differs from scikit-learn: `combine="median"`, and out-of-bag scores also for
-    draws without replacement. Shape of computation: map.
+    probability of a row to be drawn. y may have several columns if the base model takes them. Differs from
+    scikit-learn: `combine="median"`, and out-of-bag scores also for draws without replacement. Shape of computation:
+    map.
 
     References
     ----------
@@ -211,7 +217,10 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BaggingRegressor":
         """Fit to rows X with targets y; sample_weight weighs the draws, other metadata go to the base models."""
-        X, y, w = self.training(X, y, sample_weight, target="numeric")
+        with continued(self, "estimators_"):
+            several = get_tags(self._base()).target_tags.multi_output
+            X, y, w = self.training(X, y, sample_weight, target="outputs" if several else "numeric")
+            self.n_outputs_ = y.shape[1] if y.ndim == 2 else 1
         self._fit_draws(X, y, w, fit_params)
         if self.oob_score:
             self._test_out_of_bag(X, y)
@@ -220,10 +229,15 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     def _test_out_of_bag(self, X: Any, y: Array) -> None:
         found = self._out_of_bag(X, lambda model, rows: np.asarray(model.predict(rows), np.float64))
         self.oob_prediction_ = nan_mean(found) if self.combine == "mean" else nan_median(found)
-        known = np.isfinite(self.oob_prediction_)
+        known = np.isfinite(self.oob_prediction_.reshape(len(y), -1)).all(axis=1)
         self._warn_of_gaps(known)
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(y[known], self.oob_prediction_[known]))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = get_tags(self._base()).target_tags.multi_output
+        return tags
 
     def predict(self, X: Any) -> Any:
         """The mean or the median of the base models' predictions."""

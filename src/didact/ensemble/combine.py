@@ -1,4 +1,4 @@
-"""Combining the outputs of several models: probabilities or votes of classes that a model may not know all of, sums."""
+"""Combining the outputs of several models: what each says of classes that it may not know all of, sums."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.errors import InputError
 from didact.core.meta import fit_each
 
 Array = np.ndarray[Any, Any]
@@ -26,6 +27,26 @@ def class_probabilities(model: Any, X: Any, n_classes: int, how: str = "mean") -
         out[:, np.asarray(model.classes_, np.intp)] = model.predict_proba(X)
     else:
         out[np.arange(len(out)), np.asarray(model.predict(X), np.intp)] = 1.0
+    return out
+
+
+def class_decisions(model: Any, X: Any, n_classes: int) -> Array:
+    """Decision values, (n,) for two classes or (n, K), of a model that was fitted to class codes.
+
+    A class that the model has not seen gets the lowest of its values in the row.
+    """
+    values = np.asarray(model.decision_function(X), np.float64)
+    known = np.asarray(model.classes_, np.intp)
+    if len(known) == n_classes:
+        return values
+    values = np.column_stack([-values, values]) if values.ndim == 1 else values
+    if values.shape[1] != len(known):
+        raise InputError(
+            f"A draw held {len(known)} of the {n_classes} classes, and {type(model).__name__} does not give one "
+            "decision value for each of them, so they cannot be averaged: use predict_proba."
+        )
+    out = np.repeat(values.min(axis=1, keepdims=True), n_classes, axis=1)
+    out[:, known] = values
     return out
 
 

@@ -35,6 +35,7 @@ from didact.engines.trees.forest import Recipe, code_table, draw_counts, exact_t
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
+from didact.ensemble.combine import nan_median
 from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, local, monotone_signs
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,7 @@ READS_ALL = {
     "text_refused/category": "Columns of a category type are read as they are.",
     "constant_columns": "Features are drawn among all columns, constant ones among them.",
 }
-_packs: "WeakKeyDictionary[Any, tuple[Any, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
+_packs: "WeakKeyDictionary[Any, tuple[Any, str, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
 
 
 class ForestPack(NamedTuple):
@@ -189,9 +190,10 @@ class _Forest(Estimator):
         """All trees packed for prediction; kept beside the model, not in it."""
         check_is_fitted(self)
         known = _packs.get(self)
-        if known is None or known[0] is not self.trees_:
-            known = _packs[self] = (self.trees_, ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_))
-        return known[1]
+        if known is None or known[0] is not self.trees_ or known[1] != self.combine:
+            pack = ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_)
+            known = _packs[self] = self.trees_, self.combine, pack
+        return known[2]
 
     def _leaf_values(self) -> list[Array]:
         """What each tree's nodes add to the prediction, (nodes, columns)."""
@@ -226,25 +228,43 @@ class _Forest(Estimator):
         """The rows that tree k has not seen."""
         return np.flatnonzero(draw_counts(self._seeds[k], *self._drawn) == 0)
 
-    def _oob_values(self, X: Any) -> tuple[Array, Array]:
-        """The mean value of the trees that have not seen a row, and how many these are."""
-        n, total, count = X.shape[0], 0.0, np.zeros(X.shape[0])
-        total = np.zeros((n, *self.trees_[0].value.shape[1:]))
+    def _oob_means(self, X: Any, values: list[Array]) -> tuple[Array, Array]:
+        """The mean of the nodes' values in the trees that have not seen a row, and how many these are."""
+        total, count = np.zeros((X.shape[0], *values[0].shape[1:])), np.zeros(X.shape[0])
 
         def one(k: int) -> tuple[Array, Array]:
             rows = self._out_of_bag(k)
-            return rows, self.trees_[k].value[apply(self.trees_[k], X[rows])]
+            return rows, values[k][apply(self.trees_[k], X[rows])]
 
-        for start in range(0, len(self.trees_), 16):
-            for rows, found in parallel_map(one, range(start, min(start + 16, len(self.trees_)))):
+        for start in range(0, len(values), 16):
+            for rows, found in parallel_map(one, range(start, min(start + 16, len(values)))):
                 total[rows] += found
                 count[rows] += 1
+        return total / np.maximum(count, 1)[:, None, None], count
+
+    def _oob_medians(self, X: Any, values: list[Array]) -> tuple[Array, Array]:
+        """The median of the nodes' values in the trees that have not seen a row, and how many these are."""
+        out = np.zeros((len(values), X.shape[0]), dtype=bool)
+        for k, unseen in enumerate(out):
+            unseen[self._out_of_bag(k)] = True
+
+        def block(start: int) -> Array:
+            part, unseen = X[start : start + 4096], out[:, start : start + 4096]
+            found = np.full((*unseen.shape, *values[0].shape[1:]), np.nan)
+            for k, rows in enumerate(unseen):
+                found[k, rows] = values[k][apply(self.trees_[k], part[rows])]
+            return np.nan_to_num(nan_median(found))
+
+        return np.concatenate(parallel_map(block, range(0, X.shape[0], 4096))), out.sum(axis=0)
+
+    def _with_prediction(self, count: Array) -> Array:
+        """Which rows have an out-of-bag prediction; a warning if some have none."""
         if (count == 0).any():
             warnings.warn(
                 f"{int((count == 0).sum())} rows were in every draw and have no out-of-bag prediction: raise "
                 "n_estimators.", UserWarning, stacklevel=4,
             )  # fmt: skip
-        return total / np.maximum(count, 1)[:, None, None], count
+        return count > 0
 
     def _require_bootstrap(self, X: Any) -> None:
         check_is_fitted(self)

@@ -15,6 +15,7 @@ from didact.engines.trees.targets import label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
+from didact.ensemble.warm_start import continued
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.labels import encode, weigh_classes
@@ -24,10 +25,10 @@ Array = np.ndarray[Any, Any]
 
 
 def mean_shares(X: Any, packed: Any, n_classes: Any) -> Any:
-    """The mean of the trees' class shares: (n, classes), or a list of these, one for each output."""
+    """The mean of the trees' class shares or votes: (n, classes), or a list of these, one for each output."""
     sizes = n_classes if isinstance(n_classes, list) else [n_classes]
     found = packed.mean(local(X))
-    if found.shape[1] == 1:
+    if sizes == [2]:  # of two classes the pack holds the second alone
         found = np.column_stack([1.0 - found, found])
     found = found.astype(float_type(X), copy=False)
     split = [found[:, o * max(sizes) : o * max(sizes) + k] for o, k in enumerate(sizes)]
@@ -75,10 +76,11 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
-        data, labels, w = self._gathered(rows)
-        codes, classes = encode(labels)
-        self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
+        with continued(self, "trees_"):
+            rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
+            data, labels, w = self._gathered(rows)
+            codes, classes = encode(labels)
+            self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
         recipe = self._class_recipe(data, codes, classes, w)
         self._drawn = (recipe.n_rows, recipe.draws)
         self._fit_trees(recipe, X, y)
@@ -103,13 +105,13 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         self.n_classes_ = [len(names) for names in classes] if several else len(classes[0])
 
     def _score_out_of_bag(self, X: Any, codes: Array, classes: list[Array], y: Array) -> None:
-        found, count = self._oob_values(X)
+        found, count = self._oob_means(X, self._node_shares())
         several = isinstance(self.classes_, list)
         self.oob_decision_function_ = found if several else found[:, 0]
-        seen, guess = count > 0, found.argmax(axis=2)
+        seen, guess = self._with_prediction(count), found.argmax(axis=2)
         if callable(self.oob_score):
-            named = np.stack([names[guess[:, o]] for o, names in enumerate(classes)], axis=1)
-            self.oob_score_ = self.oob_score(y, named if several else named[:, 0])
+            named = np.stack([names[guess[seen, o]] for o, names in enumerate(classes)], axis=1)
+            self.oob_score_ = self.oob_score(y[seen], named if several else named[:, 0])
         else:
             self.oob_score_ = float(np.mean([accuracy_score(c[seen], g[seen]) for c, g in zip(codes.T, guess.T)]))
 
@@ -119,10 +121,14 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         tags.target_tags.multi_output = True
         return tags
 
-    def _leaf_values(self) -> list[Array]:
-        """Shares of the classes, or votes; of two classes the second alone."""
+    def _node_shares(self) -> list[Array]:
+        """Shares of the classes in every tree's nodes, or votes, (nodes, outputs, classes)."""
         eye = np.eye(self.trees_[0].max_n_classes)
-        values = [eye[t.value.argmax(axis=2)] if self.combine == "vote" else t.value for t in self.trees_]
+        return [eye[t.value.argmax(axis=2)] if self.combine == "vote" else t.value for t in self.trees_]
+
+    def _leaf_values(self) -> list[Array]:
+        """The shares or votes; of two classes the second alone."""
+        values = self._node_shares()
         second = self.n_outputs_ == 1 and values[0].shape[2] == 2
         return [v[:, 0, 1:] if second else v.reshape(len(v), -1) for v in values]
 
@@ -137,7 +143,7 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         return self.map_rows(X, likely_labels, "_pack", "n_classes_", "classes_")
 
     def predict_proba(self, X: Any) -> Any:
-        """The mean of the trees' class probabilities; a list of these if there are several outputs."""
+        """The mean of the trees' class probabilities or votes; a list of these if there are several outputs."""
         return self.map_rows(X, mean_shares, "_pack", "n_classes_")
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -171,10 +177,11 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
-        data, targets, w = self._gathered(rows)
+        with continued(self, "trees_"):
+            rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
+            data, targets, w = self._gathered(rows)
+            self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
         criterion = REGRESSION[self.criterion]()
-        self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
         recipe = self._recipe(data, w, lambda drawn: value_targets(targets, drawn, criterion), self.n_outputs_, 0)
         self._drawn = (recipe.n_rows, recipe.draws)
         self._fit_trees(recipe, X, y)
@@ -209,9 +216,10 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
                              "_members")  # fmt: skip
 
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
-        found, count = self._oob_values(X)
+        values = [tree.value for tree in self.trees_]
+        found, count = (self._oob_means if self.combine == "mean" else self._oob_medians)(X, values)
         self.oob_prediction_ = found[:, 0, 0] if y.ndim == 1 else found[:, :, 0]
-        seen = count > 0
+        seen = self._with_prediction(count)
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(y[seen], self.oob_prediction_[seen])
 

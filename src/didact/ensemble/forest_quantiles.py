@@ -25,6 +25,16 @@ class Members(NamedTuple):
     weights: Array
     values: Array  # distinct targets
 
+    def of(self, trees: Array) -> "Members":
+        """The members of some of the trees."""
+        ends = np.append(self.offsets[1:], len(self.starts) - 1)
+        parts = [self.starts[self.offsets[k] : ends[k] + 1] for k in trees]  # where the members of each node begin
+        sizes = [np.diff(part) for part in parts]
+        rows = np.concatenate([np.arange(part[0], part[-1]) for part in parts])
+        offsets = np.cumsum([0, *map(len, sizes)])[:-1]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        return Members(offsets, starts, self.ranks[rows], self.weights[rows], self.values)
+
     def check(self) -> None:
         """Refuse arrays that do not fit together: compiled code trusts them."""
         fits = len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()

@@ -11,20 +11,32 @@ import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+import sklearn.ensemble
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Bunch
 
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.ensemble.combine import class_probabilities
+from didact.ensemble.bagging_base import _Bagging
+from didact.ensemble.combine import class_probabilities, weighted_median
+from didact.ensemble.forest_base import _Forest
+from didact.tree.tree_base import local
 
 Array = np.ndarray[Any, Any]
+
+VOTING = (sklearn.ensemble.VotingClassifier, sklearn.ensemble.VotingRegressor)
+AVERAGES = (_Bagging, _Forest, *VOTING, *(
+    getattr(sklearn.ensemble, name + kind) for name in ("Bagging", "RandomForest", "ExtraTrees")
+    for kind in ("Classifier", "Regressor")
+))  # fmt: skip
 
 
 class PrunedEnsemble(NamedTuple):
     """What forward selection chose.
 
     `indices` of the learners in the order in which they were taken (with replacement some stand there twice), `scores`
-    of the ensemble on the validation rows after each of them, `full_score` of all learners together, `correlations`
+    of the ensemble on the validation rows after each of them, `full_score` of the ensemble as it was, `correlations`
     (L, L) between the outputs of all learners, `ensemble`: the pruned copy, or the list of the learners.
     """
 
@@ -48,13 +60,14 @@ def prune_ensemble(
 ) -> PrunedEnsemble:  # fmt: skip
     r"""Choose the learners of a fitted ensemble that serve best together on validation rows.
 
-    The output of an ensemble is the mean of its learners' probabilities or predictions,
-    :math:`\frac1{|S|}\sum_{l\in S} f_l(x)`. Cost: L predictions, then n·L for each learner that is taken.
+    The learners taken are combined as the ensemble itself combines them, with its weights: by the mean
+    :math:`\sum_{l\in S} w_l f_l(x) / \sum_{l\in S} w_l` of probabilities or predictions, by vote, or by the median.
+    Cost: L predictions, then n·L for each learner that is taken; n·L·s with medians of s learners.
 
     Parameters
     ----------
     ensemble : fitted BaggingClassifier, BaggingRegressor, forest or voting model, or a list of fitted models
-        The learners. Of an ensemble a pruned copy is returned.
+        The learners. Of an ensemble a pruned copy is returned, without its out-of-bag estimates. A list is averaged.
     X, y : array-like
         Validation rows, which the learners were not fitted to.
     max_learners : int, optional
@@ -86,67 +99,101 @@ def prune_ensemble(
     (True, True)
     """
     y = np.asarray(y)
-    X = X if hasattr(X, "toarray") else np.asarray(X)
     if not len(y):
         raise InputError("The validation set is empty: forward selection needs rows that the learners have not seen.")
-    learners, features, classes = _learners(ensemble, y)
-    coded = not isinstance(ensemble, (list, tuple))
-    outputs = _outputs(learners, features, X, classes, coded)  # (L, n) or (L, n, K)
+    number, classes = _learners(ensemble, y)
+    limit = number if max_learners is None else max_learners
+    if limit < 1 or (limit > number and not replacement):
+        raise ParameterError(f"max_learners must be 1 to {number}, the number of learners; got {limit}.")
+    X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+    how = "vote" if getattr(ensemble, "voting", "") == "hard" else getattr(ensemble, "combine", "mean")
+    outputs = _outputs(ensemble, X, classes, how)
     measure = score or (r2_score if classes is None else accuracy_score)
 
-    def value(mean: Array) -> float:
-        found = mean if classes is None else classes[mean.argmax(axis=1)]
+    def value(found: Array) -> float:
+        found = found if classes is None else classes[found.argmax(axis=1)]
         return float(measure(y, found, sample_weight=sample_weight))
 
-    limit = len(learners) if max_learners is None else max_learners
-    if limit < 1 or (limit > len(learners) and not replacement):
-        raise ParameterError(f"max_learners must be 1 to {len(learners)}, the number of learners; got {limit}.")
-    taken, scores = _forward(outputs, value, limit, replacement)
-    best = int(np.argmax(scores)) + 1
-    indices = np.asarray(taken[:best])
-    full = value(outputs.mean(axis=0))
+    taken, scores = _forward(outputs, getattr(ensemble, "_weights_not_none", None), how, value, limit, replacement)
+    indices = np.asarray(taken[: int(np.argmax(scores)) + 1])
+    if isinstance(ensemble, (list, tuple)):
+        full = value(outputs.mean(axis=0))
+    else:
+        full = float(measure(y, to_numpy(ensemble.predict(X)), sample_weight=sample_weight))
     return PrunedEnsemble(indices, np.asarray(scores), full, _correlations(outputs), _pruned(ensemble, indices))
 
 
-def _forward(outputs: Array, value: Any, limit: int, replacement: bool) -> tuple[list[int], list[float]]:
+def _forward(
+    outputs: Array, weights: Any, how: str, value: Any, limit: int, replacement: bool
+) -> tuple[list[int], list[float]]:
     """Learners in the order of selection, and the score after each; of equal ones the first is taken."""
-    total, taken, scores = np.zeros(outputs.shape[1:]), [], []
+    w = np.ones(len(outputs)) if weights is None else np.asarray(weights, np.float64)
+    total, taken, scores = np.zeros(outputs.shape[1:]), [], []  # type: Array, list[int], list[float]
+
+    def with_learner(k: int) -> Array:
+        if how != "median":
+            return (total + w[k] * outputs[k]) / (w[taken].sum() + w[k])
+        chosen = outputs[[*taken, k]]
+        return np.median(chosen, axis=0) if weights is None else weighted_median(chosen.T, w[[*taken, k]])
+
     while len(taken) < limit:
-        candidates = [k for k in range(len(outputs)) if replacement or k not in taken]
-        found = [value((total + outputs[k]) / (len(taken) + 1)) for k in candidates]
+        candidates = [k for k in np.flatnonzero(w).tolist() if replacement or k not in taken]
+        if not candidates:  # what is left has no weight
+            break
+        found = [value(with_learner(k)) for k in candidates]
         best = int(np.argmax(found))
+        total = total + w[candidates[best]] * outputs[candidates[best]]
         taken.append(candidates[best])
         scores.append(found[best])
-        total = total + outputs[candidates[best]]
     return taken, scores
 
 
-def _learners(ensemble: Any, y: Array) -> tuple[list[Any], list[Any], Array | None]:
-    """The learners, their columns (None: all), and the classes, or None for numbers."""
-    learners = list(ensemble) if isinstance(ensemble, (list, tuple)) else list(getattr(ensemble, "estimators_", []))
-    if not learners:
-        raise InputError("prune_ensemble takes a fitted ensemble with estimators_, or a list of fitted models.")
+def _learners(ensemble: Any, y: Array) -> tuple[int, Array | None]:
+    """The number of learners, and the classes, or None for numbers."""
+    alone = isinstance(ensemble, (list, tuple))
     if hasattr(ensemble, "estimator_weights_"):
         raise InputError("The learners of a boosted ensemble depend on each other: stop earlier instead of pruning it.")
-    features = list(getattr(ensemble, "estimators_features_", [None] * len(learners)))
-    if not is_classifier(learners[0]):
-        return learners, features, None
-    return learners, features, np.unique(np.concatenate([np.asarray(getattr(m, "classes_", y)) for m in
-                                         ([ensemble] if hasattr(ensemble, "classes_") else learners)]))  # fmt: skip
+    learners = list(ensemble) if alone else getattr(ensemble, "estimators_", [])
+    if not len(learners) or not (alone or isinstance(ensemble, AVERAGES)):
+        raise InputError(
+            "prune_ensemble takes a fitted bagging, forest or voting model, with estimators_, or a list of models."
+        )
+    if not is_classifier(learners[0] if alone else ensemble):
+        return len(learners), None
+    if alone:
+        return len(learners), np.unique(np.concatenate([np.asarray(getattr(m, "classes_", y)) for m in learners]))
+    if isinstance(ensemble.classes_, list):
+        raise InputError("prune_ensemble takes one column of labels, but this ensemble predicts several.")
+    return len(learners), ensemble.classes_
 
 
-def _outputs(learners: list[Any], features: list[Any], X: Any, classes: Array | None, coded: bool) -> Array:
-    """Predictions (L, n), or probabilities (L, n, K); learners of an ensemble know classes by their codes."""
-    found = []
-    for model, columns in zip(learners, features, strict=True):
-        part = X if columns is None else X[:, columns]
+def _outputs(ensemble: Any, X: Any, classes: Array | None, how: str) -> Array:
+    """Of every learner predictions (L, n) or (L, n, outputs), or probabilities or votes (L, n, K)."""
+
+    def one(model: Any, part: Any) -> Array:
         if classes is None:
-            found.append(np.asarray(model.predict(part), np.float64))
-        elif coded:
-            found.append(class_probabilities(model, part, len(classes)))
-        else:
-            found.append(_label_probabilities(model, part, classes))
-    return np.asarray(found)
+            return np.asarray(model.predict(part), np.float64)
+        if isinstance(ensemble, (list, tuple)):
+            return _label_probabilities(model, part, classes)
+        return class_probabilities(model, part, len(classes), how)  # learners of an ensemble know classes by codes
+
+    def drawn(block: Any, models: list[Any], features: list[Array]) -> Array:
+        return np.stack([one(m, block[:, f]) for m, f in zip(models, features, strict=True)], axis=1)
+
+    if isinstance(ensemble, _Forest):
+        found = to_numpy(
+            ensemble.map_rows(X, lambda block, trees: trees.each(local(block)), "_pack")
+        )  # (n, L, columns)
+        if classes is not None and len(classes) == 2:
+            found = np.concatenate([1.0 - found, found], axis=2)
+        return np.moveaxis(found[:, :, 0] if classes is None and found.shape[2] == 1 else found, 1, 0)
+    if isinstance(ensemble, _Bagging):
+        return np.moveaxis(to_numpy(ensemble.map_rows(X, drawn, "estimators_", "estimators_features_")), 1, 0)
+    if isinstance(ensemble, (list, tuple, *VOTING)):
+        return np.asarray([one(m, X) for m in getattr(ensemble, "estimators_", ensemble)])
+    X = X if hasattr(X, "toarray") else np.asarray(X)  # scikit-learn's learners were fitted to plain arrays, too
+    features = getattr(ensemble, "estimators_features_", [slice(None)] * len(ensemble.estimators_))
+    return np.moveaxis(drawn(X, ensemble.estimators_, features), 1, 0)
 
 
 def _label_probabilities(model: Any, X: Any, classes: Array) -> Array:
@@ -174,11 +221,25 @@ def _pruned(ensemble: Any, indices: Array) -> Any:
     if isinstance(ensemble, (list, tuple)):
         return [ensemble[k] for k in indices]
     out = copy.copy(ensemble)
-    out.estimators_ = [ensemble.estimators_[k] for k in indices]
-    for name in ("estimators_features_", "_seeds"):
-        if hasattr(ensemble, name):
-            values = getattr(ensemble, name)
-            setattr(out, name, values[indices] if isinstance(values, np.ndarray) else [values[k] for k in indices])
-    if "n_estimators" in ensemble.get_params(deep=False):
+    for name in vars(ensemble).keys() & {"estimators_", "estimators_features_", "trees_", "_seeds"}:
+        values = getattr(ensemble, name)
+        setattr(out, name, values[indices] if isinstance(values, np.ndarray) else [values[k] for k in indices])
+    for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):  # of all learners
+        vars(out).pop(name, None)
+    if hasattr(ensemble, "_members"):
+        out._members = ensemble._members.of(indices)
+    if hasattr(ensemble, "n_estimators"):
         out.n_estimators = len(indices)
+    if isinstance(ensemble, VOTING):
+        _rename(out, [pair for pair in ensemble.estimators if pair[1] != "drop"], indices.tolist())
     return out
+
+
+def _rename(voting: Any, pairs: list[tuple[str, Any]], indices: list[int]) -> None:
+    """Names, models and weights of a voting model for its chosen learners; one taken again has a number in its name."""
+    times = [indices[:i].count(k) + 1 for i, k in enumerate(indices)]
+    names = [pairs[k][0] + (f"_{n}" if n > 1 else "") for k, n in zip(indices, times, strict=True)]
+    weights = voting._weights_not_none
+    voting.weights = None if weights is None else [weights[k] for k in indices]
+    voting.estimators = [(name, pairs[k][1]) for name, k in zip(names, indices, strict=True)]
+    voting.named_estimators_ = Bunch(**dict(zip(names, voting.estimators_, strict=True)))

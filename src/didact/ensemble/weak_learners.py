@@ -66,8 +66,10 @@ def _draw_counts(w: Array, rng: Any) -> Array:
 
 def _is_plain_tree(model: Any) -> bool:
     """Whether the model is a tree of ours, without classes weighed and columns named as categories."""
-    plain = type(model) in (DecisionTreeClassifier, DecisionTreeRegressor)
-    return plain and getattr(model, "class_weight", None) is None and model.categorical_features in (None, "from_dtype")
+    if type(model) not in (DecisionTreeClassifier, DecisionTreeRegressor):
+        return False
+    named = model.categorical_features is not None and not isinstance(model.categorical_features, str)
+    return getattr(model, "class_weight", None) is None and not named
 
 
 def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
