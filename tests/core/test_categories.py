@@ -55,6 +55,42 @@ def test_numbers_in_arrays_can_be_categories():
     np.testing.assert_array_equal(found.encode(sp.csr_array(X[:3]))[:, 0], [1.0, 0.0, 1.0])
 
 
+def test_category_types_of_new_tables_list_other_values():
+    found = Categories((np.array(["red", "green", "blue"], object),))
+    expected = [2.0, np.nan, 0.0, np.nan, 2.0]
+    colours = ["blue", None, "red", "violet", "blue"]
+    pl.Series(["white", "violet", "red"], dtype=pl.Categorical)  # numbers that other columns of Polars have taken
+    parts = [pa.array(part).dictionary_encode() for part in (colours[:2], colours[2:])]
+    short = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 2, 0], pa.uint8()), ["blue", "red", "violet"])
+    new = [
+        pd.DataFrame({"colour": pd.Categorical(colours)}),
+        pl.DataFrame({"colour": pl.Series(colours, dtype=pl.Categorical)}),
+        pl.DataFrame({"colour": pl.Series(colours, dtype=pl.Enum(["violet", "blue", "red"]))}),
+        pa.table({"colour": pa.chunked_array(parts)}),
+        pa.table({"colour": short}),
+        pd.DataFrame({"colour": colours}),
+        pl.DataFrame({"colour": colours}),
+        np.array(colours, object)[:, None],
+    ]
+    for table in new:
+        np.testing.assert_array_equal(found.encode(table)[:, 0], expected)
+    nothing = pl.DataFrame({"colour": pl.Series([None, None], dtype=pl.Categorical)})
+    assert np.isnan(found.encode(nothing)).all()
+    assert found.encode(new[3][:0]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("values", [[-3, -2, -1, 0], [7, 8, 9, 10], [2, 5, 7, 1000]])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32])
+def test_numbers_with_and_without_gaps(values, kind):
+    found = learn([0], [np.array(values)[:, None]], None)
+    rows = np.concatenate([values, [-4, 11, 3, 2**31 - 1]]).astype(kind)
+    if kind != np.int32:
+        rows = np.concatenate([rows, [np.nan, np.inf, -np.inf, 7.5, -0.5, 1e-17, 1e300]])
+    rows = np.tile(rows, 2000)
+    expected = [values.index(x) if x in values else np.nan for x in rows.tolist()]
+    np.testing.assert_array_equal(found.encode(rows[:, None])[:, 0], expected)
+
+
 def test_object_arrays_and_lists():
     X = np.array([["a", 1], ["b", 2.5], [None, 3]], dtype=object)
     found = learn([0], [X], None)

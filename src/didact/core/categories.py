@@ -12,10 +12,12 @@ import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.frames import column_names, table
+from didact.core.threads import parallel_map
 
 Array = np.ndarray[Any, Any]
 
 ARRAYS = (np.ndarray, list, tuple, sp.spmatrix, sp.sparray)
+PIECE = 16_384  # rows of an array that one thread encodes
 
 
 class Categories(NamedTuple):
@@ -38,9 +40,16 @@ class Categories(NamedTuple):
         columns = columns_of(X)
         if len(columns) != len(self.values):
             raise InputError(f"X has {len(columns)} features, but {len(self.values)} features are expected.")
-        out = np.empty((len(columns[0]) if columns else 0, len(columns)))
-        for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
-            out[:, j] = _number(column, _name(X, j)) if values is None else _codes(column, values)
+        n = len(columns[0]) if columns else 0
+        out, step = np.empty((n, len(columns))), PIECE if isinstance(X, np.ndarray) else max(n, 1)
+
+        def piece(start: int) -> None:
+            part = slice(start, start + step)
+            for j, (column, values) in enumerate(zip(columns, self.values, strict=True)):
+                some = column[part]
+                out[part, j] = _number(some, _name(X, j)) if values is None else _codes(some, values)
+
+        parallel_map(piece, range(0, max(n, 1), step))
         return out
 
 
@@ -116,16 +125,18 @@ def columns_of(X: Any) -> list[Any]:
 
 def declared(column: Any) -> list[Any] | None:
     """The values that a column of category or enum type can take; None for a column of any other type."""
-    if isinstance(column, np.ndarray):
-        return None
-    import narwhals.stable.v2 as nw
-
-    if column.dtype not in (nw.Categorical, nw.Enum):
+    if isinstance(column, np.ndarray) or not _is_category(column):
         return None
     native = column.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):  # pandas: values of any type
         return list(native.cat.categories)
     return list(column.cat.get_categories().drop_nulls().to_list())
+
+
+def _is_category(column: Any) -> bool:
+    import narwhals.stable.v2 as nw
+
+    return column.dtype in (nw.Categorical, nw.Enum)
 
 
 def _present(column: Any) -> list[Any]:
@@ -156,11 +167,35 @@ def _array(levels: list[Any]) -> Array:
 def _codes(column: Any, values: Array) -> Array:
     """The place of each entry among the values; NaN if it is missing or not among them."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub" and values.dtype.kind == "f" and len(values):
+        low = values[0]
+        if np.array_equal(values, low + np.arange(len(values))):  # whole numbers without a gap
+            place = column - low
+            return np.where((place >= 0) & (place < len(values)) & (np.floor(column) == column), place, np.nan)
         order = np.argsort(values)
         place = order[np.minimum(np.searchsorted(values, column, sorter=order), len(values) - 1)]
         return np.where(values[place] == column, place, np.nan)
-    place_of = {value: float(k) for k, value in enumerate(values.tolist())}
-    return np.array([np.nan if _absent(v) else place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+    place_of = {value: float(k) for k, value in enumerate(values.tolist())}  # no missing value is among these
+    tables = [] if isinstance(column, np.ndarray) or not _is_category(column) else _numbered(column.to_native())
+    if tables:
+        return np.concatenate(
+            [np.array([*(place_of.get(v, np.nan) for v in levels), np.nan])[numbers] for numbers, levels in tables]
+        )
+    return np.array([place_of.get(v, np.nan) for v in _list(column)], dtype=np.float64)
+
+
+def _numbered(native: Any) -> list[tuple[Array, list[Any]]]:
+    """The parts of a category column as whole numbers, −1 for missing, and what they stand for; [] if unknown."""
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        return [(native.cat.codes.to_numpy(), list(native.cat.categories))]
+    if hasattr(native, "to_physical"):  # Polars: its numbers may be those of all columns in this process
+        some = native.unique().drop_nulls()
+        known = dict(zip(some.to_physical().to_list(), some.to_list(), strict=True))
+        numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
+        return [(numbers, [known.get(k) for k in range(max(known, default=-1) + 1)])]
+    if hasattr(native, "chunks"):  # Arrow: each part has a dictionary of its own
+        parts = [(part.indices.cast("int64").fill_null(-1), part.dictionary) for part in native.chunks]
+        return [(indices.to_numpy(zero_copy_only=False), levels.to_pylist()) for indices, levels in parts]
+    return []
 
 
 def _number(column: Any, name: str) -> Array:

@@ -39,7 +39,7 @@ from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, spl
 from didact.engines.trees.tree import Tree
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, monotone_signs
 from didact.ensemble.hist_gradient_boosting_door import training_rows, validation_rows
-from didact.ensemble.hist_gradient_boosting_outputs import answer
+from didact.ensemble.hist_gradient_boosting_outputs import answer, ready_trees
 from didact.ensemble.hist_gradient_boosting_watch import Watch
 
 Array = np.ndarray[Any, Any]
@@ -56,6 +56,7 @@ class _Boosting(Estimator):
         "text_refused/category": "Columns of a category type are read as they are.",
         "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
     }
+    _trees = property(ready_trees)
 
     learning_rate: float = param(0.1, above(0), "Factor ν of each tree's values.")
     max_iter: int = param(100, whole(1), "Number of iterations: of trees, or of trees for each class.")
@@ -264,7 +265,7 @@ class _Boosting(Estimator):
 
     def _answer(self, X: Any, fn: Callable[..., Array], *attributes: str) -> Any:
         """``fn(raw scores of rows X, *attributes)``."""
-        return self.map_rows(X, partial(answer, fn), "_packed", "_start", *attributes)
+        return self.map_rows(X, partial(answer, fn), "_trees", "_start", *attributes)
 
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""

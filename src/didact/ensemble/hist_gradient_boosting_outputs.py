@@ -1,11 +1,12 @@
 """What boosting says of new rows: raw sums of trees, means, scores, probabilities and labels."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from didact.engines.trees.boost import raw_predictions
-from didact.engines.trees.packed import Packed
+from didact.engines.trees.small_trees import Trees
 from didact.parts.losses import Exponential, Gamma, Poisson, Softmax, Tweedie
 
 Array = np.ndarray[Any, Any]
@@ -17,10 +18,20 @@ DOMAINS = {
     Tweedie: (lambda y: y >= 0, "y ≥ 0"),
 }
 
+_ready: "WeakKeyDictionary[Any, Trees]" = WeakKeyDictionary()  # trees made ready when first needed
 
-def answer(fn: Any, X: Any, packed: Packed, start: Array, *how: Any) -> Array:
+
+def ready_trees(model: Any) -> Trees:
+    """The trees of a fitted model, ready for prediction; kept beside the model, not in it."""
+    known = _ready.get(model)
+    if known is None or known.packed is not model._packed:
+        known = _ready[model] = Trees.of(model._packed)
+    return known
+
+
+def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
     """What `fn`, one of the functions below, makes of the raw scores of rows X."""
-    return fn(raw_predictions(X, packed, start), *how)  # type: ignore[no-any-return]
+    return fn(raw_predictions(X, trees, start), *how)  # type: ignore[no-any-return]
 
 
 def targets(raw: Array, loss: Any) -> Array:

@@ -1,7 +1,7 @@
 """How a boosting round gets its learner: by weights, by drawing rows with these weights, or from columns read once.
 
 A learner is a function (weights, generator) → (fitted model, its predictions for the training rows). When the base
-model is a decision tree of this library, its columns are sorted once for all rounds.
+model is a decision tree of this library, its columns are sorted or coded once for all rounds.
 """
 
 import copy
@@ -71,7 +71,7 @@ def _is_plain_tree(model: Any) -> bool:
 
 
 def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
-    """Trees from columns that are sorted once; the same trees as `fit` grows."""
+    """Trees from columns that are sorted or coded once; the same trees as `fit` grows."""
     base._validate_params()
     n, p = X.shape
     classes = int(y.max()) + 1 if isinstance(base, DecisionTreeClassifier) else 0

@@ -11,7 +11,8 @@ from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, value_channels
 from didact.engines.trees.grow import grow
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.packed import Packed, apply_all, join, level_order, pack, predict_mean, predict_sum
+from didact.engines.trees.packed import Packed, apply_all, join, level_order, pack, predict_sum
+from didact.engines.trees.predict_loops import _Arrays
 from didact.engines.trees.tree import renumbered
 from didact.parts.criteria import Gini, SquaredError
 
@@ -56,13 +57,15 @@ def test_classes_columns_and_sparse_rows():
     y = rng.integers(0, 3, 300)
     bins = learn_bins(X)
     trees = [grow(bin_codes(X, bins), bins, label_channels(y, 3), Gini(), Limits(max_depth=d)).tree for d in (2, 5)]
-    expected = np.mean([tree.predict(X) for tree in trees], axis=0)
-    np.testing.assert_allclose(predict_mean(pack(trees), X, 3), expected, rtol=1e-12)
-    np.testing.assert_allclose(predict_mean(pack(trees), sp.csr_array(X), 3), expected, rtol=1e-12)
+    expected = np.sum([tree.predict(X) for tree in trees], axis=0)
+    for rows in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(predict_sum(pack(trees), rows, np.zeros((300, 3))), expected, rtol=1e-12)
     out = predict_sum(pack(trees, [0, 3]), X, np.zeros((300, 6)))
     np.testing.assert_allclose(out, np.hstack([tree.predict(X) for tree in trees]), rtol=1e-12)
     with pytest.raises(InputError, match="column"):
         predict_sum(pack(trees), X[:, :1], np.zeros((300, 3)))
+    with pytest.raises(InputError, match="outputs"):
+        predict_sum(pack(trees), X, np.zeros((300, 2)))
 
 
 def test_arrays_that_lead_nowhere_are_refused():
@@ -75,3 +78,5 @@ def test_arrays_that_lead_nowhere_are_refused():
             Packed(nodes, *packed[1:])
     with pytest.raises(InputError, match="nowhere"):
         Packed(packed.nodes, packed.roots + 10**6, *packed[2:])
+    with pytest.raises(InputError, match="not packed"):
+        predict_sum(_Arrays(*packed), forest(3)[0], np.zeros((150, 1)))

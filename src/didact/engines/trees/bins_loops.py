@@ -1,18 +1,18 @@
 """Compiled loops of binning: where a column is cut, and the code of every value; slow NumPy twins stand in the tests.
 
 The code of x is the number of thresholds below x, so that `code <= k` means `x <= thresholds[k]`. Cost of coding: a
-search of log₂(bins) steps without branches for each value, about a nanosecond a step.
+search of log₂(bins) steps without branches for each value, about half a nanosecond a step.
 """
 
 from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, lean
 
 Array = np.ndarray[Any, Any]
 
-BLOCK = 256  # rows coded one column after the other while they are in the first-level cache
+BLOCK = 128  # rows coded one column after the other while they are in the first-level cache
 
 
 @jit
@@ -61,11 +61,24 @@ def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) ->
                 heaps[f, (1 << d) - 1 + j] = thresholds[f, (2 * j + 1) * (1 << (depth - d - 1)) - 1]
 
 
+@lean(forceinline=True)
+def search(values: Array, heap: Array, depth: int, at: Array) -> None:
+    """The number of thresholds below each of a block of values: a step of all searches before the next one."""
+    one, first = np.uint64(1), np.uint64((1 << depth) - 1)
+    for i in range(BLOCK):
+        at[i] = np.uint64(0)
+    for _ in range(depth):
+        for i in range(BLOCK):
+            at[i] += at[i] + one + np.uint64(heap[at[i]] < values[i])  # a choice would become a branch
+    for i in range(BLOCK):
+        at[i] -= first
+
+
 @jit
 def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
     """The bin of every value; NaN, and a category that is not known, get the code n_bins."""
     n, p = X.shape
-    one = np.uint64(1)
+    values, at = np.zeros(BLOCK), np.empty(BLOCK, np.uint64)
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         for f in range(p):
@@ -75,13 +88,11 @@ def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorica
                     x = X[i, f]
                     codes[i, f] = np.uint64(x) if x >= 0 and x < missing else np.uint64(missing)
                 continue
-            heap, depth = heaps[f], levels[f]
-            first = np.uint64((1 << depth) - 1)
             for i in range(start, stop):
-                x, at = X[i, f], np.uint64(0)
-                for _ in range(depth):
-                    at += at + one + np.uint64(heap[at] < x)  # an addition, where a choice would become a branch
-                codes[i, f] = np.uint64(missing) if np.isnan(x) else at - first
+                values[i - start] = X[i, f]
+            search(values, heaps[f], levels[f], at)
+            for i in range(start, stop):
+                codes[i, f] = np.uint64(missing) if np.isnan(values[i - start]) else at[i - start]
 
 
 def warm() -> None:

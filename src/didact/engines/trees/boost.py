@@ -24,18 +24,20 @@ from didact.engines.trees.histogram_loops import UNIT, VALUES
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.predict_loops import Packed
+from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.tree import Tree, node_weights
 from didact.parts.gradient_criterion import Gradient
 
 Array = np.ndarray[Any, Any]
 
 
-def raw_predictions(X: Any, packed: Packed, start: Array) -> Array:
+def raw_predictions(X: Any, trees: Packed | Trees, start: Array) -> Array:
     """The sums of the trees (n, outputs), on top of where they start; in the type of X."""
     X = to_numpy(X) if is_tensor(X) else X
     out = np.empty((X.shape[0], len(start)))
     out[:] = start
-    return predict_sum(packed, X, out).astype(X.dtype, copy=False)
+    trees = trees if isinstance(trees, Trees) else Trees.of(trees)
+    return trees.add(X, out).astype(X.dtype, copy=False)
 
 
 class Plan(NamedTuple):

@@ -43,32 +43,35 @@ def logistic_gradients(y: Array, w: Array, z: Array, g: Array, h: Array) -> None
 
 
 @jit
-def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array) -> None:
-    """p_k − [y = k] and p_k(1 − p_k) for every class, times the weight; z, g and h have one row a class, at least two.
+def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array, start: int, stop: int) -> None:
+    """p_k − [y = k] and p_k(1 − p_k) of the rows start … stop − 1, times the weight, for every class, at least two.
 
-    One class after the other, so that many rows go at once; the largest value and the sum of a row's exponentials are
-    in h[0] and h[1] meanwhile, whose own values come last.
+    z, g and h have one row a class. One class after the other, so that many rows go at once; the largest value and the
+    sum of a row's exponentials are in h[0] and h[1] meanwhile, whose own values come last.
     """
-    K, n = z.shape
-    top, total = h[0], h[1]
+    K, n, y, w = z.shape[0], stop - start, y[start:stop], w[start:stop]
+    top, total = h[0, start:stop], h[1, start:stop]
     for i in range(n):
-        top[i] = z[0, i]
+        top[i] = z[0, start + i]
         total[i] = 0.0
     for k in range(1, K):
+        here = z[k, start:stop]
         for i in range(n):
-            top[i] = max(top[i], z[k, i])
+            top[i] = max(top[i], here[i])
     for k in range(K):
+        here, p = z[k, start:stop], g[k, start:stop]
         for i in range(n):
-            g[k, i] = exp1(z[k, i] - top[i])
-            total[i] += g[k, i]
+            p[i] = exp1(here[i] - top[i])
+            total[i] += p[i]
     for k in range(K + 1):
         c = 1 if k == K else k
+        slope, curvature = g[c, start:stop], h[c, start:stop]
         if k != 1:
             for i in range(n):
-                p = g[c, i] / total[i]
-                g[c, i] = p - (1.0 if y[i] == c else 0.0)
-                h[c, i] = p * (1.0 - p)
-            weigh(w, g[c], h[c])
+                share = slope[i] / total[i]
+                slope[i] = share - (1.0 if y[i] == c else 0.0)
+                curvature[i] = share * (1.0 - share)
+            weigh(w, slope, curvature)
 
 
 @jit
@@ -102,7 +105,7 @@ def warm() -> None:
     x, g, h, none = np.zeros(1), np.zeros(1), np.zeros(1), np.empty(0)
     squared_gradients(x, none, x, g, h)
     logistic_gradients(x, none, x, g, h)
-    softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)))
+    softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1)
     pack_pairs(x, x, 1.0, 1.0, 40, np.zeros((1, 2), np.int64))
     pack_ones(x, 1.0, 40, np.zeros((1, 1), np.int64))
     add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), g)

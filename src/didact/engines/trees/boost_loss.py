@@ -21,14 +21,13 @@ from didact.parts.losses import (
     Huber,
     Logistic,
     Poisson,
-    Softmax,
     Tweedie,
 )
 
 Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
-LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients, Softmax: softmax_gradients}
+LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
 
 
 class Objective:
@@ -108,10 +107,11 @@ class Objective:
         def piece(start: int) -> None:
             part = slice(start, start + PIECE)
             y, w = self.y[part], None if self.w is None else self.w[part]
+            if self.outputs > 1:
+                softmax_gradients(self.y, none if self.w is None else self.w, raw, g, h, start, start + len(y))
+                return
             if loop is not None:
-                rows = raw[:, part] if self.outputs > 1 else raw[0, part]
-                target = (g[:, part], h[:, part]) if self.outputs > 1 else (g[0, part], h[0, part])
-                loop(y, none if w is None else w, rows, *target)
+                loop(y, none if w is None else w, raw[0, part], g[0, part], h[0, part])
                 return
             slope, curvature = self._noun(y, raw[0, part])
             g[0, part] = slope if w is None else slope * w

@@ -112,7 +112,8 @@ class Grower:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
         return Work(
             np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
-            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros(len(self.columns), np.int64),
+            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64),
+            np.zeros(len(self.columns), np.int64),
             np.zeros(max(widest, 256), np.uint8), np.zeros((slots, C), np.int64),
             np.empty(self.columns.shape[1], np.uint32),
         )  # fmt: skip

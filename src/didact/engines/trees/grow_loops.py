@@ -67,6 +67,7 @@ class Work(NamedTuple):
     keys: Array  # float64 (largest number of bins + 1): means of categories
     ids: Array  # int64: categories in order
     bits: Array  # uint64: categories that go left
+    line: Array  # int64 (largest number of bins + 1, channels): words of categories in order
     turn: Array  # int64 (p): features in random order
     goes_left: Array  # uint8: by code
     hist: Array  # int64 (slots, channels): for nodes whose histograms are not kept
@@ -130,7 +131,7 @@ def find_split(
         bound = Bound(parent, here.low, here.high, feature.monotone)
         if feature.categorical:
             found = scan_categories(f, hist, first, bins, total, how, inverse, bound, draw, limits, criterion, words,
-                                    sums, best, work.keys, work.ids, work.bits)  # fmt: skip
+                                    sums, best, work.keys, work.ids, work.bits, work.line)  # fmt: skip
         else:
             found = scan_numbers(f, hist, first, bins, total, how, inverse, bound, draw, limits, criterion, words,
                                  sums, best)  # fmt: skip

@@ -1,7 +1,8 @@
-"""Many trees packed for fast prediction: blocks of rows go through one tree after the other.
+"""Many trees packed for prediction: blocks of rows go through one tree after the other.
 
-Nodes of a tree are put in the order of a walk level by level, so that a right child follows its sibling and the nodes
-that most rows pass lie together.
+For large trees, few rows and the numbers of leaves; `small_trees` is quicker where it can be used. Nodes of a tree are
+put in the order of a walk level by level, so that a right child follows its sibling and the nodes that most rows pass
+lie together.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.trees.predict_loops import NODE, Packed, add_predictions, all_leaves
-from didact.engines.trees.tree import LEAF, Tree, renumbered
+from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
 
 Array = np.ndarray[Any, Any]
 
@@ -84,48 +85,38 @@ def level_order(tree: Tree) -> Array:
 def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | None = None) -> Array:
     """Add the values of the trees first … last − 1 to out (n, columns), which is returned."""
     last = len(packed.roots) if last is None else last
-    _check(packed, X)
+    check_columns(packed, X, out)
 
     def task(start: int) -> None:
         stop = min(start + TASK, X.shape[0])
         found = np.empty(BLOCK, np.int64)
         for a in range(start, stop, BLOCK):
             b = min(a + BLOCK, stop)
-            add_predictions(packed, first, last, _rows(X[a:b]), found, out[a:b])
+            add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
 
     parallel_map(task, range(0, X.shape[0], TASK))
     return out
 
 
-def predict_mean(packed: Packed, X: Any, n_columns: int) -> Array:
-    """The mean of the trees' values, (n, columns)."""
-    out = predict_sum(packed, X, np.zeros((X.shape[0], n_columns)))
-    out /= len(packed.roots)
-    return out
-
-
 def apply_all(packed: Packed, X: Any) -> Array:
     """The leaf of every row in every tree (n, trees), numbered level by level within the tree."""
-    _check(packed, X)
+    check_columns(packed, X)
     out = np.empty((X.shape[0], len(packed.roots)), np.int32)
 
     def task(start: int) -> None:
-        block = _rows(X[start : start + BLOCK])
+        block = rows_of(X[start : start + BLOCK])
         all_leaves(packed, block, np.empty(len(block), np.int64), out[start : start + BLOCK])
 
     parallel_map(task, range(0, X.shape[0], BLOCK))
     return out
 
 
-def _check(packed: Packed, X: Any) -> None:
+def check_columns(packed: Packed, X: Any, out: Array | None = None) -> None:
+    """Refuse rows, and room for the sums, that have fewer columns than the trees ask for; and trees nobody checked."""
+    if not isinstance(packed, Packed):
+        raise InputError("These trees make no sense: they are not packed.")
     needed = int(packed.nodes["feature"].max(initial=0) >> 1)
     if needed >= X.shape[1]:
         raise InputError(f"The trees ask for column {needed}, but X has {X.shape[1]} columns.")
-
-
-def _rows(X: Any) -> Array:
-    X = X.toarray() if hasattr(X, "toarray") else X
-    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    view = np.ascontiguousarray(X).view()
-    view.flags.writeable = False
-    return view
+    if out is not None and packed.output.max(initial=0) + packed.values.shape[1] > out.shape[1]:
+        raise InputError(f"The trees add to more outputs than the {out.shape[1]} that there are.")

@@ -62,40 +62,31 @@ def sound(trees: _Arrays) -> bool:
 
 
 @jit
-def step(nodes: Array, X: Array, i: Int, node: Int) -> Int:
-    """The child to which row i goes; a leaf stays."""
+def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: Int, node: Int) -> Int:
+    """The child to which row i goes; a leaf stays. `sets` is None, when compiled, for trees without categories."""
     here = nodes[node]
     code = here.feature
     x = X[i, code >> 1]
-    stays = (x <= here.threshold) | ((x != x) & ((code & 1) == 1))
+    stays = x <= here.threshold
+    if sets is not None:  # without a branch that might be guessed wrongly
+        s, known = sets[node], (x >= 0) & (x < 64 * bits.shape[1])
+        k = np.uint64(x) if known else np.uint64(0)
+        word = bits[max(s, 0), k >> np.uint64(6)]
+        inside = known & ((word >> (k & np.uint64(63))) & np.uint64(1) == np.uint64(1))
+        stays = inside if s >= 0 else stays
+    stays |= (x != x) & ((code & 1) == 1)
     return np.int64(here.left) + (1 - np.int64(stays))
 
 
 @jit
-def careful_step(nodes: Array, sets: Array, category_sets: Array, X: Array, i: Int, node: Int) -> Int:
-    """The same for trees with categories, without a branch that might be guessed wrongly."""
-    s, here, width = sets[node], nodes[node], category_sets.shape[1]
-    code = here.feature
-    x = X[i, code >> 1]
-    missing = (x != x) & ((code & 1) == 1)
-    known = (x >= 0) & (x < 64 * width)
-    k = np.uint64(x) if known else np.uint64(0)
-    word = category_sets[max(s, 0), k >> np.uint64(6)]
-    inside = known & ((word >> (k & np.uint64(63))) & np.uint64(1) == np.uint64(1))
-    below = x <= here.threshold
-    stays = (inside if s >= 0 else below) | missing
-    return np.int64(here.left) + (1 - np.int64(stays))
-
-
-@jit
-def walk_eight(nodes: Array, root: Int, X: Array, i: Int, found: Array) -> None:
+def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, i: Int, found: Array) -> None:
     """The leaves of rows i … i + 7."""
     a = b = c = d = e = f = g = h = root
     while True:
-        a1, b1 = step(nodes, X, i, a), step(nodes, X, i + 1, b)
-        c1, d1 = step(nodes, X, i + 2, c), step(nodes, X, i + 3, d)
-        e1, f1 = step(nodes, X, i + 4, e), step(nodes, X, i + 5, f)
-        g1, h1 = step(nodes, X, i + 6, g), step(nodes, X, i + 7, h)
+        a1, b1 = step(nodes, sets, bits, X, i, a), step(nodes, sets, bits, X, i + 1, b)
+        c1, d1 = step(nodes, sets, bits, X, i + 2, c), step(nodes, sets, bits, X, i + 3, d)
+        e1, f1 = step(nodes, sets, bits, X, i + 4, e), step(nodes, sets, bits, X, i + 5, f)
+        g1, h1 = step(nodes, sets, bits, X, i + 6, g), step(nodes, sets, bits, X, i + 7, h)
         moved = (a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)
         a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
         if moved == 0:
@@ -105,52 +96,33 @@ def walk_eight(nodes: Array, root: Int, X: Array, i: Int, found: Array) -> None:
 
 
 @jit
-def walk_eight_sets(nodes: Array, sets: Array, bits: Array, root: Int, X: Array, i: Int, found: Array) -> None:
-    """The same in a tree with sets of categories, whose words are `bits`."""
-    a = b = c = d = e = f = g = h = root
-    while True:
-        a1, b1 = careful_step(nodes, sets, bits, X, i, a), careful_step(nodes, sets, bits, X, i + 1, b)
-        c1, d1 = careful_step(nodes, sets, bits, X, i + 2, c), careful_step(nodes, sets, bits, X, i + 3, d)
-        e1, f1 = careful_step(nodes, sets, bits, X, i + 4, e), careful_step(nodes, sets, bits, X, i + 5, f)
-        g1, h1 = careful_step(nodes, sets, bits, X, i + 6, g), careful_step(nodes, sets, bits, X, i + 7, h)
-        moved = (a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)
-        a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
-        if moved == 0:
-            break
-    found[i], found[i + 1], found[i + 2], found[i + 3] = a, b, c, d
-    found[i + 4], found[i + 5], found[i + 6], found[i + 7] = e, f, g, h
-
-
-@jit
-def walk_tree(nodes: Array, sets: Array, category_sets: Array, root: Int, X: Array, found: Array) -> None:
+def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in one tree."""
-    n, i = X.shape[0], 0
-    while i + 8 <= n:
-        if sets.shape[0] == 0:
-            walk_eight(nodes, root, X, i, found)
-        else:
-            walk_eight_sets(nodes, sets, category_sets, root, X, i, found)
-        i += 8
-    for r in range(i, n):
-        node = root
-        while True:
-            if sets.shape[0] == 0:
-                new = step(nodes, X, r, node)
-            else:
-                new = careful_step(nodes, sets, category_sets, X, r, node)
-            if new == node:
-                break
-            node = new
-        found[r] = node
+    whole = X.shape[0] // 8 * 8
+    for i in range(0, whole, 8):
+        walk_eight(nodes, sets, bits, root, X, i, found)
+    for i in range(whole, X.shape[0]):
+        node, new = root, step(nodes, sets, bits, X, i, root)
+        while new != node:
+            node, new = new, step(nodes, sets, bits, X, i, new)
+        found[i] = node
+
+
+@jit
+def walk_tree(packed: Packed, t: Int, X: Array, found: Array) -> None:
+    """The leaf of every row of a block in tree t."""
+    if packed.sets.shape[0] == 0:
+        walk_rows(packed.nodes, None, packed.category_sets, packed.roots[t], X, found)
+    else:
+        walk_rows(packed.nodes, packed.sets, packed.category_sets, packed.roots[t], X, found)
 
 
 @jit
 def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Array, out: Array) -> None:
     """Add the values of trees first … last − 1 to the rows of a block."""
-    nodes, sets, category_sets, values = packed.nodes, packed.sets, packed.category_sets, packed.values
-    n, width = X.shape[0], values.shape[1]
+    n, values, width = X.shape[0], packed.values, packed.values.shape[1]
     for t in range(first, last):
-        walk_tree(nodes, sets, category_sets, packed.roots[t], X, found)
+        walk_tree(packed, t, X, found)
         column = packed.output[t]
         if width == 1:
             for i in range(n):
@@ -164,12 +136,10 @@ def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Arra
 @jit
 def all_leaves(packed: Packed, X: Array, found: Array, out: Array) -> None:
     """The leaf of every row in every tree, as its number within the tree."""
-    nodes, sets, category_sets = packed.nodes, packed.sets, packed.category_sets
     for t in range(packed.roots.shape[0]):
-        root = packed.roots[t]
-        walk_tree(nodes, sets, category_sets, root, X, found)
+        walk_tree(packed, t, X, found)
         for i in range(X.shape[0]):
-            out[i, t] = found[i] - root
+            out[i, t] = found[i] - packed.roots[t]
 
 
 def warm() -> None:

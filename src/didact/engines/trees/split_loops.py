@@ -103,8 +103,8 @@ def occupied_range(hist: Array, at: Int, bins: Int) -> tuple[Int, Int]:
 def scan_pairs(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, parent: float, limits: Any, criterion: Any, best: Array, kept: Array,
-) -> None:  # fmt: skip
-    """Try the thresholds first … stop − 1 of a feature for one target or two classes.
+) -> bool:  # fmt: skip
+    """Try the thresholds first … stop − 1 of a feature for one target or two classes; whether one is the best so far.
 
     `start` is the slot of the missing values if they are on the left, else −1; `only` the one bin to try, or −1.
     """
@@ -133,15 +133,16 @@ def scan_pairs(
     if place >= 0:
         best[0].gain, best[0].feature, best[0].bin = gain, f, place
         best[0].missing_left = start >= 0
+    return place >= 0
 
 
 @jit
 def scan_words(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """The same for any number of classes or targets, and with monotone bounds; words[2] gets the best left side."""
-    C, left, right = total.shape[0], words[0], words[1]
+    C, left, right, found = total.shape[0], words[0], words[1], False
     for c in range(C):
         left[c] = hist[start, c] if start >= 0 else 0
     for k in range(first, stop):
@@ -153,8 +154,23 @@ def scan_words(
             continue
         if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
             best[0].feature, best[0].bin, best[0].missing_left = f, k, start >= 0
+            found = True
             for c in range(C):
                 words[2, c] = left[c]
+    return found
+
+
+@jit
+def scan_bins(
+    f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
+    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+) -> bool:  # fmt: skip
+    """The same by whichever way is faster."""
+    if is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf:
+        return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
+                          best, words[2])  # fmt: skip
+    return scan_words(f, hist, at, first, stop, start, only, total, how, inverse, bound, limits, criterion, words,
+                      sums, best)  # fmt: skip
 
 
 @jit
@@ -173,17 +189,12 @@ def scan_numbers(
     if limits.random_splits:
         only = lowest + np.int64(mixed(draw) % np.uint64(max(highest - lowest, 1)))
         side = np.int64(mixed(draw + np.uint64(1)) & np.uint64(1))
-    plain = is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf
     for missing_left in range(2 if missing else 1):
         if missing and side >= 0 and side != missing_left:
             continue
         start = at + bins if missing_left == 1 else np.int64(-1)
         # With missing values alone on the right, the threshold is infinite.
         stop = highest + 1 if missing and missing_left == 0 else highest
-        if plain:
-            scan_pairs(f, hist, at, lowest, stop, start, only, total, how, inverse, bound.score, limits, criterion,
-                       best, words[2])  # fmt: skip
-        else:
-            scan_words(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, words,
-                       sums, best)  # fmt: skip
+        scan_bins(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, words, sums,
+                  best)  # fmt: skip
     return True

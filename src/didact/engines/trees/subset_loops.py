@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.trees.split_loops import Bound, try_split
-from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, targets_of, weight_at
+from didact.engines.trees.split_loops import Bound, scan_bins
+from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
 Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
@@ -23,12 +23,17 @@ def sort_categories(
     keys: Array, ids: Array,
 ) -> Int:  # fmt: skip
     """Put the categories that have rows enough in the order of their mean of one target; how many they are."""
-    m, n = 0, targets_of(how, hist.shape[1])
+    m, n, plain = 0, targets_of(how, hist.shape[1]), is_plain(how, hist.shape[1])
     for b in range(slots):
-        rows = decoded(hist[at + b], how, inverse, sums, 0)
+        words = hist[at + b]
+        if plain:
+            s, w, rows = pair(words[0], words[words.shape[0] - 1], how, inverse)
+        else:
+            rows = decoded(words, how, inverse, sums, 0)
+            s, w = sums[order], weight_at(sums, 0, n, how)
         if rows == 0 or (rows < limits.min_category and b < slots - 1):
             continue
-        key = sums[order] / (weight_at(sums, 0, n, how) + limits.category_smoothing + 1e-300)
+        key = s / (w + limits.category_smoothing + 1e-300)
         if limits.random_splits:
             key = np.float64(mixed(draw + np.uint64(b)) >> np.uint64(11))
         k = m
@@ -44,30 +49,29 @@ def sort_categories(
 def scan_categories(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
     limits: Any, criterion: Any, words: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
+    line: Array,
 ) -> bool:  # fmt: skip
-    """Try subsets of the categories of a feature; whether there are two of them in this node."""
-    C, left, right = total.shape[0], words[0], words[1]
+    """Try subsets of the categories of a feature; whether there are two of them in this node.
+
+    Categories in order are put into `line` as the bins of a number would be.
+    """
+    C, none = total.shape[0], np.int64(-1)
     orders = 1 if is_plain(how, C) or limits.random_splits else targets_of(how, C)
     for order in range(orders):
         m = sort_categories(hist, at, bins + 1, order, draw, how, inverse, limits, sums, keys, ids)
         if m < 2:
             return False
-        only = np.int64(mixed(draw) % np.uint64(m - 1)) if limits.random_splits else np.int64(-1)
+        only = np.int64(mixed(draw) % np.uint64(m - 1)) if limits.random_splits else none
         # The other way round gives the same splits, unless rare categories stay on the right.
         for backwards in range(2 if limits.min_category > 1 and only < 0 else 1):
-            for c in range(C):
-                left[c] = 0
-            for k in range(m - 1):
-                b = ids[m - 1 - k] if backwards else ids[k]
+            for k in range(m):
+                b = at + ids[m - 1 - k if backwards else k]
                 for c in range(C):
-                    left[c] += hist[at + b, c]
-                if only >= 0 and k != only:
-                    continue
-                if try_split(left, right, total, how, inverse, bound, limits, criterion, sums, best):
-                    best[0].feature, best[0].bin = f, -1
-                    best[0].missing_left = _set_bits(k, m, backwards, bins, ids, bits)
-                    for c in range(C):
-                        words[2, c] = left[c]
+                    line[k, c] = hist[b, c]
+            if scan_bins(f, line, np.int64(0), np.int64(0), m - 1, none, only, total, how, inverse, bound, limits,
+                         criterion, words, sums, best):  # fmt: skip
+                best[0].missing_left = _set_bits(best[0].bin, m, backwards, bins, ids, bits)
+                best[0].bin = -1
     return True
 
 
