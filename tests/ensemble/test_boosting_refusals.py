@@ -23,7 +23,7 @@ def test_added_trees_need_the_columns_categories_and_classes_of_the_last_fit():
     before = model.predict_proba(letters("pq"))
     model.set_params(max_iter=4)
     for frame, y, word in (
-        (letters("qr"), labels, "'r' in column 0"),
+        (letters("qr"), labels, "'r' in column 'c'"),
         (letters("pq", d=np.arange(300.0)), labels, "columns"),
         (pd.DataFrame({"c": np.arange(300.0)}), labels, "categorical"),
         (letters("pq").rename(columns={"c": "d"}), labels, "feature names"),

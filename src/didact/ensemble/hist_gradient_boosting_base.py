@@ -86,7 +86,11 @@ class _Boosting(Estimator):
         [one_of("auto"), is_bool],
         "Whether to stop when the score stalls; 'auto': above 10,000 rows, or with X_val.",
     )
-    scoring: Any = param("loss", [str, is_callable, none], "What early stopping watches: the loss or a scorer.")
+    scoring: Any = param(
+        "loss",
+        [str, is_callable, none],
+        "What early stopping watches: the loss, or a scorer, which gets sample_weight if there is any.",
+    )
     validation_fraction: Any = param(
         0.1,
         [above(0), none],

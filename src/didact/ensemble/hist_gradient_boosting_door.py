@@ -19,8 +19,9 @@ def training_rows(model: Any, X: Any, y: Any, w: Any) -> Rows:
     for j, (old, given) in enumerate(zip(known, now, strict=True)):
         strange = [] if old is None else sorted(set(given.tolist()) - set(old.tolist()), key=str)
         if strange:
+            name = repr(model.feature_names_in_[j]) if hasattr(model, "feature_names_in_") else j
             raise InputError(
-                f"warm_start needs the categories of the last fit, which had no {strange[0]!r} in column {j}."
+                f"warm_start needs the categories of the last fit, which had no {strange[0]!r} in column {name}."
             )
     return model.rows(X, y, w, target=model._target, reset=False)
 
