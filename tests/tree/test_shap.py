@@ -174,6 +174,9 @@ def test_boosting_adds_up_to_its_raw_scores():
     found = shap_values(numbers, X[:5], background=X)
     np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, numbers.predict(X[:5]), rtol=1e-9)
     np.testing.assert_allclose(found.base_values, numbers.predict(X).mean(), rtol=1e-9)
+    trained = shap_values(numbers, X[:5])  # the weights of the branches are those of the training rows
+    np.testing.assert_allclose(trained.values, found.values, rtol=1e-9)
+    np.testing.assert_allclose(trained.base_values, found.base_values, rtol=1e-9)
     trees = unpacked(numbers._packed, X)
     expected = [sum(by_definition(tree, x)[:, 0] for tree in trees) for x in X[:5]]
     np.testing.assert_allclose(found.values, expected, atol=1e-9)
@@ -184,3 +187,17 @@ def test_boosting_adds_up_to_its_raw_scores():
         np.testing.assert_allclose(
             scores.values.sum(axis=1) + scores.base_values, model.decision_function(X), rtol=1e-7
         )
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_boosting_has_kept_the_weights_of_its_branches(loss):
+    X, y = load_diabetes(return_X_y=True)
+    X, labels = X[:, :4], y > 150
+    w = np.random.default_rng(0).integers(1, 4, len(X))
+    model = HistGradientBoostingClassifier(loss=loss, max_iter=5, early_stopping=False, warm_start=True)
+    model.fit(X, labels, sample_weight=w).set_params(max_iter=8).fit(X, labels, sample_weight=w)
+    one = shap_values(model, X[:1])
+    assert np.abs(one.values).max() > 0.01
+    again = shap_values(model, X[:1], background=np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(one.values, again.values, rtol=1e-9)
+    np.testing.assert_allclose(one.base_values, np.average(model.decision_function(X), weights=w), rtol=1e-9)

@@ -102,10 +102,13 @@ def test_many_rows_are_binned_by_themselves(monkeypatch):
     same_splits(a, DecisionTreeClassifier(max_depth=5).fit(X, labels).tree_, X)
 
 
-def test_poisson_refuses_negative_targets_in_passes():
+def test_poisson_refuses_negative_targets_and_zeros_alone_in_passes():
     X, y, _, _ = table()
-    with pytest.raises(ValueError, match="poisson"):
-        DecisionTreeRegressor(criterion="poisson", max_bins=16, max_depth=2).fit(batches(X, y))
+    model = DecisionTreeRegressor(criterion="poisson", max_bins=16, max_depth=2)
+    with pytest.raises(ValueError, match=r"poisson.*negative"):
+        model.fit(batches(X, y))
+    with pytest.raises(ValueError, match=r"poisson.*all values of y.* are 0"):
+        model.fit(batches(X, 0 * y))
 
 
 @pytest.mark.parametrize("bins", ["auto", 20])

@@ -26,11 +26,10 @@ from didact.ensemble.hist_gradient_boosting_base import _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import (
     DOMAINS,
     decisions,
-    log_probabilities,
-    means,
+    log_shares,
     most_probable,
-    probabilities,
     shares,
+    targets,
 )  # fmt: skip
 from didact.parts.losses import (
     Absolute,
@@ -80,9 +79,10 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     Cost: n p for binning, then at most n p log₂(leaves) additions and leaves · p · bins scores for a tree; memory n p
     bytes and 32 n. Missing values have a bin of their own and go to the side that gains more. Categories are ordered by
     their mean gradient and split at the best place. `loss` may be a noun of `didact.parts` (`Huber(2.0)`,
-    `Tweedie(1.7)`) or any object with `grad_hess(y, z)` and `value(y, z)` on arrays, and `inverse(z)` if predictions
-    are not z itself. Rows of batches and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay
-    on the workers, and histograms are reduced, one round a level. Shape of computation: iterate.
+    `Tweedie(1.7)`) or any object with `grad_hess(y, z)`, one finite gradient and one curvature of at least 0 a row,
+    `value(y, z)` for early stopping by the loss, and `inverse(z)` if predictions are not z itself. Rows of batches and
+    Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay on the workers, and histograms are
+    reduced, one round a level. Shape of computation: iterate.
 
     References
     ----------
@@ -98,6 +98,7 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     array([1., 3.])
     """
 
+    _target = "numeric"
     _test_params = [
         {"max_iter": 6, "min_samples_leaf": 1, "early_stopping": False},
         {"max_iter": 6, "min_samples_leaf": 1, "random_state": 0, "loss": "absolute_error", "learning_rate": 0.5},
@@ -110,19 +111,16 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     )
     quantile: float | None = param(None, [between(0, 1), none], "Which quantile the quantile loss predicts.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistGradientBoostingRegressor":
-        """Grow the ensemble from rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, categories=self.categorical_features)
-        data = self._data(rows)
+    def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         loss = self._loss()
         allowed, domain = next((DOMAINS[kind] for kind in DOMAINS if isinstance(loss, kind)), (np.isfinite, "finite y"))
-        if not allowed(data.target_range() if isinstance(data, Spread) else data[1]).all():
+        y = data.target_range() if isinstance(data, Spread) else data[1]
+        if not allowed(y).all() or (held is not None and not allowed(held[1]).all()):
             raise InputError(f"The loss {self.loss!r} needs {domain}.")
         if isinstance(data, Spread):
-            self._boost_spread(data, loss, 1, (X, y))
+            self._boost_spread(data, held, loss, 1, original)
         else:
-            self._boost(*data, loss, 1, (X, y), None)
-        return self
+            self._boost(data, held, loss, 1, original, None)
 
     def _loss(self) -> Any:
         if not isinstance(self.loss, str):
@@ -138,17 +136,12 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, means, "_trees", "_start", "_noun")
-
-    @property
-    def _noun(self) -> Any:
-        return self._loss()
+        return self._answer(X, targets, "_noun")
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predicted targets after each iteration."""
-        log = isinstance(self._loss(), tuple(DOMAINS))
         for raw in self._staged(X):
-            yield np.exp(raw[:, 0]) if log else raw[:, 0]
+            yield targets(raw, self._loss())
 
 
 class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
@@ -179,10 +172,10 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     Cost: n p for binning, then for each class at most n p log₂(leaves) additions and leaves · p · bins scores an
     iteration; memory n p bytes and 32 n for each class. Missing values have a bin of their own and go to the side that
     gains more. Categories are ordered by their mean gradient and split at the best place. `loss` may be "log_loss",
-    "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)` and `value(y, z)`
-    for y ∈ {0, 1} or the `classes` that it names. Rows of batches and Dask are gathered as codes, a byte a value; above
-    256 MiB those of Dask stay on the workers, and histograms are reduced, one round a level. Shape of computation:
-    iterate.
+    "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)`, one gradient and
+    one curvature of at least 0 a row, and `value(y, z)`, for y ∈ {0, 1} or the `classes` that it names. Rows of batches
+    and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay on the workers, and histograms are
+    reduced, one round a level. Shape of computation: iterate.
 
     References
     ----------
@@ -198,6 +191,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     ['low', 'high']
     """
 
+    _target = "labels"
     _test_params = [
         {"max_iter": 6, "min_samples_leaf": 1, "early_stopping": False},
         {"max_iter": 4, "min_samples_leaf": 1, "random_state": 0, "max_depth": 3, "l2_regularization": 1.0},
@@ -212,27 +206,33 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistGradientBoostingClassifier":
-        """Grow the ensemble from rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
-        data = self._data(rows)
+    def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         if isinstance(data, Spread):
-            return self._fit_spread(data, (X, y))
+            counts = data.label_counts()
+            self._set_classes(np.arange(len(counts.values)), counts.values)
+            factors = class_factors(self.class_weight, counts)
+            held = self._with_codes(held)
+            self._boost_spread(data, held, self._loss(), self._outputs(), original, self.classes_, factors)
+            return
         table, labels, w = data
         codes, classes = encode(labels)
         self._set_classes(codes[:, 0] if w is None else codes[w > 0, 0], classes[0])
-        w = weigh_classes(self.class_weight, codes, classes, w)
-        outputs = self._outputs()
-        target = codes[:, 0].astype(np.float64) if outputs == 1 else codes[:, 0]
-        self._boost(table, target, w, self._loss(), outputs, (X, y), codes[:, 0])
-        return self
+        rows = table, self._target_of(codes[:, 0]), weigh_classes(self.class_weight, codes, classes, w)
+        self._boost(rows, self._with_codes(held), self._loss(), self._outputs(), original, codes[:, 0])
 
-    def _fit_spread(self, data: Spread, original: tuple[Any, Any]) -> "HistGradientBoostingClassifier":
-        counts = data.label_counts()
-        self._set_classes(np.arange(len(counts.values)), counts.values)
-        factors = class_factors(self.class_weight, counts)
-        self._boost_spread(data, self._loss(), self._outputs(), original, self.classes_, factors)
-        return self
+    def _target_of(self, codes: Array) -> Array:
+        """Codes of the classes as the loss reads them."""
+        return codes.astype(np.float64) if self._outputs() == 1 else codes
+
+    def _with_codes(self, held: Any) -> Any:
+        """The given rows for early stopping with codes of their labels."""
+        if held is None:
+            return None
+        X, y, w = held
+        strange = ~np.isin(y, self.classes_)
+        if strange.any():
+            raise InputError(f"y_val has the label {y[strange].tolist()[0]!r}, which is not in y.")
+        return X, self._target_of(np.searchsorted(self.classes_, y)), w
 
     def _outputs(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -244,7 +244,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
                 f"Boosting needs samples of at least 2 classes in the data, but there is one class: "
                 f"{classes[present[:1]]}"
             )
-        if self.warm_start and hasattr(self, "_packed") and not np.array_equal(vars(self)["classes_"], classes):
+        if self._continues() and not np.array_equal(vars(self)["classes_"], classes):
             raise InputError("warm_start needs the classes of the last fit.")
         self.classes_ = classes
 
@@ -262,30 +262,26 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     def _labels(self, y: Array) -> Array:
         return self.classes_[(y > 0).astype(int) if self.n_trees_per_iteration_ == 1 else y]
 
-    @property
-    def _noun(self) -> Any:
-        return self._loss()
-
     def decision_function(self, X: Any) -> Any:
         """Raw scores: (n,) for two classes, else (n, classes)."""
-        return self.map_rows(X, decisions, "_trees", "_start")
+        return self._answer(X, decisions)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, classes), in the order of classes_."""
-        return self.map_rows(X, probabilities, "_trees", "_start", "_noun")
+        return self._answer(X, shares, "_noun")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_probabilities, "_trees", "_start", "_noun")
+        return self._answer(X, log_shares, "_noun")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "_trees", "_start", "classes_")
+        return self._answer(X, most_probable, "classes_")
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each iteration."""
         for raw in self._staged(X):
-            yield raw[:, 0] if raw.shape[1] == 1 else raw
+            yield decisions(raw)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Class probabilities after each iteration."""
@@ -295,4 +291,4 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Labels after each iteration."""
         for raw in self._staged(X):
-            yield self.classes_[raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)]
+            yield most_probable(raw, self.classes_)

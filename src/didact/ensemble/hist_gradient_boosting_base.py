@@ -1,7 +1,8 @@
 """What boosting of numbers and of classes share: parameters, the fit with early stopping, and staged predictions."""
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -36,7 +37,9 @@ from didact.engines.trees.packed import Packed, join, pack, predict_sum
 from didact.engines.trees.passes import Collection
 from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
-from didact.ensemble.hist_gradient_boosting_outputs import ready_trees
+from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, monotone_signs
+from didact.ensemble.hist_gradient_boosting_door import training_rows, validation_rows
+from didact.ensemble.hist_gradient_boosting_outputs import answer, ready_trees
 from didact.ensemble.hist_gradient_boosting_watch import Watch
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +51,7 @@ class _Boosting(Estimator):
     """Base of the boosting models. Abstract."""
 
     _missing = True
+    _target: ClassVar[str]
     _test_skips: ClassVar[dict[str, str]] = {
         "text_refused/category": "Columns of a category type are read as they are.",
         "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
@@ -58,7 +62,7 @@ class _Boosting(Estimator):
     max_iter: int = param(100, whole(1), "Number of iterations: of trees, or of trees for each class.")
     max_leaf_nodes: int | None = param(31, [whole(2), none], "Most leaves of a tree; None: no limit.")
     max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
-    min_samples_leaf: int = param(20, whole(1), "Rows that a leaf needs.")
+    min_samples_leaf: int = param(20, whole(1), "Rows that a leaf needs, whatever their weights.")
     l2_regularization: float = param(0.0, at_least(0), "Penalty λ on the squared values of the leaves.")
     max_features: float = param(1.0, between(0, 1, "right"), "Share of the features that is drawn at each node.")
     max_bins: int = param(255, whole(2), "Most bins of a column of numbers, beside one for missing values.")
@@ -78,9 +82,15 @@ class _Boosting(Estimator):
     )
     warm_start: bool = param(False, is_bool, "Whether to add trees to those of the last fit.")
     early_stopping: Any = param(
-        "auto", [one_of("auto"), is_bool], "Whether to stop when the score stalls; 'auto': above 10,000 rows."
+        "auto",
+        [one_of("auto"), is_bool],
+        "Whether to stop when the score stalls; 'auto': above 10,000 rows, or with X_val.",
     )
-    scoring: Any = param("loss", [str, is_callable, none], "What early stopping watches: the loss or a scorer.")
+    scoring: Any = param(
+        "loss",
+        [str, is_callable, none],
+        "What early stopping watches: the loss, or a scorer, which gets sample_weight if there is any.",
+    )
     validation_fraction: Any = param(
         0.1,
         [above(0), none],
@@ -90,9 +100,30 @@ class _Boosting(Estimator):
     tol: float = param(1e-7, at_least(0), "What counts as an improvement of the score.")
     random_state: Any = param(None, random_state, "Seed of the draws of rows, features and held-out rows.")
 
-    def _boost(self, X: Any, y: Any, w: Any, loss: Any, outputs: int, original: tuple[Any, Any], strata: Any) -> None:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:  # fmt: skip
+        """Grow the ensemble from rows X with targets or labels y.
+
+        `sample_weight` weighs the loss of the rows, but `min_samples_leaf` counts rows, whatever their weights. Early
+        stopping watches rows `X_val` in memory with `y_val` and `sample_weight_val` if they are given, and none of X
+        are then held out; "auto" is True with them.
+        """
+        rows = training_rows(self, X, y, sample_weight)
+        held = validation_rows(self, X_val, y_val, sample_weight_val)
+        self._grow(self._data(rows), held, (X, y))
+        return self
+
+    def _continues(self) -> bool:
+        """Whether trees are added to those of the last fit."""
+        return bool(self.warm_start) and hasattr(self, "_packed")
+
+    def _boost(
+        self, data: tuple[Any, Any, Any], held: Any, loss: Any, outputs: int, original: tuple[Any, Any], strata: Any
+    ) -> None:
         """Grow the ensemble on rows in memory."""
-        X, y, w, held = self._hold_out(X, y, w, strata)
+        X, y, w, held = self._hold_out(*data, strata, held)
         objective = Objective(loss, y, w, outputs)
         state = self._continued(objective)
         if state is None:
@@ -107,28 +138,32 @@ class _Boosting(Estimator):
         self._iterate(booster, held, state, original)
 
     def _boost_spread(
-        self, data: Spread, loss: Any, outputs: int, original: tuple[Any, Any], classes: Any = None, factors: Any = None
-    ) -> None:
+        self, data: Spread, held: Any, loss: Any, outputs: int, original: tuple[Any, Any], classes: Any = None,
+        factors: Any = None,
+    ) -> None:  # fmt: skip
         """Grow the ensemble on rows that stay on the workers."""
         parts, weighted = data.parts(loss, outputs, classes, factors)
-        held, n = None, first_rows(parts)[1]
-        if self._holds_out(n):
+        out, n = None, first_rows(parts)[1]
+        if self._holds_out(n, held):
             share = self.validation_fraction if self.validation_fraction < 1 else self.validation_fraction / n
-            parts, held = split(parts, share, self._seed_of_split())
+            parts, out = split(parts, share, self._seed_of_split())
+        if self.do_early_stopping_ and self.scoring != "loss":
+            raise InputError("Early stopping by a scorer needs rows that fit here: use scoring='loss'.")
         objective = Objective(loss, np.empty(0), np.empty(0) if weighted else None, outputs)
         state = self._continued(objective)
         if state is None:
             self._begin(objective, Statistics(parts))
-        valued = self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
+        valued = hasattr(loss, "value") and (self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None)))
         plan = self._plan(data.n_features)
-        booster = RowsBooster(parts, held, data.bins, objective, plan, self._start, state, valued)
-        self._iterate(booster, None, state, original)
+        booster = RowsBooster(parts, out, data.bins, objective, plan, self._start, state, valued)
+        self._iterate(booster, held, state, original)
 
     def _iterate(self, booster: Any, held: Any, state: Packed | None, original: tuple[Any, Any]) -> None:
         """Add trees until there are enough, or the scores stall."""
         watch = Watch(self, booster, held, state) if self.do_early_stopping_ else None
         trees: list[Tree] = []
-        outputs = booster.objective.outputs
+        outputs, loss = booster.objective.outputs, booster.objective.loss
+        valued = hasattr(loss, "value") and getattr(self, "_skl_callbacks", None)
         done = 0 if state is None else len(state.roots) // outputs
 
         def attributes(grown: list[Tree]) -> dict[str, Any]:
@@ -139,11 +174,12 @@ class _Boosting(Estimator):
             for iteration in range(done + 1, self.max_iter + 1):
                 trees += booster.step(iteration)
                 self.n_iter_ = iteration
-                value = booster.value() if getattr(self, "_skl_callbacks", None) else None
+                value = booster.value() if valued else None
                 if progress.report(iteration, value, trees) or (watch is not None and watch.stops(trees)):
                     break
         vars(self).update(attributes(trees) if trees else {"_packed": state})
-        self._scores(watch)
+        self.train_score_ = np.array([] if watch is None else watch.train)
+        self.validation_score_ = np.array([] if watch is None else watch.held_out)
 
     def _begin(self, objective: Objective, rows: Any = None) -> None:
         """The constant from which a new ensemble starts."""
@@ -153,7 +189,7 @@ class _Boosting(Estimator):
 
     def _continued(self, objective: Objective) -> Packed | None:
         """The trees of the last fit, if they are to be kept."""
-        if not self.warm_start or not hasattr(self, "_packed"):
+        if not self._continues():
             return None
         if self.max_iter < self.n_iter_:
             raise ParameterError(
@@ -169,14 +205,14 @@ class _Boosting(Estimator):
         leaves = self.max_leaf_nodes or 0
         depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
         return Limits(
-            depth, leaves, 2, self.min_samples_leaf, 1e-3 if self._has_curvature() else 0.0, 0.0,
+            depth, leaves, 2, self.min_samples_leaf, 1e-3, 0.0,
             0 if wanted >= p else wanted, False, 10.0, 10,
         )  # fmt: skip
 
     def _plan(self, p: int) -> Plan:
         """How trees are grown."""
         limits = self._limits(p)
-        signs, groups = self._signs(p), self._groups(p)
+        signs, groups = monotone_signs(self, p), interaction_groups(self, p)
         return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
 
     def _counts(self) -> Array | None:
@@ -186,8 +222,6 @@ class _Boosting(Estimator):
     def _data(self, rows: Rows) -> tuple[Any, Any, Any] | Spread:
         """X, y and weights in memory, rows from elsewhere as codes; or codes that stay on the workers."""
         if not isinstance(rows, MemoryRows):
-            if self.early_stopping is not False and self.scoring != "loss":
-                raise InputError("Early stopping by a scorer needs all rows in memory: use scoring='loss'.")
             bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
             large = n * rows.n_features * bins.dtype.itemsize > GATHERED
             if (
@@ -200,49 +234,11 @@ class _Boosting(Estimator):
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
         return X, y, w
 
-    def _has_curvature(self) -> bool:
-        return True
-
-    def _signs(self, p: int) -> Array | None:
-        """The monotone constraints, checked."""
-        given = self.monotonic_cst
-        if given is None:
-            return None
-        if isinstance(given, dict):
-            names = list(getattr(self, "feature_names_in_", []))
-            unknown = [name for name in given if name not in names]
-            if unknown:
-                raise ParameterError(f"monotonic_cst names {unknown[0]!r}, which is no column of X.")
-            given = [given.get(name, 0) for name in names]
-        signs = np.asarray(given)
-        if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
-            raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
-        if signs.any() and self.n_trees_per_iteration_ > 1:
-            raise ParameterError("Monotonic constraints need two classes: with more there is no order to keep.")
-        if self.categories_ is not None and signs[self.categories_.mask].any():
-            raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
-        return signs.astype(np.int8) if signs.any() else None
-
-    def _groups(self, p: int) -> list[list[int]] | None:
-        """The interaction groups as lists of feature numbers, with one more for the features in none."""
-        given = self.interaction_cst
-        if given is None:
-            return None
-        if isinstance(given, str):
-            pairs = [[a, b] for a in range(p) for b in range(a)] if given == "pairwise" and p > 1 else []
-            return pairs or [[f] for f in range(p)]
-        names = list(getattr(self, "feature_names_in_", []))
-        groups = [[names.index(f) if isinstance(f, str) and f in names else f for f in group] for group in given]
-        for f in (f for group in groups for f in group):
-            if isinstance(f, str) or not 0 <= f < p:
-                raise ParameterError(f"interaction_cst names the feature {f!r}, but X has {p} features.")
-        rest = sorted(set(range(p)) - {f for group in groups for f in group})
-        return [sorted(set(map(int, group))) for group in groups] + ([rest] if rest else [])
-
-    def _holds_out(self, n: int) -> bool:
-        """Whether rows are held out, for early stopping, of n rows."""
-        self.do_early_stopping_ = n > 10_000 if self.early_stopping == "auto" else bool(self.early_stopping)
-        return self.do_early_stopping_ and self.validation_fraction is not None
+    def _holds_out(self, n: int, given: Any) -> bool:
+        """Whether rows are held out, for early stopping, of n rows; not if there are given ones."""
+        auto = n > 10_000 or given is not None
+        self.do_early_stopping_ = auto if self.early_stopping == "auto" else bool(self.early_stopping)
+        return self.do_early_stopping_ and self.validation_fraction is not None and given is None
 
     def _seed_of_split(self) -> int:
         """The seed by which rows are held out: that of the last fit when trees are added to it."""
@@ -250,13 +246,13 @@ class _Boosting(Estimator):
             self._split_seed = int(seed_sequence(self.random_state).generate_state(2, np.uint32)[1] >> 1)
         return self._split_seed
 
-    def _hold_out(self, X: Any, y: Any, w: Any, strata: Any) -> tuple[Any, Any, Any, Any]:
-        """Rows of positive weight for training and, for early stopping, held-out rows (X, y, w)."""
+    def _hold_out(self, X: Any, y: Any, w: Any, strata: Any, given: Any) -> tuple[Any, Any, Any, Any]:
+        """Rows of positive weight for training and, for early stopping, held-out or given rows (X, y, w)."""
         if w is not None and (w <= 0).any():
             keep = np.flatnonzero(w > 0)
             X, y, w, strata = X[keep], y[keep], w[keep], None if strata is None else strata[keep]
-        if not self._holds_out(X.shape[0]):
-            return X, y, w, None
+        if not self._holds_out(X.shape[0], given):
+            return X, y, w, given
         seed = self._seed_of_split()
         few = strata is not None and np.bincount(strata).min() < 2
         try:
@@ -271,14 +267,9 @@ class _Boosting(Estimator):
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 
-    def _scores(self, watch: "Any") -> None:
-        before = {k: getattr(self, k, np.empty(0)) if self.warm_start else np.empty(0) for k in
-                  ("train_score_", "validation_score_")}  # fmt: skip
-        if watch is None:
-            self.train_score_ = self.validation_score_ = np.empty(0)
-        else:
-            self.train_score_ = np.append(before["train_score_"], watch.train)
-            self.validation_score_ = np.append(before["validation_score_"], watch.held_out)
+    def _answer(self, X: Any, fn: Callable[..., Array], *attributes: str) -> Any:
+        """``fn(raw scores of rows X, *attributes)``."""
+        return self.map_rows(X, partial(answer, fn), "_trees", "_start", *attributes)
 
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""
@@ -291,6 +282,10 @@ class _Boosting(Estimator):
         out[:] = self._start
         for first in range(0, len(self._packed.roots), K):
             yield predict_sum(self._packed, X, out, first, first + K).astype(X.dtype)
+
+    @property
+    def _noun(self) -> Any:
+        return self._loss()
 
     @property
     def is_categorical_(self) -> Array | None:

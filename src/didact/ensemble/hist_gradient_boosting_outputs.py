@@ -29,23 +29,22 @@ def ready_trees(model: Any) -> Trees:
     return known
 
 
-def means(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
-    """Predicted targets: the raw sum, or its exponential for losses with a log link."""
-    raw = raw_predictions(X, trees, start)[:, 0]
+def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
+    """What `fn`, one of the functions below, makes of the raw scores of rows X."""
+    return fn(raw_predictions(X, trees, start), *how)  # type: ignore[no-any-return]
+
+
+def targets(raw: Array, loss: Any) -> Array:
+    """Predicted targets: the raw sum, its exponential for losses with a log link, or what a loss's `inverse` says."""
+    z = raw[:, 0]
     if hasattr(loss, "inverse"):
-        return np.asarray(loss.inverse(raw))
-    return np.exp(raw) if isinstance(loss, tuple(DOMAINS)) else raw
+        return np.asarray(loss.inverse(z))
+    return np.exp(z) if isinstance(loss, tuple(DOMAINS)) else z
 
 
-def decisions(X: Any, trees: Trees, start: Array) -> Array:
+def decisions(raw: Array) -> Array:
     """Raw scores: (n,) for two classes, else (n, classes)."""
-    raw = raw_predictions(X, trees, start)
     return raw[:, 0] if raw.shape[1] == 1 else raw
-
-
-def probabilities(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
-    """Class probabilities (n, classes) from raw scores."""
-    return shares(raw_predictions(X, trees, start), loss)
 
 
 def shares(raw: Array, loss: Any) -> Array:
@@ -59,13 +58,12 @@ def shares(raw: Array, loss: Any) -> Array:
     return np.stack([1 - p, p], axis=1)
 
 
-def most_probable(X: Any, trees: Trees, start: Array, classes: Array) -> Array:
-    """The label of the largest score."""
-    raw = raw_predictions(X, trees, start)
-    return classes[raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)]
-
-
-def log_probabilities(X: Any, trees: Trees, start: Array, loss: Any) -> Array:
+def log_shares(raw: Array, loss: Any) -> Array:
     """Logarithms of the class probabilities."""
     with np.errstate(divide="ignore"):
-        return np.log(probabilities(X, trees, start, loss))
+        return np.log(shares(raw, loss))
+
+
+def most_probable(raw: Array, classes: Array) -> Array:
+    """The label of the largest score."""
+    return classes[raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)]

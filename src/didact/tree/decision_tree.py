@@ -70,7 +70,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with labels y; sample_weight counts rows."""
+        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
@@ -160,7 +160,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with targets y; sample_weight counts rows."""
+        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)

@@ -127,7 +127,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeClassifier":
-        """Grow the tree from rows X with labels y; sample_weight counts rows."""
+        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
@@ -178,7 +178,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeRegressor":
-        """Grow the tree from rows X with targets y; sample_weight counts rows."""
+        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)

@@ -71,8 +71,8 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     X : array-like of shape (n_samples, n_features)
         Rows to explain.
     background : array-like of shape (n_rows, n_features), optional
-        Rows that say how much weight each branch has. Trees and forests have stored that of their training rows; a
-        boosting model has not, and X is taken by default.
+        For boosting, rows that say how much weight each branch has, instead of the training rows that its trees were
+        grown on.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     """
     check_is_fitted(model)
     rows = _rows(model, X)
-    parts = _parts(model, rows if background is None else _rows(model, background))
+    parts = _parts(model, None if background is None else _rows(model, background))
     values, base = shap_of_trees(parts.trees, parts.tables, parts.scale, rows)
     base = base + parts.constant
     shown = np.asarray(parts.shown(X), np.float64).reshape(len(rows), -1)
@@ -113,7 +113,7 @@ def _rows(model: Any, X: Any) -> Array:
     return rows
 
 
-def _parts(model: Any, background: Array) -> _Sum:
+def _parts(model: Any, background: Array | None) -> _Sum:
     """The model as a sum of trees."""
     packed, start = getattr(model, "_packed", None), getattr(model, "_start", None)
     if packed is not None and start is not None:

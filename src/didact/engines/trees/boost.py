@@ -7,7 +7,8 @@ classes get one tree each from the same gradients, one on each thread.
 Friedman (2001), doi:10.1214/aos/1013203451; Ke et al. (2017), LightGBM, https://dl.acm.org/doi/10.5555/3294996.3295074.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees import Trees
-from didact.engines.trees.tree import Tree
+from didact.engines.trees.tree import Tree, node_weights
 from didact.parts.gradient_criterion import Gradient
 
 Array = np.ndarray[Any, Any]
@@ -102,6 +103,16 @@ def drawn(plan: Plan, iteration: int, start: int, stop: int, n: int) -> Array:
 def tree_seeds(plan: Plan, iteration: int, outputs: int) -> list[int]:
     """The seed of each tree of an iteration."""
     return [int(s) for s in np.random.default_rng([plan.seed, iteration]).integers(0, 2**63, size=outputs)]
+
+
+def weighed(trees: list[Tree], objective: Objective, leaf_weights: Callable[[], Sequence[Array]]) -> list[Tree]:
+    """Trees with the weight of the rows that pass each node, where the grower has left the sum of their curvatures."""
+    if objective.flat:  # the curvature is the weight
+        return trees
+    if objective.w is None:
+        return [tree._replace(weighted_n_node_samples=tree.n_node_samples.astype(np.float64)) for tree in trees]
+    found = zip(trees, leaf_weights(), strict=True)
+    return [tree._replace(weighted_n_node_samples=node_weights(tree, ends)) for tree, ends in found]
 
 
 class Desk(NamedTuple):
@@ -185,7 +196,15 @@ class Booster:
                 w = None if objective.w is None else objective.w[rows]
                 found = weighted_quantile(residual[rows], w, objective.quantile)
                 value[node] = np.clip(found, *grown.bounds[node])
-        return tree._replace(value=self.plan.learning_rate * value)
+        tree = tree._replace(value=self.plan.learning_rate * value)
+        return weighed([tree], objective, lambda: [self._leaf_weights(grown)])[0]
+
+    def _leaf_weights(self, grown: Grown) -> Array:
+        """The weights of the rows that end in each node."""
+        out, w = np.zeros(grown.tree.node_count), cast(Array, self.objective.w)
+        for node, a, b in zip(grown.leaf_nodes, grown.starts, grown.stops, strict=True):
+            out[node] = w[grown.order[a:b]].sum()
+        return out
 
     def _add(self, grown: Grown, values: Array, out: Array, threads: int) -> None:
         """Add the values of their leaves to the rows of the sample."""

@@ -1,6 +1,7 @@
 """Losses as boosting uses them: where predictions start, gradients on blocks of rows, and leaves that are quantiles.
 
-A loss is a noun of `didact.parts` or any object with `grad_hess(y, z)` on arrays (and `value(y, z)`, to report it).
+A loss is a noun of `didact.parts` or any object with `grad_hess(y, z)` on arrays (and `value(y, z)`, to report it);
+what it gives is checked: one finite number a row, curvatures of at least 0.
 The curvature of a loss with kinks, and of Huber's, is replaced by 1, an upper bound that keeps every step a descent;
 leaves of the absolute and the quantile loss are renewed: they become the quantile of their rows' residuals.
 """
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.trees.boost_loops import logistic_gradients, softmax_gradients, squared_gradients
 from didact.parts.losses import (
@@ -58,7 +60,11 @@ class Objective:
         if isinstance(loss, HalfSquared):
             return np.array([mean])
         if isinstance(loss, (Poisson, Gamma, Tweedie)):
-            return np.array([np.log(max(mean, np.finfo(float).tiny))])
+            if mean <= 0:
+                raise InputError(
+                    f"The loss {type(loss).__name__} needs some y > 0, but all y that it is fitted to are 0."
+                )
+            return np.array([np.log(mean)])
         if isinstance(loss, (Logistic, Exponential)):
             p = mean if isinstance(loss, Logistic) else 0.5 * (1.0 + mean)
             p = min(max(p, np.finfo(float).eps), 1.0 - np.finfo(float).eps)
@@ -115,8 +121,29 @@ class Objective:
 
     def _noun(self, y: Array, z: Array) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):
-            g, h = self.loss.grad_hess(y, z)
-        return g, np.ones_like(z) if self.flat else np.maximum(h, 1e-16)
+            g, h = self._pair(y, z)
+        if not (np.isfinite(g).all() and np.isfinite(h).all()):
+            raise ParameterError(f"{self._says('grad_hess')} must give finite numbers, but gave NaN or infinity.")
+        if h.min(initial=0.0) < -1e-9 * np.abs(h).max(initial=0.0):
+            raise ParameterError(
+                f"{self._says('grad_hess')} must give curvatures of at least 0, but gave {h.min():.3g}: where the loss "
+                "is not convex, take the expected curvature or an upper bound."
+            )
+        return g, np.maximum(h, 1e-16)
+
+    def _pair(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """The gradients and the curvatures that the loss gives, as arrays."""
+        found = self.loss.grad_hess(y, z)
+        if isinstance(found, tuple | list) and len(found) == 2:
+            g, h = np.asarray(found[0]), np.ones_like(z) if self.flat else np.asarray(found[1])
+            if g.shape == h.shape == z.shape:
+                return g, h
+        raise ParameterError(
+            f"{self._says('grad_hess')} must give two arrays, gradients and curvatures, with one number a row each."
+        )
+
+    def _says(self, method: str) -> str:
+        return f"{method}(y, z) of the loss {type(self.loss).__name__}"
 
     def value(self, raw: Array) -> float:
         """The weighted mean loss at raw (outputs, n)."""
@@ -126,8 +153,15 @@ class Objective:
     def losses(self, raw: Array) -> tuple[float, float]:
         """The weighted sum of the losses at raw (outputs, n), and the sum of the weights."""
         z = raw.T if self.outputs > 1 else raw[0]
-        pieces = range(0, len(self.y), PIECE)
-        parts = parallel_map(lambda a: self.loss.value(self.y[a : a + PIECE], z[a : a + PIECE]), pieces)
+
+        def piece(start: int) -> Array:
+            y = self.y[start : start + PIECE]
+            found = np.asarray(self.loss.value(y, z[start : start + PIECE]))
+            if found.shape != y.shape:
+                raise ParameterError(f"{self._says('value')} must give one number a row.")
+            return found
+
+        parts = parallel_map(piece, range(0, len(self.y), PIECE))
         each = np.concatenate([np.empty(0), *parts])
         return float((each if self.w is None else each * self.w).sum()), float(
             len(each) if self.w is None else self.w.sum()

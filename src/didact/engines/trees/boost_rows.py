@@ -13,7 +13,16 @@ import numpy as np
 
 from didact.core.rows import KeptBlocks
 from didact.engines.trees.bins import Bins
-from didact.engines.trees.boost import Plan, Powers, boosting_channels, drawn, powers, raw_predictions, tree_seeds
+from didact.engines.trees.boost import (
+    Plan,
+    Powers,
+    boosting_channels,
+    drawn,
+    powers,
+    raw_predictions,
+    tree_seeds,
+    weighed,
+)  # fmt: skip
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.grow import Grower, Grown
 from didact.engines.trees.grow_rows import Open, answered, grow_in_rounds
@@ -78,6 +87,7 @@ class RowsBooster:
         trees: list[Tree] = []
         for k in range(0, len(seeds), size):
             trees += self._grow(words, found, seeds, range(k, min(k + size, len(seeds))))
+        trees = weighed(trees, self.objective, lambda: self.parts.reduce(leaf_weights, words, trees).parts)
         self.raw, self._sums = self.parts.map(add_trees, self.raw, trees), None
         if self.held is not None:
             self.held_raw = self.held.map(add_trees, self.held_raw, trees)
@@ -156,6 +166,16 @@ def count_words(part: Part, words: list[Array], wanted: list[tuple[int, Open]]) 
 def add_trees(part: Part, raw: Array, trees: list[Tree]) -> Array:
     """The predictions with the trees of one iteration."""
     return raw + np.stack([tree.value[leaves_of(tree, part.codes), 0, 0] for tree in trees])
+
+
+def leaf_weights(part: Part, words: list[Array], trees: list[Tree]) -> Sums:
+    """The weights of the rows of a block that end in each node of each tree, of those that the tree was grown on."""
+    found = []
+    for tree, own in zip(trees, words, strict=True):
+        rows = np.flatnonzero(own[:, -1])
+        w = None if part.objective.w is None else part.objective.w[rows]
+        found.append(np.bincount(leaves_of(tree, part.codes[rows]), w, tree.node_count))
+    return Sums(tuple(found))
 
 
 def rank_residuals(part: Part, raw: Array, words: list[Array], tree: Tree) -> Ranked:

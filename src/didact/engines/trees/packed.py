@@ -24,7 +24,7 @@ TASK = 16_384  # rows of one task
 def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
     """Pack trees; tree t adds its leaf's values, flattened, to the columns from outputs[t] (default 0) on."""
     parts, sets, start, n_sets = [], [], 0, 0
-    values, numbers, roots = [], [], []
+    values, numbers, roots, weights = [], [], [], []
     for tree in trees:
         order = level_order(tree)
         tree = renumbered(tree, order)
@@ -37,6 +37,7 @@ def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
         values.append(tree.value.reshape(tree.node_count, -1))
         numbers.append(np.where(tree.category_set < 0, -1, tree.category_set + n_sets))
         sets.append(tree.category_sets)
+        weights.append(tree.weighted_n_node_samples)
         roots.append(start)
         start, n_sets = start + tree.node_count, n_sets + len(tree.category_sets)
     width = max((s.shape[1] for s in sets), default=1)
@@ -47,7 +48,10 @@ def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
         at += len(s)
     where = np.concatenate(numbers).astype(np.int32) if n_sets else np.empty(0, np.int32)
     columns = np.zeros(len(trees), np.int64) if outputs is None else np.asarray(outputs, np.int64)
-    return Packed(np.concatenate(parts), np.asarray(roots, np.int64), columns, np.concatenate(values), where, merged)
+    return Packed(
+        np.concatenate(parts), np.asarray(roots, np.int64), columns, np.concatenate(values), where, merged,
+        np.concatenate(weights).astype(np.float64),
+    )  # fmt: skip
 
 
 def join(a: Packed | None, b: Packed) -> Packed:
@@ -64,6 +68,7 @@ def join(a: Packed | None, b: Packed) -> Packed:
     return Packed(
         np.concatenate([a.nodes, nodes]), np.concatenate([a.roots, b.roots + len(a.nodes)]),
         np.concatenate([a.output, b.output]), np.concatenate([a.values, b.values]), sets, np.concatenate(tables),
+        np.concatenate([a.weights, b.weights]),
     )  # fmt: skip
 
 

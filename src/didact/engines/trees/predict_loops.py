@@ -28,6 +28,7 @@ class _Arrays(NamedTuple):
     values: Array  # float64 (nodes, width)
     sets: Array  # int32 (nodes): row of category_sets, −1 for thresholds; empty if there are no categories
     category_sets: Array  # uint64
+    weights: Array  # float64 (nodes): the training weight that passed
 
 
 class Packed(_Arrays):
@@ -54,7 +55,9 @@ def sound(trees: _Arrays) -> bool:
         leaf &= sets == -1
         inner &= (sets >= -1) & (sets < len(trees.category_sets))
     inside = (trees.roots >= 0) & (trees.roots < n) & (trees.output >= 0)
-    lengths = len(trees.values) == n and len(sets) in (0, n) and len(trees.output) == len(trees.roots)
+    lengths = (
+        len(trees.values) == len(trees.weights) == n and len(sets) in (0, n) and len(trees.output) == len(trees.roots)
+    )
     return lengths and bool(((leaf | inner) & (feature >= 0)).all() and inside.all())
 
 
@@ -144,7 +147,7 @@ def warm() -> None:
     nodes = np.zeros(1, NODE)
     nodes["threshold"], nodes["feature"] = np.inf, 1
     packed = Packed(nodes, np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, 1)), np.empty(0, np.int32),
-                    np.empty((0, 1), np.uint64))  # fmt: skip
+                    np.empty((0, 1), np.uint64), np.ones(1))  # fmt: skip
     for kind in (np.float32, np.float64):
         X = np.zeros((1, 1), kind)
         X.flags.writeable = False

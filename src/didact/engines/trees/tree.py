@@ -170,6 +170,14 @@ def pruned(tree: Tree, keep: Array) -> Tree:
     return renumbered(tree._replace(children_left=left, children_right=right), np.flatnonzero(reached))
 
 
+def node_weights(tree: Tree, leaves: Array) -> Array:
+    """The weight that passes each node, from what ends in each (nodes,); children stand behind their parents."""
+    total = leaves.copy()
+    for node in np.flatnonzero(tree.children_left != LEAF)[::-1]:
+        total[node] = total[tree.children_left[node]] + total[tree.children_right[node]]
+    return total
+
+
 def renumbered(tree: Tree, order: Array) -> Tree:
     """The tree with its nodes in another order (old numbers, parents before children), without those left out."""
     number = np.full(tree.node_count + 1, LEAF, np.int32)  # the last entry stands for "no child"

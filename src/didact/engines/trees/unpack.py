@@ -7,25 +7,26 @@ import numpy as np
 
 from didact.engines.trees.packed import apply_all, predict_sum
 from didact.engines.trees.predict_loops import Packed
-from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
+from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree, node_weights
 
 Array = np.ndarray[Any, Any]
 
 
-def unpacked(packed: Packed, X: Array) -> list[Tree]:
-    """The trees of a pack; the weight of a node is the number of rows of X that pass it."""
-    edges = [*packed.roots.tolist(), len(packed.nodes)]
+def unpacked(packed: Packed, X: Array | None = None) -> list[Tree]:
+    """The trees of a pack; the weight of a node is that of the training rows, or the number of rows of X that pass."""
+    edges = list(pairwise([*packed.roots.tolist(), len(packed.nodes)]))
+    trees = [_tree(packed, a, b) for a, b in edges]
+    if X is None:
+        return trees
     leaves = apply_all(packed, X)
-    return [_tree(packed, a, b, leaves[:, t]) for t, (a, b) in enumerate(pairwise(edges))]
+    counts = [np.bincount(leaves[:, t], minlength=b - a).astype(np.float64) for t, (a, b) in enumerate(edges)]
+    return [tree._replace(weighted_n_node_samples=node_weights(tree, n)) for tree, n in zip(trees, counts, strict=True)]
 
 
-def _tree(packed: Packed, start: int, stop: int, leaves: Array) -> Tree:
-    nodes, n = packed.nodes[start:stop], stop - start
+def _tree(packed: Packed, start: int, stop: int) -> Tree:
+    nodes, weight, n = packed.nodes[start:stop], packed.weights[start:stop], stop - start
     left = nodes["left"].astype(np.int64) - start
     leaf = left == np.arange(n)
-    weight = np.bincount(leaves, minlength=n).astype(np.float64)
-    for node in np.flatnonzero(~leaf)[::-1]:  # level by level, so that children stand behind
-        weight[node] = weight[left[node]] + weight[left[node] + 1]
     sets = packed.sets[start:stop] if len(packed.sets) else np.full(n, LEAF, np.int32)
     return Tree(
         np.where(leaf, LEAF, left).astype(np.int32),
