@@ -215,6 +215,7 @@ def test_worked_examples():
     fit = d.Gaussian.fit(sample)
     assert float(fit.mean) == pytest.approx(85 / 13)
     assert float(fit.variance) == pytest.approx(6.402367, abs=5e-7)
+    assert float(np.sqrt(fit.variance)) == pytest.approx(2.530290, abs=5e-7)
     assert fit.log_prob(sample).sum() == pytest.approx(-30.514541, abs=5e-7)
     four = [3.0, 3.0, 1.0, 5.0]
     assert float(d.Gaussian.bayes(four, d.Gaussian(0.0, 1.0), variance=4.0).mean) == pytest.approx(1.5)

@@ -60,6 +60,17 @@ def test_whitening_by_hand():
     np.testing.assert_allclose(KernelDensity(bandwidth=0.4, shape="full").fit(X).score_samples(Q), expected, rtol=1e-9)
 
 
+def test_the_spread_of_a_column_is_that_of_a_sample():
+    """Example 28: the variance and the standard deviation with 1/(N−1)."""
+    sample = np.array([5.0, 10, 4, 6, 5, 4, 6, 11, 10, 9, 5, 7, 3])
+    values, counts = np.unique(sample, return_counts=True)
+    for X, w in ((sample, None), (values, counts)):
+        for shape in ("diagonal", "full"):
+            frame = KernelDensity(shape=shape).fit(X[:, None], sample_weight=w).frame_.ravel()
+            np.testing.assert_allclose(frame, [2.633609], rtol=0, atol=5e-7)
+            np.testing.assert_allclose(frame**2, [6.935897], rtol=0, atol=5e-7)
+
+
 def test_bandwidths_of_columns_are_scaled_columns():
     X, Q, h = rows(p=3), rows(50, 3, seed=1), np.array([0.2, 0.5, 1.5])
     expected = KernelDensity().fit(X / h).score_samples(Q / h) - np.log(h).sum()
