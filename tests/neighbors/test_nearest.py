@@ -87,7 +87,11 @@ def test_missing_values_of_rows_and_queries():
     apart = NearestNeighbors(n_neighbors=2, metric="nan_euclidean").fit([[np.nan, 9.0], [9.0, 9.0], [1.0, np.nan]])
     _, found = apart.kneighbors([[1.0, np.nan]])
     assert found.tolist() == [[2, 1]]
-    assert apart.kneighbors([[1.0, np.nan]], 3)[0][0, 2] == np.inf, "rows that share no known column come last"
+    assert apart.kneighbors([[1.0, np.nan]], 3)[0][0, 2] == 1e150, "rows that share no known column come last"
+    for weights in ("uniform", "distance", "gaussian"):
+        votes = KNeighborsClassifier(4, weights=weights, metric="nan_euclidean").fit(rows, X[:, 0] > 0)
+        alone = votes.predict_proba(np.full((1, 4), np.nan))
+        np.testing.assert_allclose(alone[0, 1], np.mean(X[:4, 0] > 0), err_msg="equal votes, and no NaN")
 
 
 def test_a_kernel_is_looked_at_in_fit():
