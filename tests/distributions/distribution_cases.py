@@ -34,7 +34,18 @@ OTHERS = {
     "ParetoUniform": d.ParetoUniform(0.5, 2.0, 3.5),
 }
 DISCRETE = ("Bernoulli", "Binomial", "BetaBinomial", "Poisson", "NegativeBinomial")
-FAMILIES = ("Bernoulli", "Poisson", "Gaussian", "Gamma", "InverseGamma", "Exponential", "Beta")
+# name: known parameters of from_natural, sufficient, log_partition and log_base
+FAMILIES = {
+    "Bernoulli": [{}] * 4,
+    "Binomial": [{"n": 11}, {}, {"n": 11}, {"n": 11}],
+    "Poisson": [{}] * 4,
+    "Gaussian": [{}] * 4,
+    "Laplace": [{"location": 0.4}, {"location": 0.4}, {}, {}],
+    "Gamma": [{}] * 4,
+    "InverseGamma": [{}] * 4,
+    "Exponential": [{}] * 4,
+    "Beta": [{}] * 4,
+}
 # name: known parameters of the likelihood, prior of the others
 CONJUGATE = {
     "Bernoulli": ({}, d.Beta(2.0, 3.0)),
@@ -47,11 +58,9 @@ CONJUGATE = {
     "Laplace": ({"location": 0.4}, d.InverseGamma(3.0, 2.0)),
     "Uniform": ({"low": -1.0}, d.Pareto(0.5, 1.5)),
 }
+OF_THE_VARIANCE = ({"mean": 0.7}, d.InverseGamma(3.0, 2.0))  # the Gaussian's other prior
 ESTIMATED = tuple(name for name in SINGLE if name not in ("BetaBinomial", "NegativeBinomial", "BetaPrime", "Pareto"))
 KNOWN = {"Binomial": {"n": 11}}
 
 
-def likelihood_of(name, value):
-    """The distribution of the data for one value of the parameter that the prior is over."""
-    known, _ = CONJUGATE[name]
-    return getattr(d, name)._of_parameters(value, **known)
+PRIORS = [(name, *case) for name, case in CONJUGATE.items()] + [("Gaussian", *OF_THE_VARIANCE)]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from distribution_cases import CONJUGATE, DISCRETE, ESTIMATED, FAMILIES, KNOWN, OTHERS, SINGLE, likelihood_of
+from distribution_cases import CONJUGATE, DISCRETE, ESTIMATED, FAMILIES, KNOWN, OTHERS, PRIORS, SINGLE
 from scipy import integrate, stats
 
 from didact import distributions as d
@@ -111,24 +111,26 @@ def test_columns_are_independent(name):
 def test_exponential_family(name):
     ours, _, x = SINGLE[name]
     cls, eta = type(ours), ours.natural()
-    np.testing.assert_allclose(cls.from_natural(eta), ours, rtol=1e-12)
-    rebuilt = cls.log_base(x) + cls.sufficient(x) @ eta - cls.log_partition(eta)
-    np.testing.assert_allclose(rebuilt, ours.log_prob(x), rtol=1e-10, atol=1e-12)
+    back, about, total, base = FAMILIES[name]
+    np.testing.assert_allclose(cls.from_natural(eta, **back), ours, rtol=1e-12)
+    rebuilt = cls.log_base(x, **base) + cls.sufficient(x, **about) @ eta - cls.log_partition(eta, **total)
+    inside = np.isfinite(ours.log_prob(x))
+    np.testing.assert_allclose(rebuilt[inside], ours.log_prob(x)[inside], rtol=1e-10, atol=1e-12)
     # a′ = E[T] and a″ = Cov[T]
     step = 1e-5
     E = np.eye(len(eta)) * step
-    slope = [(cls.log_partition(eta + e) - cls.log_partition(eta - e)) / (2 * step) for e in E]
+    slope = [(cls.log_partition(eta + e, **total) - cls.log_partition(eta - e, **total)) / (2 * step) for e in E]
     np.testing.assert_allclose(slope, ours.expected_sufficient(), rtol=1e-6)
-    T = cls.sufficient(ours.sample(200000, random_state=0))
+    T = cls.sufficient(ours.sample(200000, random_state=0), **about)
 
     def mean(at):
-        return cls.from_natural(at).expected_sufficient()
+        return cls.from_natural(at, **back).expected_sufficient()
 
     bend = [(mean(eta + e) - mean(eta - e)) / (2 * step) for e in E]
     np.testing.assert_allclose(bend, np.cov(T.T).reshape(len(eta), -1), rtol=0.1, atol=0.02)
 
 
-@pytest.mark.parametrize("name", [n for n in SINGLE if n not in (*FAMILIES, "Binomial")])
+@pytest.mark.parametrize("name", [n for n in SINGLE if n not in FAMILIES])
 def test_no_exponential_family_says_so(name):
     ours, _, _ = SINGLE[name]
     with pytest.raises(ParameterError, match="exponential family"):
@@ -146,27 +148,25 @@ def grid_of(prior, points=20001):
     return np.linspace(max(low / 50, 1e-6) if low > 0 else 3 * low - high, 3 * high, points)
 
 
-@pytest.mark.parametrize("name", CONJUGATE)
-def test_posterior_and_predictive_by_integration(name):
-    known, prior = CONJUGATE[name]
+@pytest.mark.parametrize(("name", "known", "prior"), PRIORS)
+def test_posterior_and_predictive_by_integration(name, known, prior):
     ours, _, points = SINGLE[name]
     cls = type(ours)
     x = ours.sample(6, random_state=8)
     after = cls.posterior(cls.stats(x), prior, **known)
     grid = grid_of(prior)
-    each = sum(likelihood_of(name, grid).log_prob(point) for point in x)
+    each = sum(cls._of_parameters(grid, **known).log_prob(point) for point in x)
     joint = np.exp(each - each.max()) * prior.prob(grid)
     density = joint / np.trapezoid(joint, grid)
     np.testing.assert_allclose(after.prob(grid)[1:-1], density[1:-1], rtol=2e-3, atol=2e-3 * density.max())
     predicted = cls.predictive(after, **known)
     for point in points[::4]:
-        expected = np.trapezoid(likelihood_of(name, grid).prob(point) * density, grid)
+        expected = np.trapezoid(cls._of_parameters(grid, **known).prob(point) * density, grid)
         assert float(predicted.prob(point)) == pytest.approx(expected, rel=1e-2, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", CONJUGATE)
-def test_map_and_bayes_are_mode_and_mean_of_the_posterior(name):
-    known, prior = CONJUGATE[name]
+@pytest.mark.parametrize(("name", "known", "prior"), PRIORS)
+def test_map_and_bayes_are_mode_and_mean_of_the_posterior(name, known, prior):
     ours, _, _ = SINGLE[name]
     cls = type(ours)
     x = ours.sample(30, random_state=9)
@@ -175,6 +175,18 @@ def test_map_and_bayes_are_mode_and_mean_of_the_posterior(name):
     top = after.log_prob(after.mode)
     assert top >= after.log_prob(np.asarray(after.mode) * 1.001) - 1e-12
     assert cls.map(x, prior, **known) == cls._of_parameters(after.mode, **known)
+
+
+@pytest.mark.parametrize("name", CONJUGATE)
+def test_a_prior_of_another_kind_is_named(name):
+    known, prior = CONJUGATE[name]
+    cls, wrong = getattr(d, name), d.StudentT(3.0, 0.0, 1.0)
+    for make in (
+        lambda: cls.bayes(SINGLE[name][0].sample(3, 0), wrong, **known),
+        lambda: cls.predictive(wrong, **known),
+    ):
+        with pytest.raises(ParameterError, match=f"prior of {name} is .*{type(prior).__name__}.*, not StudentT"):
+            make()
 
 
 def test_unknown_mean_and_variance():
@@ -203,6 +215,7 @@ def test_worked_examples():
     fit = d.Gaussian.fit(sample)
     assert float(fit.mean) == pytest.approx(85 / 13)
     assert float(fit.variance) == pytest.approx(6.402367, abs=5e-7)
+    assert float(np.sqrt(fit.variance)) == pytest.approx(2.530290, abs=5e-7)
     assert fit.log_prob(sample).sum() == pytest.approx(-30.514541, abs=5e-7)
     four = [3.0, 3.0, 1.0, 5.0]
     assert float(d.Gaussian.bayes(four, d.Gaussian(0.0, 1.0), variance=4.0).mean) == pytest.approx(1.5)
@@ -233,6 +246,9 @@ def test_bayes_estimate_of_a_mean_tends_to_the_average():
         (lambda: d.Binomial.fit([3.0, 12.0, 12.0], n=5), "larger than"),
         (lambda: d.Gaussian.fit([1.0, 2.0], [1.0]), "Weights must be 2"),
         (lambda: d.Gaussian.bayes([1.0], d.Gaussian(0.0, 1.0)), "known variance"),
+        (lambda: d.Gaussian.bayes([1.0], d.InverseGamma(2.0, 1.0)), "variance alone: give the known mean"),
+        (lambda: d.Gaussian.bayes([1.0], d.InverseGamma(2.0, 1.0), variance=1.0), "give the known mean"),
+        (lambda: d.Gaussian.bayes([1.0], d.NormalInverseGamma(0.0, 1.0, 2.0, 1.0), variance=1.0), "neither"),
         (lambda: d.Gamma.bayes([1.0], d.Gamma(1.0, 1.0)), "known shape"),
         (lambda: d.Laplace.bayes([1.0], d.InverseGamma(1.0, 1.0)), "known location"),
         (lambda: d.Beta.bayes([0.5, 0.6], d.Beta(1, 1)), "no conjugate prior"),

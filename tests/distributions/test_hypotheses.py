@@ -56,5 +56,14 @@ def test_bad_input():
         posterior([0.0, 1.0], [0.5, 0.5], draw, ["lime", "cherry"])
     with pytest.raises(InputError, match="no probability"):
         posterior(LIMES, PRIOR, lambda h, x: -1.0, ["lime"])
+    table = np.array([[1 - p, p] for p in LIMES])
+    for wrong in (table[:3], table.T, table[0]):
+        with pytest.raises(ParameterError, match="a row for each of the 5 hypotheses"):
+            posterior(LIMES, PRIOR, wrong, [0, 1])
+    for x in (-1, 2, 0.5, "lime", np.nan, None):
+        with pytest.raises(InputError, match=r"values 0 … 1, and an observation is"):
+            posterior(LIMES, PRIOR, table, [0, x])
+        with pytest.raises(InputError, match=r"values 0 … 1, and an observation is"):
+            posterior(LIMES, PRIOR, table, [0]).predict(x)
     with pytest.raises(ParameterError, match="how"):
         posterior(LIMES, PRIOR, draw, ["lime"]).predict("lime", "mean")

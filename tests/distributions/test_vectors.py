@@ -46,6 +46,30 @@ def test_multinomial_is_scipys_and_its_predictive_averages():
     np.testing.assert_allclose(after.alpha, [2.0, 8.0, 4.0])
 
 
+@pytest.mark.parametrize("estimate", [d.Multinomial.bayes, d.Multinomial.map])
+def test_every_estimate_of_a_multinomial_reads_the_number_of_draws_off_the_rows(estimate):
+    rows, prior = [[1, 2, 0], [0, 3, 0]], d.Dirichlet([2.0, 1.0, 1.0])
+    assert estimate(rows, prior).n == estimate(rows, prior, n=3).n == d.Multinomial.fit(rows).n == 3
+    assert estimate(rows, prior, [0.0, 0.0], n=4).n == 4, "nothing is seen, but n is known"
+    np.testing.assert_allclose(d.Multinomial.bayes(rows, prior).p, [0.3, 0.6, 0.1])
+    with pytest.raises(InputError, match="add up to 3"):
+        estimate(rows, prior, n=2)
+
+
+def test_multinomial_of_known_n_is_an_exponential_family():
+    ours, x = d.Multinomial(4, P), compositions(4, 3)
+    eta = ours.natural()
+    assert d.Multinomial.from_natural(eta, n=4).n == 4
+    np.testing.assert_allclose(d.Multinomial.from_natural(eta, n=4).p, P)
+    total = d.Multinomial.log_partition(eta, n=4)
+    np.testing.assert_allclose(
+        d.Multinomial.log_base(x) + d.Multinomial.sufficient(x) @ eta - total, ours.log_prob(x), rtol=1e-10
+    )
+    step = np.eye(2) * 1e-5
+    slope = [np.subtract(*(d.Multinomial.log_partition(eta + s * e, n=4) for s in (1, -1))) / 2e-5 for e in step]
+    np.testing.assert_allclose(slope, ours.expected_sufficient(), rtol=1e-8)
+
+
 def test_categorical():
     one = d.Categorical(P)
     np.testing.assert_allclose(one.prob([0, 1, 2, 3]), [0.2, 0.5, 0.3, 0.0])
@@ -183,6 +207,10 @@ def test_normal_inverse_wishart():
         (lambda: d.Categorical.fit([0, 5], n_values=3), "only 3 values"),
         (lambda: d.Categorical.bayes([0, 5], d.Dirichlet([1.0, 1.0])), "prior knows 2"),
         (lambda: d.Multinomial.fit([[1, 1], [2, 1]]), "same sum"),
+        (lambda: d.Multinomial.bayes([[1, 1]], d.Beta(1, 1)), "prior of Multinomial is Dirichlet, not Beta"),
+        (lambda: d.Categorical.predictive(d.Beta(1, 1)), "prior of Categorical is Dirichlet, not Beta"),
+        (lambda: d.MultivariateGaussian.bayes([[1.0]], d.Gaussian(0.0, 1.0)), "NormalInverseWishart, not Gaussian"),
+        (lambda: d.MultivariateGaussian.predictive(d.Gaussian(0.0, 1.0)), "NormalInverseWishart, not Gaussian"),
         (lambda: d.Multinomial.fit([[1, 1]], n=3), "add up to 2"),
         (lambda: d.Dirichlet.fit([[0.2, 0.9]]), "add up to 1"),
         (lambda: d.Dirichlet.fit([[0.5, 0.5], [0.5, 0.5]]), "All observations are the same"),

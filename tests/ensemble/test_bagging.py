@@ -12,6 +12,7 @@ from sklearn.svm import SVC, SVR
 
 import didact
 from didact.ensemble import BaggingClassifier, BaggingRegressor
+from didact.ensemble.bagging_base import draw
 from didact.ensemble.combine import weighted_median
 from didact.linear_model import LinearRegression, LogisticRegression, Ridge
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -21,9 +22,13 @@ NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 D, T = load_diabetes(return_X_y=True)
 
 
-@pytest.mark.parametrize("n", [10, 100, 1000])
-def test_a_bootstrap_sample_holds_the_known_share_of_rows(n):
-    """Example 18: 1 − (1 − 1/n)^n of the rows on average."""
+@pytest.mark.parametrize(("n", "share"), [(10, 0.651322), (100, 0.633968), (1000, 0.632305)])
+def test_a_bootstrap_sample_holds_the_known_share_of_rows(n, share):
+    """Example 18: 1 − (1 − 1/n)^n of the rows on average, which tends to 1 − 1/e."""
+    assert 1 - (1 - 1 / n) ** n == pytest.approx(share, abs=5e-7)
+    assert 1 - np.exp(-1) == pytest.approx(0.632121, abs=5e-7)
+    drawn = [len(np.unique(draw(seed, n, 1, n, 1, True, False, None)[1])) / n for seed in range(5000)]
+    assert np.mean(drawn) == pytest.approx(share, abs=4 * np.std(drawn) / np.sqrt(5000))
     data = np.arange(2.0 * n).reshape(n, 2)
     model = BaggingRegressor(LinearRegression(), n_estimators=400, random_state=0).fit(data, data[:, 0])
     shares = [len(np.unique(rows)) / n for rows in model.estimators_samples_]

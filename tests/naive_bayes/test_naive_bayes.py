@@ -10,6 +10,7 @@ from scipy import stats
 from didact import distributions as d
 from didact import naive_bayes as nb
 from didact.core.errors import InputError, ParameterError
+from didact.naive_bayes.mixed import binned, draw_within
 
 RNG = np.random.default_rng(0)
 COUNTS = RNG.poisson(1.5, (200, 6)).astype(float)
@@ -216,6 +217,74 @@ def test_draws_come_from_the_model(name):
     assert np.abs(refit.predict_proba(X) - model.predict_proba(X)).mean() < 0.02
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # draws are arrays
+def test_draws_of_categories_are_categories():
+    frame, y = mixed_table()
+    for model in (nb.CategoricalNB(alpha=0.1), nb.CategoricalNB(categorical_features=["colour"], alpha=0.1)):
+        table = frame[["colour"]].astype(object) if model.categorical_features != "from_dtype" else frame[["colour"]]
+        drawn, labels = model.fit(table, y).sample(3000, random_state=0)
+        assert set(drawn[:, 0]) == {"red", "green", "blue"}
+        assert model.score(drawn, labels) == pytest.approx(model.score(table, y), abs=0.05)
+        shares = [np.mean(drawn[labels == 0, 0] == colour) for colour in model.categories_.values[0]]
+        np.testing.assert_allclose(shares, np.exp(model.feature_log_prob_[0][0]), atol=0.03)
+    model = nb.MixedNB(kinds={"visits": "poisson", "member": "bernoulli", "size": "binned"}).fit(frame, y)
+    drawn, labels = model.sample(3000, random_state=0)
+    assert set(drawn[:, 1]) == {"red", "green", "blue"}
+    assert model.score(drawn, labels) == pytest.approx(model.score(frame, y), abs=0.05)
+
+
+def test_draws_of_numbered_categories_are_numbers():
+    X = np.array([[3.0, 1.0], [7.0, 0.0], [7.0, 1.0], [3.0, 2.0]])
+    model = nb.CategoricalNB(categorical_features=[0]).fit(X, [0, 1, 1, 0])
+    drawn, _ = model.sample(200, random_state=0)
+    assert drawn.dtype == np.float64
+    assert set(drawn[:, 0]) == {3.0, 7.0}
+    unnamed = nb.CategoricalNB(categorical_features=[0], min_categories=4).fit(X, [0, 1, 1, 0]).sample(200, 0)[0]
+    assert set(unnamed[~np.isnan(unnamed[:, 0]), 0]) == {3.0, 7.0}, "values without a name are missing"
+    assert np.isnan(unnamed[:, 0]).any()
+
+
+def test_draws_within_bins():
+    rng = np.random.default_rng(0)
+    X, y = np.column_stack([rng.exponential(size=4000), np.repeat(0.5, 4000)]), rng.integers(0, 2, 4000)
+    X[:, 0] += y
+    model = nb.MixedNB(kinds="binned", n_bins=40).fit(X, y)
+    drawn, labels = model.sample(20000, random_state=0)
+    assert drawn[:, 0].min() >= X[:, 0].min()
+    assert drawn[:, 0].max() <= X[:, 0].max()
+    for k in (0, 1):
+        levels = np.linspace(0.1, 0.9, 9)
+        np.testing.assert_allclose(
+            np.quantile(drawn[labels == k, 0], levels), np.quantile(X[y == k, 0], levels), atol=0.1
+        )
+    edges, bins = np.array([0.0, 1.0, 5.0]), np.repeat(np.arange(4), 500)
+    inside = draw_within(bins, edges, (0.0, 9.0), rng)
+    np.testing.assert_array_equal(binned(inside[:, None], [edges])[:, 0], bins)
+
+
+@pytest.mark.parametrize("model", [nb.CategoricalNB(), nb.MixedNB()])
+def test_a_new_category_in_later_rows_is_refused(model):
+    first = pd.DataFrame({"colour": pd.Categorical(["red", "blue", "red"])})
+    model.partial_fit(first, [0, 1, 0], classes=[0, 1])
+    later = pd.DataFrame({"colour": pd.Categorical(["red", "green"])})
+    with pytest.raises(InputError, match="Column 'colour' has the value 'green'"):
+        model.partial_fit(later, [0, 1])
+    np.testing.assert_array_equal(model.class_count_, [2, 1])
+    same = later.assign(colour=later["colour"].cat.set_categories(["green", "red", "blue"]))[:1]
+    model.partial_fit(same, [0])  # a value that is listed but not there is no new value
+    np.testing.assert_array_equal(model.class_count_, [3, 1])
+    listed = first.assign(colour=first["colour"].cat.add_categories(["green"]))
+    model = type(model)().partial_fit(listed, [0, 1, 0], classes=[0, 1]).partial_fit(later, [0, 1])
+    np.testing.assert_array_equal(model.class_count_, [3, 2])
+
+
+def test_the_complement_model_offers_no_draws():
+    model = nb.ComplementNB().fit(COUNTS, LABELS)
+    assert not hasattr(model, "sample")
+    with pytest.raises(AttributeError, match="no distribution of rows"):
+        model.sample(3)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -229,7 +298,6 @@ def test_draws_come_from_the_model(name):
         (lambda: nb.MixedNB(kinds=["gaussian"]).fit(COUNTS, LABELS), "6 words"),
         (lambda: nb.MixedNB(kinds={"age": "poisson"}).fit(COUNTS, LABELS), "'age'"),
         (lambda: nb.MixedNB(kinds="poisson").fit(-COUNTS, LABELS), "counts"),
-        (lambda: nb.MixedNB(kinds="binned").fit(COUNTS, LABELS).sample(3), "no density"),
         (lambda: nb.GaussianNB().fit(COUNTS, LABELS, np.zeros(200)), "zero"),
     ],
 )

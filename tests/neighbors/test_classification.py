@@ -45,6 +45,44 @@ def test_radius_equals_scikit_learn(weights, label):
     np.testing.assert_array_equal(ours.predict(new), theirs.predict(new).astype(str))
 
 
+@pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian"])
+@pytest.mark.parametrize("model", [KNeighborsClassifier(7), RadiusNeighborsClassifier(1.2, outlier_label="low")])
+def test_without_rows_the_fitted_ones_are_asked_each_by_the_others(model, weights):
+    X, y, _ = problem(n=80)
+    model = model.set_params(weights=weights).fit(X, y)
+    left = [
+        type(model)(**model.get_params()).fit(np.delete(X, i, 0), np.delete(y, i)).predict_proba(X[i : i + 1])[0]
+        for i in range(len(X))
+    ]
+    np.testing.assert_allclose(model.predict_proba(None), left, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(None), model.classes_[np.argmax(left, axis=1)])
+    assert model.score(None, y) == np.mean(model.predict(None) == y)
+    if weights != "gaussian":
+        theirs = getattr(sk, type(model).__name__)(
+            **{k: getattr(model, k) for k in ("n_neighbors", "radius", "weights", "outlier_label") if hasattr(model, k)}
+        ).fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(None), theirs.predict_proba(None), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [KNeighborsClassifier(7), RadiusNeighborsClassifier(1.2, outlier_label="low")])
+def test_leaving_out_leaves_out_one_of_the_rows_that_a_weight_stands_for(model):
+    X, y, _ = problem(n=60)
+    w = np.random.default_rng(0).integers(1, 4, 60)
+    weighted = model.fit(X, y, sample_weight=w).predict_proba(None)
+    repeated = model.fit(X.repeat(w, axis=0), y.repeat(w)).predict_proba(None)
+    np.testing.assert_allclose(weighted, repeated[np.cumsum(w) - 1], rtol=1e-9, atol=1e-12)
+
+
+def test_too_few_others():
+    model = KNeighborsClassifier(3).fit([[0.0], [1.0], [2.0]], list("aab"))
+    with pytest.raises(InputError, match="Expected n_neighbors <= n_samples_fit"):
+        model.predict(None)
+    model = KNeighborsClassifier(3).fit([[0.0], [1.0]], list("ab"), sample_weight=[1.0, 2.0])
+    assert model.predict([[0.0]]).tolist() == ["b"]
+    with pytest.raises(InputError, match="the weights of the other rows sum to 2"):
+        model.predict(None)
+
+
 def test_several_outputs_of_different_kinds():
     X, y, new = problem()
     both = np.column_stack([y, np.where(X[:, 1] > 0, "yes", "no")])

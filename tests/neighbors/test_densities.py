@@ -60,6 +60,17 @@ def test_whitening_by_hand():
     np.testing.assert_allclose(KernelDensity(bandwidth=0.4, shape="full").fit(X).score_samples(Q), expected, rtol=1e-9)
 
 
+def test_the_spread_of_a_column_is_that_of_a_sample():
+    """Example 28: the variance and the standard deviation with 1/(N−1)."""
+    sample = np.array([5.0, 10, 4, 6, 5, 4, 6, 11, 10, 9, 5, 7, 3])
+    values, counts = np.unique(sample, return_counts=True)
+    for X, w in ((sample, None), (values, counts)):
+        for shape in ("diagonal", "full"):
+            frame = KernelDensity(shape=shape).fit(X[:, None], sample_weight=w).frame_.ravel()
+            np.testing.assert_allclose(frame, [2.633609], rtol=0, atol=5e-7)
+            np.testing.assert_allclose(frame**2, [6.935897], rtol=0, atol=5e-7)
+
+
 def test_bandwidths_of_columns_are_scaled_columns():
     X, Q, h = rows(p=3), rows(50, 3, seed=1), np.array([0.2, 0.5, 1.5])
     expected = KernelDensity().fit(X / h).score_samples(Q / h) - np.log(h).sum()
@@ -117,6 +128,26 @@ def test_cross_validation_really_leaves_out(kernel, shape):
     assert model.bandwidth_ == model.grid_[np.argmax(model.cv_scores_)]
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
+@pytest.mark.parametrize("shape", ["spherical", "full"])
+def test_cross_validation_is_of_the_adaptive_density_itself(kernel, shape):
+    X, D, window = rows(60), 2, WINDOWS[kernel]
+    how = {"kernel": kernel, "shape": shape, "adaptive": 0.5}
+    model = KernelDensity(bandwidth="cv", grid=[1.2, 1.6, 2.5], **how).fit(X)
+    for h, score in zip(model.grid_, model.cv_scores_, strict=True):
+        whole = KernelDensity(bandwidth=h, **how).fit(X)
+        Z = X if shape == "spherical" else np.linalg.solve(whole.frame_, X.T).T
+        squares = ((Z[:, None] - Z) ** 2).sum(axis=2) / (h * whole.widths_) ** 2
+        k = window.value(squares) * whole.widths_**-D
+        np.fill_diagonal(k, 0.0)
+        volume = 0.0 if shape == "spherical" else np.log(np.diagonal(whole.frame_)).sum()
+        logs = np.log(k.sum(axis=1)) - math.log(59) - D * math.log(h) - window.log_integral(D) - volume
+        assert score == pytest.approx(logs.mean(), rel=1e-9)
+    fixed = KernelDensity(bandwidth="cv", kernel=kernel, shape=shape, grid=[1.2, 1.6, 2.5]).fit(X)
+    assert (fixed.cv_scores_ != model.cv_scores_).all()
+    assert model.bandwidth_ == model.grid_[np.argmax(model.cv_scores_)]
+
+
 def test_cross_validation_finds_a_good_bandwidth():
     X = rows(2000, 1)
     model = KernelDensity(bandwidth="cv").fit(X)
@@ -153,9 +184,8 @@ def test_weights_are_repetitions_also_of_duplicates(how):
     repeated = KernelDensity(bandwidth=0.4, **how).fit(np.repeat(X, w, axis=0))
     np.testing.assert_allclose(weighted.score_samples(Q), repeated.score_samples(Q), rtol=1e-9)
     grid = [0.3, 0.6]
-    scores = [
-        KernelDensity(bandwidth="cv", grid=grid).fit(*a).cv_scores_ for a in ((X, None, w), (X.repeat(w, axis=0),))
-    ]
+    chosen = KernelDensity(bandwidth="cv", grid=grid, adaptive=how.get("adaptive", 0.0))
+    scores = [chosen.fit(*a).cv_scores_ for a in ((X, None, w), (X.repeat(w, axis=0),))]
     np.testing.assert_allclose(*scores, rtol=1e-9)
 
 
@@ -334,6 +364,13 @@ def test_histograms_of_batches_and_given_ranges():
     assert inside.counts.sum() / inside.total_ == pytest.approx(share)
 
 
+def test_a_classifier_hands_the_neighbours_of_a_covariance_on():
+    X, y, Q = rows(60), np.arange(60) % 2, rows(20, seed=1)
+    model = KernelDensityClassifier(bandwidth=0.5, shape="local", n_neighbors=7).fit(X, y)
+    alone = [KernelDensity(bandwidth=0.5, shape="local", n_neighbors=7).fit(X[y == k]).score_samples(Q) for k in (0, 1)]
+    np.testing.assert_allclose(model.predict_joint_log_proba(Q), np.transpose(alone) + np.log(0.5), rtol=1e-12)
+
+
 def test_draws_from_a_histogram():
     X = rows(500)
     model = HistogramDensity(bins=5).fit(X)
@@ -386,6 +423,11 @@ def test_classifier_refusals():
         KernelDensityClassifier().fit(X5, ["a"] * 5)
     with pytest.raises(ValueError, match="no entry for the class 'b'"):
         KernelDensityClassifier(bandwidth={"a": 1.0}).fit(X5, list("aabba"))
+    for wrong in (0, -1.0, math.inf, "foo", None):
+        with pytest.raises(ValueError, match=r"for the class 'b': The 'bandwidth' parameter .* must be"):
+            KernelDensityClassifier(bandwidth={"a": 1.0, "b": wrong}).fit(X5, list("aabba"))
+    with pytest.raises(ValueError, match="positive"):
+        KernelDensityClassifier(bandwidth={"a": 1.0, "b": [1.0, 0.0]}).fit(X5, list("aabba"))
     with pytest.raises(ValueError, match="2 classes and 3 priors"):
         KernelDensityClassifier(bandwidth=1.0, priors=[0.2, 0.3, 0.5]).fit(X5, list("aabba"))
     with pytest.raises(ValueError, match="add up to 1"):

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 import didact
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
-from didact.neighbors import NearestNeighbors
+from didact.neighbors import KNeighborsClassifier, NearestNeighbors, kneighbors_graph, radius_neighbors_graph
 
 RNG = np.random.default_rng(0)
 X, Q = RNG.normal(size=(300, 4)), RNG.normal(size=(40, 4))
@@ -58,6 +58,84 @@ def test_jaccard_hamming_and_haversine():
         theirs = sklearn.neighbors.NearestNeighbors(n_neighbors=9, metric=metric).fit(rows)
         ours = NearestNeighbors(n_neighbors=9, metric=metric).fit(rows)
         np.testing.assert_allclose(ours.kneighbors(rows[:20])[0], theirs.kneighbors(rows[:20])[0], atol=1e-15)
+
+
+NAMES = {name for names in sklearn.neighbors.VALID_METRICS.values() for name in names} - {"pyfunc"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.filterwarnings("ignore:Data was converted to boolean")
+def test_every_name_of_scikit_learn_is_a_metric(name):
+    rows = (X[:60] > 0.3) | (X[:60] < -0.8)
+    rows = rows[rows.any(axis=1)].astype(float) if name != "haversine" else X[:60, :2]
+    rows = np.abs(sklearn.metrics.pairwise_distances(rows)) if name == "precomputed" else rows
+    found = NearestNeighbors(n_neighbors=4, metric=name).fit(rows).kneighbors()[0]
+    if name in ("correlation", "seuclidean", "mahalanobis"):  # constant rows, and variances of the queries too
+        return
+    theirs = sklearn.neighbors.NearestNeighbors(n_neighbors=4, metric=name).fit(rows)
+    np.testing.assert_allclose(found, theirs.kneighbors()[0], atol=1e-7)
+
+
+def test_missing_values_of_rows_and_queries():
+    rows, new = X.copy(), Q.copy()
+    rows[::5, 1], new[::3, 2] = np.nan, np.nan
+    ours, theirs = both(rows, n_neighbors=5, metric="nan_euclidean")
+    for one, two in zip(ours.kneighbors(new), theirs.kneighbors(new), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-7)
+    with pytest.raises(ValueError, match="infinity"):
+        NearestNeighbors(metric="nan_euclidean").fit(np.where(np.isnan(rows), np.inf, rows))
+    apart = NearestNeighbors(n_neighbors=2, metric="nan_euclidean").fit([[np.nan, 9.0], [9.0, 9.0], [1.0, np.nan]])
+    _, found = apart.kneighbors([[1.0, np.nan]])
+    assert found.tolist() == [[2, 1]]
+    assert apart.kneighbors([[1.0, np.nan]], 3)[0][0, 2] == 1e150, "rows that share no known column come last"
+    for weights in ("uniform", "distance", "gaussian"):
+        votes = KNeighborsClassifier(4, weights=weights, metric="nan_euclidean").fit(rows, X[:, 0] > 0)
+        alone = votes.predict_proba(np.full((1, 4), np.nan))
+        np.testing.assert_allclose(alone[0, 1], np.mean(X[:4, 0] > 0), err_msg="equal votes, and no NaN")
+
+
+def test_a_kernel_is_looked_at_in_fit():
+    with pytest.raises(ParameterError, match="no kernel 'foo'"):
+        NearestNeighbors(metric="kernel", metric_params={"kernel": "foo"}).fit(X)
+    with pytest.raises(ParameterError, match="'sigma'"):
+        NearestNeighbors(metric="kernel", metric_params={"kernel": "rbf", "sigma": 1.0}).fit(X)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"p": 1}, {}, {"p": np.inf}, {"p": 3.5}, {"metric_params": {"p": 1}}, {"metric_params": {"w": np.ones(4)}},
+     {"metric": "cosine"}, {"metric": "mahalanobis", "metric_params": {"VI": np.eye(4)}}, {"metric": max}],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Parameter p is found in metric_params")
+def test_effective_metrics_are_those_of_scikit_learn(how):
+    theirs = sklearn.neighbors.NearestNeighbors(algorithm="brute", **how).fit(X)
+    if how.get("metric") is max:
+        how = {"metric": lambda a, b: 0.0}
+        theirs.effective_metric_ = how["metric"]
+    ours = NearestNeighbors(**how).fit(X)
+    assert ours.effective_metric_ == theirs.effective_metric_
+    assert ours.effective_metric_params_.keys() == theirs.effective_metric_params_.keys()
+    for name, value in ours.effective_metric_params_.items():
+        np.testing.assert_array_equal(value, theirs.effective_metric_params_[name])
+
+
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+@pytest.mark.parametrize("include_self", [True, False, "auto"])
+def test_functions_of_graphs_are_those_of_scikit_learn(mode, include_self):
+    how = {"mode": mode, "include_self": include_self}
+    for k, options in ((1, {}), (4, {}), (4, {"metric": "cosine"}), (4, {"p": 1})):
+        one, two = (f(X, k, **how, **options) for f in (kneighbors_graph, sklearn.neighbors.kneighbors_graph))
+        assert abs(one - two).max() < 1e-12
+        assert one.nnz == two.nnz
+    one, two = (f(X, 1.0, **how) for f in (radius_neighbors_graph, sklearn.neighbors.radius_neighbors_graph))
+    assert abs(one - two).max() < 1e-12
+    assert one.nnz == two.nnz
+    fitted = NearestNeighbors(metric="manhattan").fit(X)
+    assert abs(kneighbors_graph(fitted, 4, **how) - kneighbors_graph(X, 4, metric="manhattan", **how)).max() == 0
+    votes = KNeighborsClassifier().fit(X, X[:, 0] > 0)
+    assert abs(kneighbors_graph(votes, 4, **how) - kneighbors_graph(X, 4, **how)).max() == 0
+    with pytest.raises(ParameterError, match="include_self"):
+        kneighbors_graph(X, 3, include_self="no")
 
 
 @pytest.mark.parametrize("mode", ["connectivity", "distance"])

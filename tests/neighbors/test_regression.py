@@ -32,6 +32,21 @@ def test_radius_equals_scikit_learn(weights):
     np.testing.assert_allclose(ours, sk.RadiusNeighborsRegressor(2.5, weights=weights).fit(X, Y).predict(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_without_rows_the_fitted_ones_are_asked_each_by_the_others(weights):
+    X, Y, _ = problem()
+    for ours, theirs in (
+        (KNeighborsRegressor(5, weights=weights), sk.KNeighborsRegressor(5, weights=weights)),
+        (RadiusNeighborsRegressor(2.5, weights=weights), sk.RadiusNeighborsRegressor(2.5, weights=weights)),
+    ):
+        np.testing.assert_allclose(ours.fit(X, Y).predict(None), theirs.fit(X, Y).predict(None), rtol=1e-9)
+        small = X.astype(np.float32)
+        assert ours.fit(small, Y).predict(None).dtype == np.float32
+        assert ours.score(None, Y) == pytest.approx(theirs.score(None, Y), abs=1e-5)
+    with pytest.raises(NotFittedError):
+        KNeighborsRegressor().predict(None)
+
+
 def test_gaussian_weights_within_a_wide_radius_are_the_nadaraya_watson_mean():
     X, Y, new = problem()
     model = RadiusNeighborsRegressor(100.0, weights="gaussian", bandwidth=0.7).fit(X, Y)

@@ -163,7 +163,7 @@ def test_repeated_editing_stops_when_nothing_is_removed():
 def test_a_class_never_vanishes():
     X, y = [[0.0], [0.1], [0.2], [0.3], [0.15]], ["a", "a", "a", "a", "b"]
     assert EditedNearestNeighbors().fit(X, y).sample_indices_.tolist() == [0, 1, 2, 3, 4]
-    few = EditedNearestNeighbors().fit([[0.0], [1.0]], ["a", "b"])
+    few = EditedNearestNeighbors(n_neighbors=1).fit([[0.0], [1.0]], ["a", "b"])
     assert few.sample_indices_.tolist() == [0, 1]
 
 
@@ -215,3 +215,11 @@ def test_it_works_as_a_sampler_with_the_tags_of_a_classifier():
     assert model.predict(X[:3]).tolist() == y[:3].tolist()
     with pytest.raises(ValueError, match="precomputed"):
         CondensedNearestNeighbor(metric="precomputed").fit(X, y)
+
+
+@pytest.mark.parametrize("model", [CondensedNearestNeighbor(n_neighbors=4), EditedNearestNeighbors(n_neighbors=4)])
+def test_more_neighbours_than_other_rows_are_refused(model):
+    X, y = np.arange(5.0)[:, None], [0, 0, 1, 1, 1]
+    model.fit(X, y)
+    with pytest.raises(InputError, match=r"n_neighbors is 4: it must be less than .*n_samples = 4"):
+        model.fit(X[:4], y[:4])

@@ -76,6 +76,28 @@ def test_copies_of_a_row_are_not_the_row():
     assert model.n_neighbors_ == 1
 
 
+@pytest.mark.parametrize("kernel", ["uniform", "tricube", "epanechnikov", "gaussian"])
+@pytest.mark.parametrize("k", [1, 7, "cv"])
+def test_weights_are_repetitions_also_of_duplicates(kernel, k):
+    rows, targets = np.vstack([X[:60], X[:9], X[:9]]), np.append(y[:60], y[60:78])
+    w = np.random.default_rng(1).integers(0, 4, len(rows))
+    weighted = KNeighborsSmoother(k, kernel=kernel).fit(rows, targets, sample_weight=w)
+    repeated = KNeighborsSmoother(k, kernel=kernel).fit(np.repeat(rows, w, axis=0), np.repeat(targets, w))
+    np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(weighted.predict(rows), repeated.predict(rows), rtol=1e-9)
+    if k == "cv":
+        np.testing.assert_array_equal(weighted.grid_, repeated.grid_)
+        np.testing.assert_allclose(weighted.cv_errors_, repeated.cv_errors_, rtol=1e-9)
+
+
+def test_one_row_of_weight_three_is_three_rows():
+    model = KNeighborsSmoother(grid=[1, 2]).fit([[0.0]], [5.0], sample_weight=[3.0])
+    np.testing.assert_array_equal(model.cv_errors_, [0.0, 0.0])
+    assert model.predict([[1.0]]).tolist() == [5.0]
+    with pytest.raises(InputError, match="4 neighbours are asked for, but there are 3"):
+        KNeighborsSmoother(4).fit([[0.0]], [5.0], sample_weight=[3.0])
+
+
 def test_default_choice_outputs_sparse_and_graph():
     model = KNeighborsSmoother(kernel="epanechnikov").fit(X, np.column_stack([y, -y]))
     assert 2 < model.n_neighbors_ < 60

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.metrics import DistanceMetric
-from sklearn.metrics.pairwise import cosine_distances, haversine_distances
+from sklearn.metrics.pairwise import cosine_distances, haversine_distances, nan_euclidean_distances
 
 from didact.core.errors import InputError, ParameterError
 from didact.parts.distances import (
+    BINARY,
+    Binary,
     BrayCurtis,
     Canberra,
     Chebyshev,
@@ -26,6 +28,7 @@ from didact.parts.distances import (
     Mahalanobis,
     Manhattan,
     Minkowski,
+    NanEuclidean,
     Precomputed,
     Scaled,
     SquaredEuclidean,
@@ -44,7 +47,8 @@ COORDINATEWISE = [
     Canberra(),
     Hamming(W, W.sum()),
 ]
-WHOLE = [BrayCurtis(), Jaccard(), Gower(W, np.array([False, True, False, False]), W)]
+WHOLE = [BrayCurtis(), Jaccard(), Gower(W, np.array([False, True, False, False]), W), NanEuclidean()]
+WHOLE += [Binary(kind) for kind in range(len(BINARY))]
 
 
 def rows(seed, n=6, p=4):
@@ -114,6 +118,37 @@ def test_more_names_agree_with_scipy_and_scikit_learn():
         - distance_named("mahalanobis", metric_params={"VI": VI}, X=X).rows(X[:1]),
         atol=1e-12,
     )
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_distances_of_sets_are_those_of_scikit_learn_and_of_empty_sets_zero(name):
+    A, B = (np.random.default_rng(seed).random((30, 7)) < 0.5 for seed in (0, 1))
+    A, B = A[A.any(axis=1)], B[B.any(axis=1)]
+    theirs = DistanceMetric.get_metric(name).pairwise(A, B) if name != "yule" else cdist(A, B, "yule")
+    np.testing.assert_allclose(distance_named(name).pairwise(2.0 * A, -1.0 * B), theirs, rtol=1e-12)
+    nothing = np.zeros((1, 7))
+    assert distance_named(name).pairwise(nothing, nothing)[0, 0] == (1.0 if name == "russellrao" else 0.0)
+
+
+def test_correlation_is_that_of_scipy_and_knows_constant_rows():
+    X, Y = rows(0, 30), rows(1, 20)
+    ours = distance_named("correlation")
+    np.testing.assert_allclose(ours.pairwise(X, Y), cdist(X, Y, "correlation"), atol=1e-14)
+    np.testing.assert_allclose(ours.pairwise(sp.csr_array(X), Y), ours.pairwise(X, Y))
+    flat = np.array([[0.1] * 4, [3.0] * 4])
+    np.testing.assert_array_equal(ours.pairwise(flat, flat), np.zeros((2, 2)))
+    np.testing.assert_allclose(ours.pairwise(flat, X), 1.0)
+
+
+def test_euclidean_distance_over_known_columns_is_that_of_scikit_learn():
+    X, Y = rows(0, 30), rows(1, 20)
+    X[::3, 1], Y[::4, 2], Y[1, :3] = np.nan, np.nan, np.nan
+    ours = distance_named("nan_euclidean", X=X)
+    np.testing.assert_allclose(ours.pairwise(X, Y), nan_euclidean_distances(X, Y), rtol=1e-7, atol=1e-7)
+    scalars = [[ours.between1(x, y) for y in Y] for x in X]
+    np.testing.assert_allclose(ours.pairwise(X, Y), scalars, rtol=1e-12)
+    left, right = np.array([[1.0, np.nan]]), np.array([[np.nan, 1.0]])
+    assert ours.pairwise(left, right)[0, 0] == ours.between1(left[0], right[0]) == 1e150
 
 
 @pytest.mark.parametrize("noun", [n for n in COORDINATEWISE + WHOLE if n.metric], ids=lambda n: type(n).__name__)
@@ -219,6 +254,12 @@ def test_bad_parameters():
         distance_named("seuclidean", X=np.ones((3, 2)))
     with pytest.raises(InputError, match="latitude and longitude"):
         distance_named("haversine", X=X)
-    with pytest.raises(InputError, match="dense"):
-        distance_named("gower", X=sp.csr_array(X))
+    for name in ("gower", "nan_euclidean"):
+        with pytest.raises(InputError, match="dense"):
+            distance_named(name, X=sp.csr_array(X))
+    with pytest.raises(ParameterError, match=r"no kernel 'foo'; there are .*rbf"):
+        distance_named("kernel", metric_params={"kernel": "foo"}, X=X)
+    for table in (X, sp.csr_array(X)):
+        with pytest.raises(ParameterError, match=r"'rbf' with the other metric_params fails: .*'degree'"):
+            distance_named("kernel", metric_params={"kernel": "rbf", "degree": 3}, X=table)
     assert isinstance(distance_named("mahalanobis", metric_params={"VI": np.eye(4)}, X=X), Mahalanobis)

@@ -52,6 +52,31 @@ class Categories(NamedTuple):
         parallel_map(piece, range(0, max(n, 1), step))
         return out
 
+    def decode(self, codes: Array) -> Array:
+        """A coded table with the values in place of their codes: floats, or objects if some are no numbers.
+
+        A code beyond the values is a missing value.
+        """
+        words = any(v is not None and v.dtype == object for v in self.values)
+        out = codes.astype(object if words else np.float64)
+        for j in np.flatnonzero(self.mask):
+            values = self.values[j]
+            known = codes[:, j] < len(values)
+            out[known, j] = values[codes[known, j].astype(np.intp)]
+            out[~known, j] = None if values.dtype == object else np.nan
+        return out
+
+    def refuse_new(self, X: Any) -> None:
+        """Refuse a table with a value that is not among the categories, by name."""
+        for j, (column, values) in enumerate(zip(columns_of(X), self.values, strict=False)):
+            known = set() if values is None else set(values.tolist())
+            new = [] if values is None else [v for v in _present(column) if v not in known]
+            if new:
+                raise InputError(
+                    f"Column {_name(X, j)} has the value {new[0]!r}, which is none of its categories: they are those "
+                    "of the first rows. Let their column be of a category type that lists all values."
+                )
+
 
 def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None) -> Categories | None:
     """The categories of the columns that `spec` names, over all blocks of a table; None if there is none.

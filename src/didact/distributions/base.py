@@ -92,16 +92,21 @@ class Distribution(Noun):
         return cls(values)  # type: ignore[call-arg]
 
     @classmethod
+    def _known(cls, stats: Any, **known: Any) -> dict[str, Any]:
+        """The parameters that the prior is not over, given or read off the sample."""
+        return known
+
+    @classmethod
     def bayes(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
         """The Bayes estimate under squared loss: the mean of the posterior."""
-        after = cls.posterior(reduce_blocks(cls.stats, x, sample_weight), prior, **known)
-        return cls._of_parameters(after.mean, **known)
+        stats = reduce_blocks(cls.stats, x, sample_weight)
+        return cls._of_parameters(cls.posterior(stats, prior, **known).mean, **cls._known(stats, **known))
 
     @classmethod
     def map(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
         """The parameters of greatest posterior density: the mode of the posterior."""
-        after = cls.posterior(reduce_blocks(cls.stats, x, sample_weight), prior, **known)
-        return cls._of_parameters(after.mode, **known)
+        stats = reduce_blocks(cls.stats, x, sample_weight)
+        return cls._of_parameters(cls.posterior(stats, prior, **known).mode, **cls._known(stats, **known))
 
     # The view as an exponential family; classes without one say so.
     def natural(self) -> Array:
@@ -210,6 +215,13 @@ def checked(x: Array, w: Array, name: str, inside: Any = None, support: str = ""
     if not np.isfinite(x).all() or (inside is not None and not inside(x).all()):
         raise InputError(f"An observation is not possible under {name}: its values are {support or 'finite numbers'}.")
     return x, w
+
+
+def conjugate(cls: type, belief: Any, *kinds: type) -> None:
+    """Refuse a prior or a posterior of a kind that does not go with the distribution."""
+    if not isinstance(belief, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise ParameterError(f"The conjugate prior of {cls.__name__} is {names}, not {type(belief).__name__}.")
 
 
 def require_weight(weight: Any) -> None:

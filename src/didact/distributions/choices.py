@@ -1,4 +1,4 @@
-r"""Choices among K values: categorical, multinomial and the Dirichlet-multinomial.
+r"""A choice among K values: the categorical distribution.
 
 The conjugate prior of the probabilities is :class:`Dirichlet`; with a flat one the Bayes estimate is Laplace's rule
 :math:`(n_k+1)/(n+K)`.
@@ -12,12 +12,13 @@ from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import reduce_blocks
-from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate
 from didact.distributions.bounded import Dirichlet
-from didact.distributions.discrete import BetaBinomial, Binomial, require_probability, whole
+from didact.distributions.discrete import require_probability, whole
 
 
-def _simplex(p: Array) -> None:
+def require_simplex(p: Array) -> None:
+    """Refuse what are no probabilities that add up to 1."""
     require_probability(p)
     if np.ndim(p) == 0 or not np.allclose(np.sum(p, axis=-1), 1.0, atol=1e-8):
         raise ParameterError("The probabilities of a categorical distribution must add up to 1.")
@@ -49,7 +50,7 @@ class Categorical(Distribution, _Categorical):
     __slots__ = ()
 
     def __new__(cls, p: Array) -> "Categorical":
-        _simplex(p)
+        require_simplex(p)
         return super().__new__(cls, np.asarray(p, np.float64))
 
     def log_prob(self, x: Array) -> Array:
@@ -107,6 +108,7 @@ class Categorical(Distribution, _Categorical):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Dirichlet, **known: Any) -> Dirichlet:
+        conjugate(cls, prior, Dirichlet)
         counts = stats.sums[0]
         room = prior.alpha.shape[-1] - counts.shape[-1]
         if room < 0:
@@ -115,6 +117,7 @@ class Categorical(Distribution, _Categorical):
 
     @classmethod
     def predictive(cls, posterior: Dirichlet, **known: Any) -> "Categorical":
+        conjugate(cls, posterior, Dirichlet)
         return cls(posterior.mean)
 
     def natural(self) -> Array:
@@ -139,158 +142,3 @@ class Categorical(Distribution, _Categorical):
     def log_partition(cls, eta: Array) -> Array:
         eta = np.asarray(eta, np.float64)
         return special.logsumexp(np.concatenate([eta, np.zeros(eta.shape[:-1] + (1,))], axis=-1), axis=-1)
-
-
-class _Multinomial(NamedTuple):
-    n: int
-    p: Array
-
-
-class Multinomial(Distribution, _Multinomial):
-    r"""How often each of K values comes up in n draws: :math:`P(x) = \frac{n!}{\prod x_k!}\prod p_k^{x_k}`; n is known.
-
-    For known n an exponential family with the natural parameters of :class:`Categorical`. Conjugate prior:
-    :class:`Dirichlet`; the predictive is a :class:`DirichletMultinomial`. Cost O(n K).
-
-    References
-    ----------
-    Gelman et al. (2013), Bayesian Data Analysis, doi:10.1201/b16018.
-
-    Examples
-    --------
-    >>> from didact.distributions import Multinomial
-    >>> Multinomial.fit([[1, 3], [2, 2]], n=4).p
-    array([0.375, 0.625])
-    """
-
-    __slots__ = ()
-    event_ndim = 1
-
-    def __new__(cls, n: int, p: Array) -> "Multinomial":
-        require_positive(n=n)
-        _simplex(p)
-        return super().__new__(cls, n, np.asarray(p, np.float64))
-
-    def log_prob(self, x: Array) -> Array:
-        x = np.asarray(x, np.float64)
-        inside = whole(x).all(axis=-1) & (x.sum(axis=-1) == self.n)
-        x = np.where(inside[..., None], x, 0.0)
-        value = special.gammaln(self.n + 1) + (special.xlogy(x, self.p) - special.gammaln(x + 1)).sum(axis=-1)
-        return np.where(inside, value, -np.inf)
-
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
-        return rng.multinomial(self.n, self.p, size or None).astype(np.float64)
-
-    @property
-    def mean(self) -> Array:
-        return self.n * self.p
-
-    @property
-    def variance(self) -> Array:
-        return self.n * Categorical(self.p).variance
-
-    def entropy(self) -> Array:
-        return -special.gammaln(self.n + 1) + self.n * special.entr(self.p).sum() + _log_factorials(
-            self.n, [Binomial(self.n, p) for p in self.p]
-        )  # fmt: skip
-
-    @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
-        x, w = checked(x, w, "Multinomial", whole, "vectors of counts")
-        if x.ndim != 2 or len(np.unique(x.sum(axis=1))) > 1:
-            raise InputError("The observations of a multinomial are rows of counts with the same sum n.")
-        return Weighted(w.sum(), (w @ x,))
-
-    @classmethod
-    def from_stats(cls, stats: Weighted, n: int | None = None) -> "Multinomial":
-        mean = stats.means[0]
-        return cls(_number(mean, n), mean / mean.sum())
-
-    @classmethod
-    def posterior(cls, stats: Weighted, prior: Dirichlet, **known: Any) -> Dirichlet:
-        return Categorical.posterior(stats, prior)
-
-    @classmethod
-    def _of_parameters(cls, values: Any, n: int = 1, **known: Any) -> "Multinomial":
-        return cls(n, values)
-
-    @classmethod
-    def predictive(cls, posterior: Dirichlet, n: int = 1, **known: Any) -> "DirichletMultinomial":
-        return DirichletMultinomial(n, posterior.alpha)
-
-
-def _number(mean: Array, n: int | None) -> int:
-    """The number of draws, which each row of counts adds up to."""
-    total = round(float(mean.sum()))
-    if n is not None and n != total:
-        raise InputError(f"The counts add up to {total} in each row, not to n = {n}.")
-    return total
-
-
-def _log_factorials(n: int, marginals: list[Any]) -> float:
-    """Σ_k E[log x_k!], each x_k with its own distribution on 0 … n."""
-    values = np.arange(n + 1.0)
-    return float(sum(m.prob(values) @ special.gammaln(values + 1) for m in marginals))
-
-
-class _DirichletMultinomial(NamedTuple):
-    n: int
-    alpha: Array
-
-
-class DirichletMultinomial(Distribution, _DirichletMultinomial):
-    r"""A multinomial whose probabilities are drawn from Dirichlet(α): the predictive of :class:`Multinomial`.
-
-    .. math:: P(x) = \frac{n!\,\Gamma(A)}{\Gamma(n+A)}\prod_k\frac{\Gamma(x_k+\alpha_k)}{x_k!\,\Gamma(\alpha_k)},
-        \quad A = \sum_k\alpha_k
-
-    Cost O(K) a density.
-
-    References
-    ----------
-    Mosimann (1962), doi:10.1093/biomet/49.1-2.65.
-
-    Examples
-    --------
-    >>> from didact.distributions import DirichletMultinomial
-    >>> round(float(DirichletMultinomial(1, [1.0, 3.0]).prob([0, 1])), 3)
-    0.75
-    """
-
-    __slots__ = ()
-    event_ndim = 1
-
-    def __new__(cls, n: int, alpha: Array) -> "DirichletMultinomial":
-        require_positive(n=n, alpha=alpha)
-        return super().__new__(cls, n, np.asarray(alpha, np.float64))
-
-    def log_prob(self, x: Array) -> Array:
-        x = np.asarray(x, np.float64)
-        inside = whole(x).all(axis=-1) & (x.sum(axis=-1) == self.n)
-        x = np.where(inside[..., None], x, 0.0)
-        terms = special.gammaln(x + self.alpha) - special.gammaln(self.alpha) - special.gammaln(x + 1)
-        return np.where(inside, self._constant() + terms.sum(axis=-1), -np.inf)
-
-    def _constant(self) -> float:
-        total = self.alpha.sum()
-        return float(special.gammaln(self.n + 1) + special.gammaln(total) - special.gammaln(self.n + total))
-
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
-        return rng.multinomial(self.n, rng.dirichlet(self.alpha, size or None)).astype(np.float64)
-
-    @property
-    def mean(self) -> Array:
-        return self.n * self.alpha / self.alpha.sum()
-
-    @property
-    def variance(self) -> Array:
-        total = self.alpha.sum()
-        return self.n * Categorical(self.alpha / total).variance * (self.n + total) / (1 + total)
-
-    def entropy(self) -> Array:
-        values = np.arange(self.n + 1.0)
-        total = -self._constant()
-        for a in self.alpha:
-            p = BetaBinomial(self.n, a, self.alpha.sum() - a).prob(values)
-            total -= p @ (special.gammaln(values + a) - special.gammaln(a) - special.gammaln(values + 1))
-        return total

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.discrete import entropy_of_counts, require_probability, whole
 from didact.distributions.positive import Gamma
 
@@ -74,10 +74,12 @@ class Poisson(Distribution, _Poisson):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Gamma, **known: Any) -> Gamma:
+        conjugate(cls, prior, Gamma)
         return Gamma(prior.shape + stats.sums[0], prior.rate + stats.weight)
 
     @classmethod
     def predictive(cls, posterior: Gamma, **known: Any) -> "NegativeBinomial":
+        conjugate(cls, posterior, Gamma)
         return NegativeBinomial(posterior.shape, posterior.rate / (posterior.rate + 1.0))
 
     def natural(self) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.bounded import Beta
 
 
@@ -93,10 +93,12 @@ class Bernoulli(Distribution, _Bernoulli):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Beta, **known: Any) -> Beta:
+        conjugate(cls, prior, Beta)
         return Beta(prior.a + stats.sums[0], prior.b + stats.weight - stats.sums[0])
 
     @classmethod
     def predictive(cls, posterior: Beta, **known: Any) -> "Bernoulli":
+        conjugate(cls, posterior, Beta)
         return cls(posterior.mean)
 
     def natural(self) -> Array:
@@ -150,8 +152,9 @@ class Binomial(Distribution, _Binomial):
     def log_prob(self, x: Array) -> Array:
         x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            choose = -np.log1p(n) - special.betaln(n - x + 1, x + 1)
-            value = choose + special.xlogy(x, self.p) + special.xlog1py(n - x, -np.asarray(self.p, np.float64))
+            value = (
+                _log_choose(n, x) + special.xlogy(x, self.p) + special.xlog1py(n - x, -np.asarray(self.p, np.float64))
+            )
         return np.where(whole(x) & (x <= n), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
@@ -184,6 +187,7 @@ class Binomial(Distribution, _Binomial):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Beta, n: Array = 1, **known: Any) -> Beta:
+        conjugate(cls, prior, Beta)
         _within(stats, n)
         return Beta(prior.a + stats.sums[0], prior.b + stats.weight * np.asarray(n) - stats.sums[0])
 
@@ -193,7 +197,38 @@ class Binomial(Distribution, _Binomial):
 
     @classmethod
     def predictive(cls, posterior: Beta, n: Array = 1, **known: Any) -> "BetaBinomial":
+        conjugate(cls, posterior, Beta)
         return BetaBinomial(n, posterior.a, posterior.b)
+
+    def natural(self) -> Array:
+        p, _ = np.broadcast_arrays(self.p, self.n)
+        return Bernoulli(p).natural()
+
+    @classmethod
+    def from_natural(cls, eta: Array, n: Array = 1) -> "Binomial":
+        """The distribution with natural parameter η, for the known n."""
+        return cls(n, Bernoulli.from_natural(eta).p)
+
+    @classmethod
+    def sufficient(cls, x: Array) -> Array:
+        return np.asarray(x, np.float64)[..., None]
+
+    def expected_sufficient(self) -> Array:
+        return np.asarray(self.mean, np.float64)[..., None]
+
+    @classmethod
+    def log_partition(cls, eta: Array, n: Array = 1) -> Array:
+        """a(η) for the known n."""
+        return np.asarray(n) * Bernoulli.log_partition(eta)
+
+    @classmethod
+    def log_base(cls, x: Array, n: Array = 1) -> Array:
+        """log b(x) for the known n."""
+        return _log_choose(np.asarray(n, np.float64), np.asarray(x, np.float64))
+
+
+def _log_choose(n: Array, x: Array) -> Array:
+    return -np.log1p(n) - special.betaln(n - x + 1, x + 1)
 
 
 def _within(stats: Weighted, n: Array) -> Array:
@@ -243,8 +278,7 @@ class BetaBinomial(Distribution, _BetaBinomial):
     def log_prob(self, x: Array) -> Array:
         x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            choose = -np.log1p(n) - special.betaln(n - x + 1, x + 1)
-            value = choose + special.betaln(x + self.a, n - x + self.b) - special.betaln(self.a, self.b)
+            value = _log_choose(n, x) + special.betaln(x + self.a, n - x + self.b) - special.betaln(self.a, self.b)
         return np.where(whole(x) & (x <= n), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.beta_prime import BetaPrime
 from didact.distributions.positive import Gamma
 
@@ -73,10 +73,12 @@ class Exponential(Distribution, _Exponential):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Gamma, **known: Any) -> Gamma:
+        conjugate(cls, prior, Gamma)
         return Gamma(prior.shape + stats.weight, prior.rate + stats.sums[0])
 
     @classmethod
     def predictive(cls, posterior: Gamma, **known: Any) -> BetaPrime:
+        conjugate(cls, posterior, Gamma)
         return BetaPrime(1.0, posterior.shape, posterior.rate)
 
     def natural(self) -> Array:

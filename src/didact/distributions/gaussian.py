@@ -1,8 +1,9 @@
 r"""The Gaussian and the prior of its two parameters.
 
 With known variance the conjugate prior of the mean is a :class:`Gaussian`:
-:math:`\hat\mu = \frac{n\bar x/\sigma^2 + m_0/\sigma_0^2}{n/\sigma^2 + 1/\sigma_0^2}`. With both unknown it is a
-:class:`NormalInverseGamma`, and the predictive is a :class:`StudentT`.
+:math:`\hat\mu = \frac{n\bar x/\sigma^2 + m_0/\sigma_0^2}{n/\sigma^2 + 1/\sigma_0^2}`. With known mean that of the
+variance is an :class:`InverseGamma`, which grows to :math:`(k + \tfrac n2, s + \tfrac12\sum(x-\mu)^2)`. With both
+unknown it is a :class:`NormalInverseGamma`. The predictive of the latter two is a :class:`StudentT`.
 """
 
 import math
@@ -18,6 +19,7 @@ from didact.distributions.base import (
     Distribution,
     centred,
     checked,
+    conjugate,
     require_positive,
     require_weight,
 )
@@ -37,7 +39,8 @@ class Gaussian(Distribution, _Gaussian):
 
     :math:`\eta = (\mu/\sigma^2, -1/2\sigma^2)`, :math:`T = (x, x^2)`,
     :math:`a = -\eta_1^2/4\eta_2 - \tfrac12\log(-2\eta_2)`, :math:`b = (2\pi)^{-1/2}`. Maximum likelihood divides the
-    sum of squares by n. Cost O(n).
+    sum of squares by n. Conjugate priors: a :class:`Gaussian` of the mean for a known `variance`, an
+    :class:`InverseGamma` of the variance for a known `mean`, a :class:`NormalInverseGamma` of both. Cost O(n).
 
     References
     ----------
@@ -72,7 +75,7 @@ class Gaussian(Distribution, _Gaussian):
         return self.mean
 
     def entropy(self) -> Array:
-        return 0.5 * (LOG_2PI + 1 + np.log(self.variance))
+        return 0.5 * (LOG_2PI + 1 + np.log(self.variance)) + np.zeros(np.shape(self.mean))
 
     @classmethod
     def stats(cls, x: Array, w: Array = None) -> Centred:
@@ -88,27 +91,32 @@ class Gaussian(Distribution, _Gaussian):
         return cls(stats.mean if mean is None else mean, variance)
 
     @classmethod
-    def posterior(cls, stats: Centred, prior: Any, variance: Array = None, **known: Any) -> Any:
+    def posterior(cls, stats: Centred, prior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Any:
+        _require_known(cls, prior, variance, mean)
         if isinstance(prior, NormalInverseGamma):
             return prior.updated(stats)
-        if variance is None:
-            raise ParameterError(
-                "A Gaussian prior is over the mean alone: give the known variance, as in variance=4.0."
-            )
+        if isinstance(prior, InverseGamma):
+            d = stats.mean - np.asarray(mean)
+            squares = stats.scatter + stats.weight * d * d
+            return InverseGamma(prior.shape + 0.5 * stats.weight, prior.scale + 0.5 * squares)
         precision = stats.weight / np.asarray(variance) + 1 / np.asarray(prior.variance)
         return cls((stats.weight * stats.mean / variance + prior.mean / prior.variance) / precision, 1 / precision)
 
     @classmethod
-    def _of_parameters(cls, values: Any, variance: Array = None, **known: Any) -> "Gaussian":
-        return cls(values, variance) if variance is not None else cls(*values)
+    def _of_parameters(cls, values: Any, variance: Array = None, mean: Array = None, **known: Any) -> "Gaussian":
+        if variance is None and mean is None:
+            return cls(*values)
+        return cls(values, variance) if mean is None else cls(mean, values)
 
     @classmethod
-    def predictive(cls, posterior: Any, variance: Array = None, **known: Any) -> Distribution:
+    def predictive(cls, posterior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Distribution:
+        _require_known(cls, posterior, variance, mean)
         if isinstance(posterior, NormalInverseGamma):
             m, kappa, k, s = posterior
             return StudentT(2 * np.asarray(k), m, np.sqrt(s * (np.asarray(kappa) + 1) / (k * np.asarray(kappa))))
-        if variance is None:
-            raise ParameterError("A Gaussian posterior is over the mean alone: give the known variance.")
+        if isinstance(posterior, InverseGamma):
+            k, s = (np.asarray(v, np.float64) for v in posterior)
+            return StudentT(2 * k, mean, np.sqrt(s / k))
         return cls(posterior.mean, posterior.variance + np.asarray(variance))
 
     def natural(self) -> Array:
@@ -137,6 +145,17 @@ class Gaussian(Distribution, _Gaussian):
     @classmethod
     def log_base(cls, x: Array) -> Array:
         return np.full(np.shape(x), -0.5 * LOG_2PI)
+
+
+def _require_known(cls: type, belief: Any, variance: Array, mean: Array) -> None:
+    """Refuse a prior or a posterior that is not over just the parameters that are unknown."""
+    conjugate(cls, belief, Gaussian, InverseGamma, NormalInverseGamma)
+    if isinstance(belief, Gaussian) and (variance is None or mean is not None):
+        raise ParameterError("A Gaussian prior is over the mean alone: give the known variance, as in variance=4.0.")
+    if isinstance(belief, InverseGamma) and (mean is None or variance is not None):
+        raise ParameterError("An inverse-gamma prior is over the variance alone: give the known mean, as in mean=0.0.")
+    if isinstance(belief, NormalInverseGamma) and not (mean is None and variance is None):
+        raise ParameterError("A normal-inverse-gamma prior is over mean and variance: neither of them is known.")
 
 
 class _NormalInverseGamma(NamedTuple):
@@ -204,4 +223,4 @@ class NormalInverseGamma(Distribution, _NormalInverseGamma):
 
     def entropy(self) -> Array:
         inner = 0.5 * (LOG_2PI + 1 - np.log(self.strength) + np.log(self.scale) - special.digamma(self.shape))
-        return InverseGamma(self.shape, self.scale).entropy() + inner
+        return InverseGamma(self.shape, self.scale).entropy() + inner + np.zeros(np.shape(self.location))

@@ -75,7 +75,7 @@ def posterior(
     prior : sequence of float
         Their probabilities before the data, which add up to 1.
     likelihood : callable or array-like of shape (n_hypotheses, n_values)
-        likelihood(h, x) is P(x | h); a table is indexed by the number of the hypothesis and by x.
+        likelihood(h, x) is P(x | h); a table is indexed by the number of the hypothesis and by x, a number from 0.
     data : sequence
         The observations.
 
@@ -99,6 +99,13 @@ def posterior(
     hypotheses, weights = tuple(hypotheses), np.asarray(prior, np.float64)
     if weights.shape != (len(hypotheses),) or (weights < 0).any() or not np.isclose(weights.sum(), 1.0):
         raise ParameterError(f"prior must be {len(hypotheses)} probabilities that add up to 1.")
+    if not callable(likelihood):
+        likelihood = np.asarray(likelihood, np.float64)
+        if likelihood.ndim != 2 or len(likelihood) != len(hypotheses):
+            raise ParameterError(
+                f"A table of likelihoods has a row for each of the {len(hypotheses)} hypotheses and a column for each "
+                f"value, not the shape {likelihood.shape}."
+            )
     table = [[_likelihood(likelihood, k, h, x) for x in data] for k, h in enumerate(hypotheses)]
     with np.errstate(divide="ignore"):
         logs = np.log(np.asarray(table, np.float64).reshape(len(hypotheses), -1)).sum(axis=1)
@@ -110,7 +117,13 @@ def posterior(
 
 
 def _likelihood(likelihood: Any, k: int, hypothesis: Any, x: Any) -> float:
-    value = float(likelihood(hypothesis, x) if callable(likelihood) else np.asarray(likelihood)[k][x])
+    value = float(likelihood(hypothesis, x) if callable(likelihood) else likelihood[k, _column(x, likelihood.shape[1])])
     if not value >= 0:
         raise InputError(f"The likelihood of {x!r} under {hypothesis!r} is {value}, which is no probability.")
     return value
+
+
+def _column(x: Any, n_values: int) -> int:
+    if not isinstance(x, (int, float, np.number)) or not 0 <= x < n_values or x != int(x):
+        raise InputError(f"The table of likelihoods has the values 0 … {n_values - 1}, and an observation is {x!r}.")
+    return int(x)

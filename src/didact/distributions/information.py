@@ -3,7 +3,8 @@ r"""Information, in bits or nats: of an event, of a distribution, between two.
 .. math:: I(x) = -\log p(x), \quad H(p) = -\sum p\log p, \quad H(p, q) = -\sum p\log q, \quad
     D(p\|q) = \sum p\log\frac pq, \quad I(X;Y) = D\big(p(x,y)\,\|\,p(x)p(y)\big)
 
-Discrete distributions are given by counts or probabilities, others by values of `didact.distributions`.
+Discrete distributions are given by counts or probabilities, others by values of `didact.distributions`. Of a value
+with arrays of parameters, a row of independent distributions, the numbers add up.
 
 Cover, Thomas (2005), Elements of Information Theory, doi:10.1002/047174882X.
 """
@@ -17,6 +18,10 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Distribution
 from didact.distributions.choices import Categorical
+from didact.distributions.counts import Poisson
+from didact.distributions.discrete import Bernoulli, Binomial
+from didact.distributions.laplace import Laplace
+from didact.distributions.multinomial import Multinomial
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
 from didact.distributions.uniform import Uniform
 
@@ -57,9 +62,7 @@ def entropy(p: Any, unit: str = "bits") -> float:
     >>> round(entropy([5, 4]), 6)
     0.991076
     """
-    if isinstance(p, Distribution):
-        return float(np.sum(p.entropy())) / _unit(unit)
-    return float(special.entr(_probabilities(p)).sum()) / _unit(unit)
+    return float(np.sum(_entropies(p))) / _unit(unit)
 
 
 def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
@@ -75,7 +78,7 @@ def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
     >>> cross_entropy([0.5, 0.5], [0.25, 0.75]) > cross_entropy([0.5, 0.5], [0.5, 0.5]) == 1.0
     True
     """
-    return entropy(p, unit) + kl_divergence(p, q, unit)
+    return float(np.sum(_entropies(p) + _divergences(p, q))) / _unit(unit)
 
 
 def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
@@ -95,24 +98,53 @@ def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
     >>> kl_divergence(Gaussian(0.0, 1.0), Gaussian(1.0, 1.0), unit="nats")
     0.5
     """
-    if isinstance(p, Distribution) or isinstance(q, Distribution):
-        if type(p) is not type(q):
-            raise ParameterError("The divergence needs two distributions of the same kind, or two tables.")
-        if isinstance(p, Categorical):
-            return kl_divergence(p.p, q.p, unit)
-        return float(np.sum(_family_divergence(p, q))) / _unit(unit)
-    a, b = _probabilities(p), _probabilities(q)
-    if a.shape != b.shape:
-        raise InputError(f"The two distributions have {a.size} and {b.size} values.")
-    return float(special.rel_entr(a, b).sum()) / _unit(unit)
+    return float(np.sum(_divergences(p, q))) / _unit(unit)
 
 
-def _family_divergence(p: Any, q: Any) -> Any:
+def _entropies(p: Any) -> Any:
+    """The entropy in nats, of each of a row of distributions."""
+    return p.entropy() if isinstance(p, Distribution) else special.entr(_probabilities(p)).sum()
+
+
+def _divergences(p: Any, q: Any) -> Any:
+    """The divergence in nats, of each of a row of distributions."""
+    if not isinstance(p, Distribution) and not isinstance(q, Distribution):
+        a, b = _probabilities(p), _probabilities(q)
+        if a.shape != b.shape:
+            raise InputError(f"The two distributions have {a.size} and {b.size} values.")
+        return special.rel_entr(a, b).sum()
+    if type(p) is not type(q):
+        raise ParameterError("The divergence needs two distributions of the same kind, or two tables.")
     if isinstance(p, Uniform):
         inside = (np.asarray(q.low) <= p.low) & (np.asarray(p.high) <= q.high)
         return np.where(inside, q.entropy() - p.entropy(), np.inf)
+    if isinstance(p, Poisson):
+        return special.kl_div(p.rate, q.rate)
+    if isinstance(p, Laplace):
+        d, s, t = np.abs(np.asarray(p.location) - q.location), np.asarray(p.scale), np.asarray(q.scale)
+        return np.log(t / s) + (s * np.exp(-d / s) + d) / t - 1
+    if isinstance(p, (Bernoulli, Binomial, Categorical, Multinomial)):
+        return _draws(p, q) * special.rel_entr(*_values(p, q)).sum(axis=-1)
     here, there = p.natural(), q.natural()
     return ((here - there) * p.expected_sufficient()).sum(axis=-1) - p.log_partition(here) + p.log_partition(there)
+
+
+def _draws(p: Any, q: Any) -> Any:
+    """How many draws an observation of both consists of."""
+    n, m = np.asarray(getattr(p, "n", 1)), np.asarray(getattr(q, "n", 1))
+    if (n != m).any():
+        raise ParameterError(f"The divergence needs two distributions of equally many draws, not n = {n} and n = {m}.")
+    return n
+
+
+def _values(p: Any, q: Any) -> tuple[Array, Array]:
+    """The probabilities of the values of one draw, along the last axis: where one is 0 there are no natural ones."""
+    a, b = np.asarray(p.p, np.float64), np.asarray(q.p, np.float64)
+    if isinstance(p, (Bernoulli, Binomial)):
+        return np.stack([a, 1 - a], axis=-1), np.stack([b, 1 - b], axis=-1)
+    if a.shape[-1] != b.shape[-1]:
+        raise InputError(f"The two distributions have {a.shape[-1]} and {b.shape[-1]} values.")
+    return a, b
 
 
 def mutual_information(joint: Any, columns: Any = None, unit: str = "bits") -> float:

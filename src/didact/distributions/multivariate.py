@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, checked, require_weight
+from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
 from didact.parts.statistics import Moments, moments
 
 LOG_2PI = math.log(2 * math.pi)
@@ -152,6 +152,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     @classmethod
     def posterior(cls, stats: Moments, prior: Any, covariance: Any = None, **known: Any) -> Any:
         if not isinstance(prior, MultivariateGaussian):
+            _require_wishart(cls, prior)
             return prior.updated(stats)
         if covariance is None:
             raise ParameterError("A Gaussian prior is over the mean alone: give the known covariance.")
@@ -167,6 +168,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     @classmethod
     def predictive(cls, posterior: Any, covariance: Any = None, **known: Any) -> Distribution:
         if not isinstance(posterior, MultivariateGaussian):
+            _require_wishart(cls, posterior)
             return posterior.predictive_of_data()  # type: ignore[no-any-return]
         if covariance is None:
             raise ParameterError("A Gaussian posterior is over the mean alone: give the known covariance.")
@@ -203,6 +205,12 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     def log_base(cls, x: Array) -> Array:
         x = np.asarray(x)
         return np.full(x.shape[:-1], -0.5 * x.shape[-1] * LOG_2PI)
+
+
+def _require_wishart(cls: type, belief: Any) -> None:
+    from didact.distributions.wishart import NormalInverseWishart  # which is written with the Gaussian
+
+    conjugate(cls, belief, MultivariateGaussian, NormalInverseWishart)
 
 
 def _split(eta: Array) -> tuple[Array, Array]:

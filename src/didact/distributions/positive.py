@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.beta_prime import BetaPrime
 
 
@@ -90,15 +90,17 @@ class Gamma(Distribution, _Gamma):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: "Gamma", shape: Array = None, **known: Any) -> "Gamma":
-        return Gamma(prior.shape + _known(shape) * stats.weight, prior.rate + stats.sums[0])
+        conjugate(cls, prior, Gamma)
+        return Gamma(prior.shape + _known_shape(shape) * stats.weight, prior.rate + stats.sums[0])
 
     @classmethod
     def _of_parameters(cls, values: Any, shape: Array = None, **known: Any) -> "Gamma":
-        return cls(_known(shape), values)
+        return cls(_known_shape(shape), values)
 
     @classmethod
     def predictive(cls, posterior: "Gamma", shape: Array = None, **known: Any) -> BetaPrime:
-        return BetaPrime(_known(shape), posterior.shape, posterior.rate)
+        conjugate(cls, posterior, Gamma)
+        return BetaPrime(_known_shape(shape), posterior.shape, posterior.rate)
 
     def natural(self) -> Array:
         return np.stack(np.broadcast_arrays(np.asarray(self.shape) - 1.0, -np.asarray(self.rate)), axis=-1)
@@ -124,7 +126,7 @@ class Gamma(Distribution, _Gamma):
         return special.gammaln(k) - k * np.log(r)
 
 
-def _known(shape: Array) -> Array:
+def _known_shape(shape: Array) -> Array:
     if shape is None:
         raise ParameterError("The prior is over the rate or scale alone: give the known shape, as in shape=2.0.")
     require_positive(shape=shape)
@@ -214,15 +216,17 @@ class InverseGamma(Distribution, _InverseGamma):
 
     @classmethod
     def posterior(cls, stats: Weighted, prior: Gamma, shape: Array = None, **known: Any) -> Gamma:
+        conjugate(cls, prior, Gamma)
         return Gamma.posterior(stats, prior, shape)
 
     @classmethod
     def _of_parameters(cls, values: Any, shape: Array = None, **known: Any) -> "InverseGamma":
-        return cls(_known(shape), values)
+        return cls(_known_shape(shape), values)
 
     @classmethod
     def predictive(cls, posterior: Gamma, shape: Array = None, **known: Any) -> BetaPrime:
-        return BetaPrime(posterior.shape, _known(shape), 1.0 / np.asarray(posterior.rate))
+        conjugate(cls, posterior, Gamma)
+        return BetaPrime(posterior.shape, _known_shape(shape), 1.0 / np.asarray(posterior.rate))
 
     def natural(self) -> Array:
         return np.stack(np.broadcast_arrays(-np.asarray(self.shape) - 1.0, -np.asarray(self.scale)), axis=-1)

@@ -5,7 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, Extremes, checked, require_positive, require_weight
+from didact.distributions.base import (
+    Array,
+    Distribution,
+    Extremes,
+    checked,
+    conjugate,
+    require_positive,
+    require_weight,
+)
 
 
 class _Uniform(NamedTuple):
@@ -73,6 +81,7 @@ class Uniform(Distribution, _Uniform):
 
     @classmethod
     def posterior(cls, stats: Extremes, prior: "Pareto", low: Array = 0.0, **known: Any) -> "Pareto":
+        conjugate(cls, prior, Pareto)
         if (np.asarray(stats.low) < low).any():
             raise InputError(f"An observation is below the known lower end {low}.")
         return Pareto(np.maximum(prior.scale, np.asarray(stats.high) - low), prior.shape + stats.weight)
@@ -83,6 +92,7 @@ class Uniform(Distribution, _Uniform):
 
     @classmethod
     def predictive(cls, posterior: "Pareto", low: Array = 0.0, **known: Any) -> "ParetoUniform":
+        conjugate(cls, posterior, Pareto)
         return ParetoUniform(low, posterior.scale, posterior.shape)
 
 
@@ -192,5 +202,5 @@ class ParetoUniform(Distribution, _ParetoUniform):
         return np.where(k > 2, (width.variance + width.mean**2) / 3 - (width.mean / 2) ** 2, np.inf)
 
     def entropy(self) -> Array:
-        _, s, k = (np.asarray(v, np.float64) for v in self)
-        return np.log((k + 1) * s / k) + 1 / k
+        low, s, k = (np.asarray(v, np.float64) for v in self)
+        return np.log((k + 1) * s / k) + 1 / k + np.zeros(low.shape)

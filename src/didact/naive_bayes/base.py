@@ -16,7 +16,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.random import streams
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import MemoryRows, Rows, blocks_of
 from didact.engines.class_sums import spread
 from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
@@ -48,6 +48,9 @@ class _NaiveBayes(ClassifierMixin, Estimator):
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
         if first:
             self._prepare(rows)
+        elif getattr(self, "categories_", None) is not None:
+            for block in blocks_of(X):
+                self.categories_.refuse_new(block)
         stats = self._sum_up(rows)
         strange = np.setdiff1d(stats.classes, known)
         if len(strange):
@@ -105,12 +108,13 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         return self.map_rows(X, log_posterior, "_joint", *self._joint_attributes)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Rows and labels drawn from the model."""
+        """Rows and labels drawn from the model; columns of categories hold their values."""
         check_is_fitted(self)
         rng = streams(random_state, 1)[0]
         prior = np.exp(self._priors())
         codes = rng.choice(len(self.classes_), size=n_samples, p=prior / prior.sum())
-        return self._draw_rows(codes, rng), self.classes_[codes]
+        X, known = self._draw_rows(codes, rng), getattr(self, "categories_", None)
+        return X if known is None else known.decode(X), self.classes_[codes]
 
     def _priors(self) -> Array:
         return self.class_log_prior_

@@ -216,8 +216,6 @@ class ComplementNB(_CountNB):
     _summary = staticmethod(count_rows)
     _joint = staticmethod(linear_joint)
     _joint_attributes = ("_scores_prior", "_weights")
-    sample = None  # type: ignore[assignment]  # no distribution of rows
-
     norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
 
     def __sklearn_tags__(self) -> Any:
@@ -230,6 +228,11 @@ class ComplementNB(_CountNB):
         self.feature_all_ = counts.sum(axis=0)
         logs = log_shares(self.feature_all_ + self._smoothing() - counts)
         self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
+
+    @property
+    def sample(self) -> Any:
+        """Not offered, as there is no distribution of rows."""
+        raise AttributeError("ComplementNB has scores, and no distribution of rows to sample from: use MultinomialNB.")
 
     @property
     def _scores_prior(self) -> Array:

@@ -24,10 +24,11 @@ SAMPLE = 100_000  # rows from which the edges of bins are taken
 
 
 class Plan(NamedTuple):
-    """Which columns are of which kind, and the edges of those that are cut into bins."""
+    """Which columns are of which kind, and of those cut into bins the inner edges, and the least and largest values."""
 
     columns: dict[str, Array]
     edges: list[Array]
+    ends: list[tuple[float, float]]
 
 
 class MixedStats(NamedTuple):
@@ -108,10 +109,12 @@ def some_rows(X: Any, y: Any, w: Any, columns: Array) -> Sampled:
     return Sampled(np.asarray(X[:, columns], np.float64), np.ones(len(X)) if w is None else np.asarray(w, np.float64))
 
 
-def learn_edges(rows: Rows, columns: Array, n_bins: int) -> list[Array]:
-    """Edges of bins that hold equally many rows, column by column."""
+def learn_edges(rows: Rows, columns: Array, n_bins: int) -> tuple[list[Array], list[tuple[float, float]]]:
+    """Edges of bins that hold equally many rows, and the range of their values, column by column."""
     X, w = rows.reduce(some_rows, columns)
-    return [quantiles(column, w, np.arange(1, n_bins) / n_bins) for column in X.T]
+    edges = [quantiles(column, w, np.arange(1, n_bins) / n_bins) for column in X.T]
+    there = [column[~np.isnan(column) & (w > 0)] for column in X.T]
+    return edges, [(x.min(), x.max()) if len(x) else (np.nan, np.nan) for x in there]
 
 
 def quantiles(x: Array, w: Array, levels: Array) -> Array:
@@ -120,6 +123,13 @@ def quantiles(x: Array, w: Array, levels: Array) -> Array:
     if not keep.any():
         return np.zeros(0)
     return np.unique(np.quantile(x[keep], levels, weights=w[keep], method="inverted_cdf"))
+
+
+def draw_within(bins: Array, edges: Array, ends: tuple[float, float], rng: np.random.Generator) -> Array:
+    """A number for each bin, all numbers of a bin being equally probable; the outer bins end at the range seen."""
+    low, high = np.append(ends[0], edges)[bins], np.append(edges, ends[1])[bins]
+    below = np.where(bins == len(edges), high, np.nextafter(high, -np.inf))  # a bin does not hold its upper edge
+    return np.minimum(low + rng.uniform(size=len(bins)) * (high - low), below)
 
 
 class MixedNB(_NaiveBayes):
@@ -143,7 +153,8 @@ class MixedNB(_NaiveBayes):
     Notes
     -----
     Cost: one pass, O(n p), and one more over a sample if columns are cut into bins; prediction O(n p K). Missing values
-    are left out, at fit and at prediction. Shape of computation: reduce.
+    are left out, at fit and at prediction. `sample` draws numbers within a bin at equal chances, the outer ones within
+    the range of the fit. Shape of computation: reduce.
 
     References
     ----------
@@ -187,8 +198,8 @@ class MixedNB(_NaiveBayes):
         self.kinds_ = self._kinds()
         columns = {kind: np.flatnonzero(np.array(self.kinds_) == kind) for kind in KINDS}
         columns = {kind: where for kind, where in columns.items() if len(where)}
-        edges = learn_edges(rows, columns["binned"], self.n_bins) if "binned" in columns else []
-        self._plan = Plan(columns, edges)
+        cut = learn_edges(rows, columns["binned"], self.n_bins) if "binned" in columns else ([], [])
+        self._plan = Plan(columns, *cut)
 
     def _kinds(self) -> list[str]:
         p = self.n_features_in_
@@ -230,8 +241,6 @@ class MixedNB(_NaiveBayes):
         return [log_table(padded(c, place, K, n), self.alpha) for c, n in zip(S.sums, least, strict=True)]
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
-        if "binned" in self._tables:
-            raise InputError("A column that was cut into bins has no density to draw from: use another kind for it.")
         X = np.empty((len(codes), self.n_features_in_))
         for kind, columns in self._plan.columns.items():
             table = self._tables[kind]
@@ -244,4 +253,7 @@ class MixedNB(_NaiveBayes):
                 X[:, columns] = rng.poisson(table[codes])
             else:
                 X[:, columns] = draw_categories(table, codes, rng)
+            if kind == "binned":
+                for j, edges, ends in zip(columns, self._plan.edges, self._plan.ends, strict=True):
+                    X[:, j] = draw_within(X[:, j].astype(np.intp), edges, ends, rng)
         return X

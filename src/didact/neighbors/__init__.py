@@ -4,6 +4,7 @@ from didact.neighbors.classification import KNeighborsClassifier, RadiusNeighbor
 from didact.neighbors.condensed import CondensedNearestNeighbor
 from didact.neighbors.edit import edit_distance, edit_distances
 from didact.neighbors.edited import EditedNearestNeighbors
+from didact.neighbors.graphs import kneighbors_graph, radius_neighbors_graph
 from didact.neighbors.histogram_density import HistogramDensity
 from didact.neighbors.kernel_density import KernelDensity
 from didact.neighbors.kernel_density_classifier import KernelDensityClassifier
@@ -35,4 +36,6 @@ __all__ = [
     "RunningMedian",
     "edit_distance",
     "edit_distances",
+    "kneighbors_graph",
+    "radius_neighbors_graph",
 ]

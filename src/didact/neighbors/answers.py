@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.neighbors.neighbor_weights import others
 from didact.neighbors.votes import (
     Neighbors,
     Weighing,
@@ -40,17 +41,23 @@ class Question(NamedTuple):
     mass: Array | None = None  # how often each fitted row counts
 
     def neighbors(self, Q: Any) -> Neighbors:
-        """The rows that answer for each query."""
+        """The rows that answer for each query, or (None) for each fitted row without itself."""
         if self.k is not None:
-            if self.mass is not None and self.mass.sum() < self.k * (1 - 1e-12):
+            there = np.inf if self.mass is None else self.mass.sum() - (Q is None)
+            if there < self.k * (1 - 1e-12):
                 raise InputError(
                     f"Expected n_neighbors <= n_samples_fit: {self.k} neighbours were asked for, and the weights of the"
-                    f" rows sum to {self.mass.sum():g}."
+                    f" {'other ' if Q is None else ''}rows sum to {there:g}."
                 )
+            if Q is None:
+                distances, rows, mass = others(self.index, self.mass, self.k)
+                return nearest_by_mass(distances, rows, self.k, mass)
             found = self.index.nearest(Q, rows_needed(self.mass, self.k))
-            return nearest_by_mass(*found, self.k, self.mass)
-        indptr, rows, distances = self.index.within(Q, self.radius)
-        return Neighbors(indptr, rows, distances, None if self.mass is None else self.mass[rows])
+            return nearest_by_mass(*found, self.k, None if self.mass is None else self.mass[found[1]])
+        found = Neighbors(*self.index.within(Q, self.radius))
+        if self.mass is None:
+            return found
+        return with_own(found, self.mass) if Q is None else found._replace(mass=self.mass[found.rows])
 
     @property
     def block(self) -> int:
@@ -65,8 +72,25 @@ def no_rows(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+def with_own(found: Neighbors, weight: Array) -> Neighbors:
+    """Neighbours of the fitted rows, and each row itself with what its weight has beyond one."""
+    own = np.flatnonzero(weight > 1)
+    query = np.concatenate([found.query, own])
+    order = np.argsort(query, kind="stable")
+    edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(weight))))
+    rows, distances = np.append(found.rows, own), np.append(found.distances, np.zeros(len(own)))
+    mass = np.append(weight[found.rows], weight[own] - 1.0)
+    return Neighbors(edges, rows[order], distances[order], mass[order])
+
+
 def in_blocks(X: Any, ask: Question, answer: Callable[[Neighbors, Array], list[Array]]) -> list[Array]:
-    """answer(neighbours, weights) of blocks of queries, a list with an array for each output, put together."""
+    """answer(neighbours, weights) of blocks of queries, a list with an array for each output, put together.
+
+    Without X the fitted rows are the queries, each without itself.
+    """
+    if X is None:
+        found = ask.neighbors(None)
+        return answer(found, weigh(found, ask.weighing))
     n = X.shape[0]
     parts = []
     for a in range(0, max(n, 1), ask.block):
@@ -105,7 +129,7 @@ def class_shares(X: Any, ask: Question, codes: Array, classes: Any, outliers: An
         for P, code in zip(found, outliers, strict=True):
             if code >= 0:
                 P[~P.any(axis=1), code] = 1.0
-    found = [P.astype(float_type(X), copy=False) for P in found]
+    found = [P.astype(float_type(X, ask), copy=False) for P in found]
     return found if several else found[0]
 
 
@@ -146,10 +170,10 @@ def means(X: Any, ask: Question, y: Array, several: bool, outliers: Array) -> Ar
         found[lonely] = outliers
         if np.isnan(outliers).any():
             warnings.warn(NOBODY_TO_AVERAGE.format(count=lonely.sum(), rows=len(found)), UserWarning, stacklevel=2)
-    found = found.astype(float_type(X), copy=False)
+    found = found.astype(float_type(X, ask), copy=False)
     return found if several else found[:, 0]
 
 
-def float_type(X: Any) -> Any:
+def float_type(X: Any, ask: Question) -> Any:
     """The float type of answers: float32 for such rows, else (words, too) float64."""
-    return np.float32 if str(X.dtype).endswith("float32") else np.float64
+    return np.float32 if str((ask.index.rows if X is None else X).dtype).endswith("float32") else np.float64

@@ -120,10 +120,9 @@ def typical_width(X: Array, w: Array) -> float:
     return float(np.exp(np.log(varying).mean()))
 
 
-def abramson(window: Any, points: Points, w: Array, h: float, alpha: float) -> Array:
-    """Own widths of the points, from the density with the fixed bandwidth h at the points themselves."""
+def abramson(window: Any, points: Points, w: Array, scales: Array, alpha: float) -> Array:
+    """Own widths of the points, by squared scale 1/h² of a fixed bandwidth, from the density at the points then."""
     places = np.empty((len(w), len(points.cloud.points)))
     places[points.order] = points.places()
-    scales = np.array([h**-2.0])
-    logs = log_sums(window, kernel_sums(window, points, places, scales), scales)[0]
-    return np.exp(-alpha * (logs - np.average(logs, weights=w)))
+    logs = log_sums(window, kernel_sums(window, points, places, scales), scales)
+    return np.exp(-alpha * (logs - np.average(logs, axis=1, weights=w)[:, None]))

@@ -22,6 +22,7 @@ from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
 
 Array = np.ndarray[Any, Any]
+MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
 
 
 def algorithm_param() -> Any:
@@ -75,12 +76,12 @@ class _Neighbors(Estimator):
 
     @property
     def _missing(self) -> bool:  # type: ignore[override]
-        return bool(self.metric == "gower")
+        return isinstance(self.metric, str) and self.metric in MISSING
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
-        tags.input_tags.sparse = self.metric not in ("gower", "edit")
+        tags.input_tags.sparse = self.metric not in (*MISSING, "edit")
         tags.input_tags.string = self.metric == "edit"
         return tags
 
@@ -104,11 +105,12 @@ class _Neighbors(Estimator):
         else:
             self._index = build(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
         self.n_samples_fit_ = self._index.n_rows
+        self.effective_metric_, self.effective_metric_params_ = effective(self.metric, self.p, self.metric_params)
         return y, w
 
     def _distance(self, X: Any, w: Any, names: Any) -> Any:
         """The distance for the rows X of weights w, which are looked at for what it cannot read."""
-        if self.metric != "gower":
+        if not self._missing:
             refuse_infinite_sum(X, names)
         if self.metric == "precomputed":
             _check_table(X)
@@ -121,6 +123,13 @@ class _Neighbors(Estimator):
         """New rows, checked; None stays None."""
         check_is_fitted(self)
         return None if X is None else self.rows(X, target="none", reset=False).map(_same)
+
+    def _answer(self, X: Any, fn: Any, *attributes: str) -> Any:
+        """fn of rows X and the attributes; X None: of the fitted rows, each without itself."""
+        if X is not None:
+            return self.map_rows(X, fn, *attributes)
+        check_is_fitted(self)
+        return fn(None, *(getattr(self, name) for name in attributes))
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -196,6 +205,16 @@ class RadiusQueries:
             order = np.lexsort((rows, distances, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
             rows, distances = rows[order], distances[order]
         return edges, rows, self._cast(distances)  # type: ignore[attr-defined]
+
+
+def effective(metric: Any, p: float | None, metric_params: Any) -> tuple[Any, dict[str, Any]]:
+    """The metric and its parameters, Minkowski's with p = 1, 2 and ∞ by their own names."""
+    given = dict(metric_params or {})
+    if metric != "minkowski":
+        return metric, given
+    power, w = given.pop("p", 2.0 if p is None else p), given.pop("w", None)
+    own = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}.get(power)
+    return (own, given) if own and w is None else (metric, given | {"p": power, "w": w})
 
 
 def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> dict[str, Any]:

@@ -54,13 +54,19 @@ class ClassAnswers:
         return [None] * self._codes.shape[1]
 
     def predict(self: Any, X: Any) -> Any:
-        """The label with the most votes of each row's neighbours; of equal ones the first in classes_."""
+        """The label with the most votes of each row's neighbours; of equal ones the first in classes_.
+
+        X of None asks for the fitted rows, each by the others.
+        """
         about = "_question", "_codes", "classes_", "_outliers", "_outlier_answers"
-        return self.map_rows(X, class_labels, *about)
+        return self._answer(X, class_labels, *about)
 
     def predict_proba(self: Any, X: Any) -> Any:
-        """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs."""
-        return self.map_rows(X, class_shares, "_question", "_codes", "classes_", "_outliers")
+        """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
+
+        X of None asks for the fitted rows, each by the others.
+        """
+        return self._answer(X, class_shares, "_question", "_codes", "classes_", "_outliers")
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -76,6 +82,10 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
         Number of fitted rows.
     outputs_2d_ : bool
         Whether y had several columns.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
 
@@ -139,6 +149,10 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         Number of fitted rows.
     outputs_2d_ : bool
         Whether y had several columns.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
 

@@ -108,9 +108,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
 def _share_right(X: Any, codes: Array, k: int, distance: Any) -> float:
     """The share of rows whose own class the k nearest other rows choose."""
-    k = min(k, len(codes) - 1)
-    if k == 0:
-        return 0.0
     found = nearest_by_mass(*build(X, distance, "auto").nearest(None, k), k, None)
     votes = class_votes(found, np.ones(len(found.rows)), codes, codes.max() + 1)
     return float((votes.argmax(axis=1) == codes).mean())

@@ -7,7 +7,8 @@ with K a window, h the bandwidth, F the frame (the columns as they are, their st
 covariance) and λ_i the point's own width (1, or wider where points are rare), or H_i from a covariance of its own.
 
 1. `fit` keeps the rows and, where asked to, chooses h: by a rule, or as the candidate with the largest
-   :math:`\sum_i w_i\log\hat p_{-i}(x_i)`, each row's density without itself; one pass serves all candidates.
+   :math:`\sum_i w_i\log\hat p_{-i}(x_i)`, each row's density without its own window; one pass serves all candidates,
+   or, with own widths, which depend on h, one for all and one for each.
 2. Sums run over a k-d tree; they are exact (1e-11), or within `rtol` and `atol`.
 
 Rosenblatt (1956), doi:10.1214/aoms/1177728190; Parzen (1962), doi:10.1214/aoms/1177704472.
@@ -92,7 +93,8 @@ class KernelDensity(DensityMixin, Estimator):
     grid_ : ndarray
         Candidates of cross-validation (only with "cv").
     cv_scores_ : ndarray
-        Their mean leave-one-out log densities (only with "cv").
+        Their mean leave-one-out log densities (only with "cv"): a row's own window is left out; the own widths or
+        covariances of the others are those of all rows.
 
     Notes
     -----
@@ -185,23 +187,33 @@ class KernelDensity(DensityMixin, Estimator):
 
     def _left_out(self, X: Array, w: Array, grid: Array) -> Array:
         """Mean log densities of the rows, each without itself, for all bandwidths."""
-        window, scales, D, F = WINDOWS[self.kernel], grid**-2.0, X.shape[1], self.frame_
+        D, F = X.shape[1], self.frame_
+        unit = WINDOWS[self.kernel].log_integral(D) + log_volume(F) + math.log(w.sum() - 1.0) + D * np.log(grid)
+        with np.errstate(invalid="ignore"):
+            return np.average(self._left_out_logs(X, w, grid**-2.0) - unit[:, None], axis=1, weights=w)
+
+    def _left_out_logs(self, X: Array, w: Array, scales: Array) -> Array:
+        """Logarithms of the sums of windows at the rows, each without its own, by squared scale and row."""
+        window = WINDOWS[self.kernel]
         if self.shape == "local":
             A, logs = local_factors(X, w, self.n_neighbors)
-            sums = shaped_sums(window, X, w * np.exp(logs), A, None, scales)
-        else:
-            points = prepare(in_units(X, F), w, leaf=self.leaf_size)
-            sums = kernel_sums(window, points, None, scales, self.rtol)
-        unit = window.log_integral(D) + log_volume(F) + math.log(w.sum() - 1.0) + D * np.log(grid)
-        with np.errstate(invalid="ignore"):
-            return np.average(log_sums(window, sums, scales) - unit[:, None], axis=1, weights=w)
+            return log_sums(window, shaped_sums(window, X, w * np.exp(logs), A, None, scales), scales)
+        X = in_units(X, self.frame_)
+        points = prepare(X, w, leaf=self.leaf_size)
+        if not self.adaptive:
+            return log_sums(window, kernel_sums(window, points, None, scales, self.rtol), scales)
+        each = []
+        for widths, scale in zip(abramson(window, points, w, scales, self.adaptive), scales[:, None], strict=True):
+            wide = prepare(X, w, widths=widths, leaf=self.leaf_size)
+            each.append(log_sums(window, kernel_sums(window, wide, None, scale, self.rtol), scale)[0])
+        return np.stack(each)
 
     def _own_widths(self, X: Array, w: Array) -> Array:
         if not self.adaptive:
             return np.ones(len(X))
         F, h = self._units()
         points = prepare(in_units(X, F), w, leaf=self.leaf_size)
-        return abramson(WINDOWS[self.kernel], points, w, h, self.adaptive)
+        return abramson(WINDOWS[self.kernel], points, w, np.array([h**-2.0]), self.adaptive)[0]
 
     def _units(self) -> tuple[Array, float]:
         """The frame, with bandwidths of the columns in it, and the bandwidth."""

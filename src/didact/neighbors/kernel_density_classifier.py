@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, none, one_of, param
+from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.kept import keep
 from didact.parts.windows import WINDOWS
@@ -93,6 +93,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         "spherical", one_of("spherical", "diagonal", "full", "local"), "Units of the bandwidths, within each class."
     )
     adaptive: float = param(0.0, between(0, 1), "Exponent α of the rows' own widths; 0.5 is Abramson's rule.")
+    n_neighbors: int = param(50, whole(2), "Rows around a row that its covariance comes from (shape='local').")
     grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 around Scott's rule.")
     priors: Any = param(None, [array_like, none], "Probabilities of the classes; None: from the data.")
     atol: float = param(0.0, at_least(0), "Absolute error of the densities that is allowed.")
@@ -113,9 +114,8 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         return self
 
     def _density(self, bandwidth: Any) -> KernelDensity:
-        return KernelDensity(
-            bandwidth=bandwidth, kernel=self.kernel, shape=self.shape, adaptive=self.adaptive, grid=self.grid
-        )
+        same = {name: getattr(self, name) for name in ("kernel", "shape", "adaptive", "n_neighbors", "grid")}
+        return KernelDensity(bandwidth=bandwidth, **same)
 
     def _bandwidths(self) -> list[Any]:
         """One for each class."""
@@ -125,6 +125,11 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         absent = [label for label in labels if label not in self.bandwidth]
         if absent:
             raise ParameterError(f"bandwidth has no entry for the class {absent[0]!r}.")
+        for label in labels:
+            try:
+                self._density(self.bandwidth[label])._validate_params()
+            except ValueError as error:
+                raise ParameterError(f"In the entry of bandwidth for the class {label!r}: {error}") from error
         return [self.bandwidth[label] for label in labels]
 
     def _priors(self) -> Array:

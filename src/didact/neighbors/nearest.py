@@ -29,6 +29,10 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
     ----------
     n_samples_fit_ : int
         The number of training rows.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
 

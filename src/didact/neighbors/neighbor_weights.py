@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.engines.index.index import Index
+from didact.neighbors.votes import rows_needed
 
 Array = np.ndarray[Any, Any]
 
@@ -22,3 +23,16 @@ def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array
             break
         count = min(len(w), 2 * count)
     return distance, rows, np.clip(k - (mass - w[rows]), 0.0, w[rows])
+
+
+def others(index: Index, w: Array | None, k: int) -> tuple[Array, Array, Array | None]:
+    """Distances, rows and masses of at least k nearest others of each row: one of those that a weight stands for."""
+    if w is None:
+        return *index.nearest(None, k), None
+    n = index.n_rows
+    count, own = min(rows_needed(w, k), n - 1), np.arange(n)[:, None]
+    distances, rows = index.nearest(None, count) if count else (np.empty((n, 0)), np.empty((n, 0), np.intp))
+    distances, rows = np.hstack([np.zeros((n, 1)), distances]), np.hstack([own, rows])
+    order = np.lexsort((rows, distances), axis=1)
+    distances, rows = np.take_along_axis(distances, order, axis=1), np.take_along_axis(rows, order, axis=1)
+    return distances, rows, np.maximum(w[rows] - (rows == own), 0.0)

@@ -31,6 +31,7 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.gathered import as_columns
+from didact.neighbors.neighbor_weights import nearest_by_weight, others
 
 Array = np.ndarray[Any, Any]
 
@@ -38,47 +39,60 @@ CANDIDATES, MOST = 20, 256  # numbers of neighbours that are tried, and the larg
 PAIRS = 4_000_000  # neighbours that are held at once
 
 
-def kernel_weights(distances: Array, kernel: str) -> Array:
-    """K(d/d_k) of neighbours in ascending order; equal weights where all of them would vanish."""
-    width = distances[:, -1:]
+def kernel_weights(distances: Array, kernel: str, mass: Array | None = None) -> Array:
+    """K(d/d_k) of neighbours in ascending order, times their masses; equal ones where all of them would vanish."""
+    width = distances[:, -1:] if mass is None else np.where(mass > 0, distances, 0.0).max(axis=1, keepdims=True)
     u = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
     if kernel == "uniform":
-        return np.ones_like(u)
-    if kernel == "gaussian":
-        return np.exp(-2.0 * u * u)
-    weights = np.maximum((1.0 - u**3) ** 3 if kernel == "tricube" else 1.0 - u * u, 0.0)
-    weights[weights.sum(axis=1) <= 0] = 1.0
+        weights = np.ones_like(u)
+    elif kernel == "gaussian":
+        weights = np.exp(-2.0 * u * u)
+    else:
+        weights = np.maximum((1.0 - u**3) ** 3 if kernel == "tricube" else 1.0 - u * u, 0.0)
+    if mass is not None:
+        weights *= mass
+    none = weights.sum(axis=1) <= 0
+    weights[none] = 1.0 if mass is None else mass[none]
     return weights
 
 
-def averages(distances: Array, rows: Array, Y: Array, kernel: str) -> Array:
+def averages(distances: Array, rows: Array, Y: Array, kernel: str, mass: Array | None = None) -> Array:
     """The weighted means (m, outputs) of the neighbours' y."""
-    weights = kernel_weights(np.asarray(distances, np.float64), kernel)
+    weights = kernel_weights(np.asarray(distances, np.float64), kernel, mass)
     return np.einsum("mk,mkt->mt", weights, Y[rows]) / weights.sum(axis=1, keepdims=True)
 
 
-def predict_neighbors(X: Any, index: Index, y: Array, k: int, kernel: str, missing: bool) -> Array:
+def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, kernel: str, missing: bool) -> Array:
     """The smooth at the rows X, in their float type."""
     Y, step = as_columns(y), max(PAIRS // k, 1)
     if not missing and not np.isfinite(float(X.sum())):  # refused by the caller, in words
         return np.zeros(X.shape[0])
-    rows = X if is_sparse(X) else to_numpy(X)
-    blocks = [
-        averages(*index.nearest(rows[start : start + step], k), Y, kernel) for start in range(0, X.shape[0], step)
-    ]
+    rows, blocks = X if is_sparse(X) else to_numpy(X), []
+    for start in range(0, X.shape[0], step):
+        block, mass = rows[start : start + step], None
+        if w is None:
+            distances, near = index.nearest(block, k)
+        else:
+            distances, near, mass = nearest_by_weight(index, w, block, k)
+        blocks.append(averages(distances, near, Y, kernel, mass))
     out = np.concatenate(blocks).astype(float_type(X))
     return like(out if y.ndim == 2 else out[:, 0], X)
 
 
-def left_out(index: Index, Y: Array, candidates: list[int], kernel: str) -> list[Array]:
+def left_out(index: Index, Y: Array, w: Array | None, candidates: list[int], kernel: str) -> list[Array]:
     """For each k what the k nearest other rows say of each row (n, outputs)."""
     most, n = max(candidates), index.n_rows
-    distances, rows = index.nearest(None, most)
-    step, found = max(PAIRS // most, 1), [np.empty_like(Y) for _ in candidates]
+    distances, rows, mass = others(index, w, most)
+    step, found = max(PAIRS // rows.shape[1], 1), [np.empty_like(Y) for _ in candidates]
     for start in range(0, n, step):
         block = slice(start, start + step)
         for out, k in zip(found, candidates, strict=True):
-            out[block] = averages(distances[block, :k], rows[block, :k], Y, kernel)
+            if mass is None:
+                out[block] = averages(distances[block, :k], rows[block, :k], Y, kernel)
+            else:
+                before = np.cumsum(mass[block], axis=1) - mass[block]
+                taken = np.clip(k - before, 0.0, mass[block])
+                out[block] = averages(distances[block], rows[block], Y, kernel, taken)
     return found
 
 
@@ -93,8 +107,14 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         The number of neighbours, given or chosen.
     y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Targets of the training rows.
+    sample_weight_ : ndarray of shape (n_samples,) or None
+        Weights of the training rows; None: all are 1.
     n_samples_fit_ : int
         The number of training rows.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
     grid_ : ndarray
@@ -107,9 +127,10 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
     distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of
     rows at equal distances the one with the lower number comes first. Between data points the same rule holds: the
-    curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. k counts rows, so
-    there are no sample weights. Cost: that of the neighbour search, O(n k) more for each candidate. Shape of
-    computation: pairs.
+    curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are
+    frequencies: a row of weight 2 fills two of the k places, the last row as many as are left, and leaving out leaves
+    out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each candidate.
+    Shape of computation: pairs.
 
     References
     ----------
@@ -142,9 +163,9 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     feature_weights: Any = feature_weights_param()
     categorical_features: Any = categorical_features_param()
 
-    def fit(self, X: Any, y: Any = None) -> "KNeighborsSmoother":
-        """Index the rows X with targets y (one or several columns), and choose k."""
-        targets, _ = self._index_rows(X, y, target="outputs")
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsSmoother":
+        """Index the rows X with targets y (one or several columns), and choose k; sample_weight counts rows."""
+        targets, self.sample_weight_ = self._index_rows(X, y, sample_weight, target="outputs")
         self.y_fit_ = np.asarray(targets, np.float64)
         for name in ("grid_", "cv_errors_"):
             vars(self).pop(name, None)
@@ -158,11 +179,11 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         return self
 
     def _candidates(self) -> list[int]:
-        n = self.n_samples_fit_
+        n = self.n_samples_fit_ if self.sample_weight_ is None else int(self.sample_weight_.sum() * (1 + 1e-12))
         if self.n_neighbors != "cv":
             wanted = [int(self.n_neighbors)]
         elif self.grid is None:
-            most = max(min(n - 1, MOST, max(32, 4 * PAIRS // n)), 1)
+            most = max(min(n - 1, MOST, max(32, 4 * PAIRS // max(n, 1))), 1)
             wanted = np.unique(np.geomspace(1, most, CANDIDATES).round().astype(int)).tolist()
         else:
             wanted = [int(k) for k in self.grid]
@@ -175,8 +196,8 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def _errors(self, candidates: list[int]) -> Array:
         Y = as_columns(self.y_fit_)
-        found = left_out(self._index, Y, candidates, self.kernel)
-        return np.array([np.mean((Y - values) ** 2) for values in found])
+        found = left_out(self._index, Y, self.sample_weight_, candidates, self.kernel)
+        return np.array([np.average(((Y - values) ** 2).mean(axis=1), weights=self.sample_weight_) for values in found])
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Distances and row numbers (m, k) of the nearest training rows, nearest first; by default n_neighbors_."""
@@ -185,4 +206,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(X, predict_neighbors, "_index", "y_fit_", "n_neighbors_", "kernel", "_missing")
+        return self.map_rows(
+            X, predict_neighbors, "_index", "y_fit_", "sample_weight_", "n_neighbors_", "kernel", "_missing"
+        )

@@ -42,8 +42,8 @@ class MeanAnswers:
         return tags
 
     def predict(self: Any, X: Any) -> Any:
-        """The weighted mean of the values of each row's neighbours."""
-        return self.map_rows(X, means, "_question", "_y", "_several", "_outlier_values")
+        """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
+        return self._answer(X, means, "_question", "_y", "_several", "_outlier_values")
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -55,6 +55,10 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     ----------
     n_samples_fit_ : int
         Number of fitted rows.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
 
@@ -110,6 +114,10 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     ----------
     n_samples_fit_ : int
         Number of fitted rows.
+    effective_metric_ : str or callable
+        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
+    effective_metric_params_ : dict
+        Its parameters.
     categories_ : Categories or None
         The values of the categorical columns, for the metric "gower".
 

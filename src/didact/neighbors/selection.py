@@ -53,6 +53,8 @@ class _RowSelection(ClassifierMixin, Estimator):
         rows = self.rows(X, y, target="labels")
         X, y, _ = gathered(list(rows.stream()))
         refuse_infinite_sum(X, rows.names)
+        if self.n_neighbors >= len(y):
+            raise InputError(f"n_neighbors is {self.n_neighbors}: it must be less than n_samples = {len(y)}.")
         self.classes_, codes = np.unique(y, return_inverse=True)
         distance = distance_named(self.metric, self.p, self.metric_params, X, self.feature_weights)
         found = self._select(X, codes, distance)

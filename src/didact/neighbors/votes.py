@@ -54,16 +54,15 @@ class Weighing(NamedTuple):
     reach: float | None = None
 
 
-def nearest_by_mass(distances: Array, rows: Array, k: int, weight: Array | None) -> Neighbors:
-    """The neighbours that together count k times, where a row of weight 2 counts as two rows would.
+def nearest_by_mass(distances: Array, rows: Array, k: int, w: Array | None) -> Neighbors:
+    """The neighbours (n, width) that together count k times, where one of weight 2 counts as two rows would.
 
     The last of them counts as much as is left. Rows that are not needed stay in the list with mass zero.
     """
     n, width = rows.shape
     indptr = np.arange(n + 1) * width
-    if weight is None:
+    if w is None:
         return Neighbors(indptr, rows.ravel(), distances.ravel())
-    w = weight[rows]
     before = np.cumsum(w, axis=1) - w
     mass = np.clip(k - before, 0.0, w)
     return Neighbors(indptr, rows.ravel(), distances.ravel(), mass.ravel())

@@ -9,14 +9,23 @@ import scipy.sparse as sp
 from didact.core.errors import InputError, ParameterError
 from didact.parts.column_distances import Canberra, Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
 from didact.parts.function_distances import KernelDistance, Precomputed, UserMetric
-from didact.parts.mapped_distances import Cosine, Mahalanobis, Scaled, SquaredEuclidean, weighted, whitening
-from didact.parts.row_distances import BrayCurtis, Gower, Haversine, Jaccard
+from didact.parts.mapped_distances import (
+    Correlation,
+    Cosine,
+    Mahalanobis,
+    Scaled,
+    SquaredEuclidean,
+    weighted,
+    whitening,
+)
+from didact.parts.row_distances import BINARY, Binary, BrayCurtis, Gower, Haversine, Jaccard, NanEuclidean
 
-PLAIN: dict[str, type] = {
+PLAIN: dict[str, Any] = {
     "euclidean": Euclidean, "l2": Euclidean, "sqeuclidean": SquaredEuclidean, "manhattan": Manhattan,
     "cityblock": Manhattan, "l1": Manhattan, "chebyshev": Chebyshev, "infinity": Chebyshev, "canberra": Canberra,
     "braycurtis": BrayCurtis, "jaccard": Jaccard, "cosine": Cosine, "haversine": Haversine, "precomputed": Precomputed,
-}  # fmt: skip
+    "correlation": Correlation, "nan_euclidean": NanEuclidean,
+} | {name: partial(Binary, kind) for kind, name in enumerate(BINARY)}  # fmt: skip
 NAMES = (*PLAIN, "minkowski", "p", "hamming", "mahalanobis", "seuclidean", "gower", "kernel")
 SHARE = 1e-12  # eigenvalues of a covariance below this share of the largest count as zero
 
@@ -28,7 +37,7 @@ def distance_named(
 
     What depends on the data comes from the rows X: the covariance of "mahalanobis" (unless `metric_params` has "V" or
     its inverse "VI"), the variances "V" of "seuclidean", the ranges of "gower" (which takes "categorical", a mask or a
-    list of columns). "kernel" takes "kernel" and its parameters.
+    list of columns). "kernel" takes "kernel" and its parameters, which the first row tries out.
 
     >>> distance_named("minkowski", 1)
     Manhattan()
@@ -40,13 +49,13 @@ def distance_named(
         found, given = UserMetric(metric, given), {}
     elif metric in ("minkowski", "p"):
         found = minkowski(given.pop("p", p))
-    elif metric == "kernel":
-        found, given = KernelDistance(given.pop("kernel", "rbf"), given), {}
     elif metric in _FROM_ROWS:
         found = _FROM_ROWS[metric](given, X)
     elif metric in PLAIN:
         if metric == "haversine" and X is not None and X.shape[1] != 2:
             raise InputError(f"The metric 'haversine' needs latitude and longitude, and X has {X.shape[1]} column(s).")
+        if metric == "nan_euclidean" and sp.issparse(X):
+            raise InputError("The metric 'nan_euclidean' is for dense tables, not for sparse ones.")
         found = PLAIN[metric]()
     else:
         raise ParameterError(f"There is no metric {metric!r}; there are {', '.join(NAMES)}, and functions of two rows.")
@@ -120,4 +129,25 @@ def _gower(given: dict[str, Any], X: Any) -> Distance:
     return Gower(np.where(categorical, 0.0, scale), categorical, np.ones(X.shape[1]))
 
 
-_FROM_ROWS = {"hamming": _hamming, "mahalanobis": _mahalanobis, "seuclidean": _seuclidean, "gower": _gower}
+def _kernel(given: dict[str, Any], X: Any) -> Distance:
+    kernel = given.pop("kernel", "rbf")
+    found = KernelDistance(kernel, dict(given))
+    given.clear()
+    if not callable(kernel) and kernel not in found.names():
+        raise ParameterError(f"There is no kernel {kernel!r}; there are {', '.join(found.names())}, and functions.")
+    if X is not None:
+        row = X[:1].toarray() if sp.issparse(X) else X[:1]
+        try:
+            found.products(row, row)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"The kernel {kernel!r} with the other metric_params fails: {error}") from error
+    return found
+
+
+_FROM_ROWS = {
+    "kernel": _kernel,
+    "hamming": _hamming,
+    "mahalanobis": _mahalanobis,
+    "seuclidean": _seuclidean,
+    "gower": _gower,
+}

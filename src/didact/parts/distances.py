@@ -16,14 +16,17 @@ from didact.parts.column_distances import (
 )
 from didact.parts.distance_names import NAMES, distance_named
 from didact.parts.function_distances import KernelDistance, Precomputed, UserMetric
-from didact.parts.mapped_distances import Cosine, Mahalanobis, Scaled, SquaredEuclidean, weighted
-from didact.parts.row_distances import BrayCurtis, Gower, Haversine, Jaccard
+from didact.parts.mapped_distances import Correlation, Cosine, Mahalanobis, Scaled, SquaredEuclidean, weighted
+from didact.parts.row_distances import BINARY, Binary, BrayCurtis, Gower, Haversine, Jaccard, NanEuclidean
 
 __all__ = [
+    "BINARY",
     "NAMES",
+    "Binary",
     "BrayCurtis",
     "Canberra",
     "Chebyshev",
+    "Correlation",
     "Cosine",
     "Distance",
     "Euclidean",
@@ -35,6 +38,7 @@ __all__ = [
     "Mahalanobis",
     "Manhattan",
     "Minkowski",
+    "NanEuclidean",
     "Precomputed",
     "Scaled",
     "SquaredEuclidean",

@@ -35,8 +35,8 @@ class UserMetric(Distance, NamedTuple("UserMetric", [("function", Any), ("argume
 class KernelDistance(Distance, NamedTuple("KernelDistance", [("kernel", Any), ("arguments", Any)])):
     """√(k(a, a) − 2k(a, b) + k(b, b)), the distance between images under a kernel's feature map.
 
-    The kernel is a name (linear, polynomial, rbf, laplacian, sigmoid, cosine) or a function of two tables that returns
-    the table of products. `arguments` go to it.
+    The kernel is one of `names()` (linear, polynomial, rbf, laplacian, sigmoid, cosine, …) or a function of two tables
+    that returns the table of products. `arguments` go to it.
 
     >>> KernelDistance("linear", {}).pairwise(np.zeros((1, 2)), np.array([[3.0, 4.0]]))
     array([[5.]])
@@ -45,6 +45,13 @@ class KernelDistance(Distance, NamedTuple("KernelDistance", [("kernel", Any), ("
     __slots__ = ()
     compiled: ClassVar[bool] = False
     BLOCK: ClassVar[int] = 64
+
+    @staticmethod
+    def names() -> list[str]:
+        """The kernels that have a name."""
+        from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+        return sorted(PAIRWISE_KERNEL_FUNCTIONS)
 
     def products(self, X: Array, Y: Array) -> Array:
         """k(x, y) for all pairs."""

@@ -142,6 +142,36 @@ class Cosine(_Mapped, Plain):
         return math.sqrt(2.0 * d)
 
 
+class Correlation(_Mapped, Plain):
+    """One less the correlation of two rows: the cosine distance of rows less their means; a constant row is as zeros.
+
+    >>> Correlation().pairwise(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0], [3.0, 2.0, 1.0]])).round(12)
+    array([[0., 2.]])
+    """
+
+    __slots__ = ()
+    metric = False
+
+    @property
+    def inner(self) -> Any:
+        """Between rows of mean 0 and length 1."""
+        return Cosine().inner
+
+    def rows(self, X: Any) -> Any:
+        """Rows of mean 0 and length 1."""
+        X = X.toarray() if sp.issparse(X) else X
+        flat = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)  # no rounding of the mean is a difference
+        return Cosine().rows(np.where(flat, 0.0, X - X.mean(axis=1, keepdims=True)).astype(X.dtype))
+
+    def finish(self, d: Any) -> Any:
+        """As the cosine distance does."""
+        return Cosine().finish(d)
+
+    def start(self, d: float) -> float:
+        """As the cosine distance does."""
+        return Cosine().start(d)
+
+
 def weighted(distance: Distance, weights: Any) -> Distance:
     """A distance with a weight w_j ≥ 0 for each column: Σ w_j|a − b|ᵖ and its like.
 

@@ -10,6 +10,7 @@ from didact.parts.column_distances import Distance
 from didact.parts.noun import Plain
 
 Array = np.ndarray[Any, Any]
+FAR = 1e150  # farther than anything, but with a square: weights by distance stay numbers
 
 
 class BrayCurtis(Distance, Plain):
@@ -61,6 +62,99 @@ class Jaccard(Distance, Plain):
     def pairwise(self, X: Array, Y: Array) -> Array:
         """All distances."""
         return cdist(np.asarray(X) != 0, np.asarray(Y) != 0, "jaccard")
+
+
+BINARY = ("dice", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath", "yule")
+
+
+class Binary(Distance, NamedTuple("Binary", [("kind", int)])):
+    """A distance of rows as sets of their columns that are not zero, from how many both have, one alone, and neither.
+
+    With t shared, f and s in the first and in the second alone, d = f + s, and o in neither, the kinds are, in the
+    order of `BINARY`: d/(2t + d); 2d/(t + o + 2d); 1 − t/p; as the second; 2d/(t + 2d); 2fs/(to + fs). Nothing over
+    nothing is 0.
+
+    >>> round(Binary(BINARY.index("dice")).between1([1, 1, 0, 0], [1, 0, 1, 0]), 4)
+    0.5
+    """
+
+    __slots__ = ()
+    metric = False
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        both = 0.0
+        first = 0.0
+        second = 0.0
+        for j in range(len(a)):
+            if a[j] != 0.0 and b[j] != 0.0:
+                both += 1.0
+            elif a[j] != 0.0:
+                first += 1.0
+            elif b[j] != 0.0:
+                second += 1.0
+        apart = first + second
+        if self.kind == 0:
+            top, below = apart, 2.0 * both + apart
+        elif self.kind == 2:
+            top, below = len(a) - both, 1.0 * len(a)
+        elif self.kind == 4:
+            top, below = 2.0 * apart, both + 2.0 * apart
+        elif self.kind == 5:
+            top = 2.0 * first * second
+            below = both * (len(a) - both - apart) + first * second
+        else:
+            top, below = 2.0 * apart, len(a) + apart
+        return top / below if top > 0.0 else 0.0
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances."""
+        A, B = (np.asarray(rows != 0, np.float64) for rows in (X, Y))
+        both, p = A @ B.T, X.shape[1]
+        first, second = A.sum(axis=1)[:, None] - both, B.sum(axis=1) - both
+        apart = first + second
+        top, below = (
+            (apart, 2 * both + apart),
+            (2 * apart, p + apart),
+            (p - both, np.full_like(both, p)),
+            (2 * apart, p + apart),
+            (2 * apart, both + 2 * apart),
+            (2 * first * second, both * (p - both - apart) + first * second),
+        )[self.kind]
+        return np.divide(top, below, out=np.zeros_like(both), where=top > 0)
+
+
+class NanEuclidean(Distance, Plain):
+    """√(p/c Σ(a − b)²) over the c columns known in both rows; `FAR` for rows that share none. No metric.
+
+    >>> NanEuclidean().between1([0.0, 0.0, math.nan, 0.0], [1.0, 1.0, 3.0, 1.0])
+    2.0
+    """
+
+    __slots__ = ()
+    metric = False
+    missing = True
+
+    def between1(self, a: Any, b: Any) -> float:
+        """The distance of two rows."""
+        total = 0.0
+        known = 0.0
+        for j in range(len(a)):
+            if a[j] == a[j] and b[j] == b[j]:
+                known += 1.0
+                total += (a[j] - b[j]) * (a[j] - b[j])
+        return math.sqrt(total * (len(a) / known)) if known > 0.0 else FAR
+
+    def pairwise(self, X: Array, Y: Array) -> Array:
+        """All distances, column by column."""
+        X, Y = np.asarray(X, np.float64), np.asarray(Y, np.float64)
+        total, known = np.zeros((len(X), len(Y))), np.zeros((len(X), len(Y)))
+        for a, b in zip(X.T, Y.T, strict=True):
+            apart = a[:, None] - b
+            known += ~np.isnan(apart)
+            total += np.nan_to_num(apart, nan=0.0) ** 2
+        share = np.divide(X.shape[1], known, out=np.zeros_like(known), where=known > 0)
+        return np.where(known > 0, np.sqrt(total * share), FAR)
 
 
 class Haversine(Distance, Plain):
