@@ -59,12 +59,12 @@ def in_place_of(function: Any, new: Any) -> None:
 
 
 def put_clocks(clocks: Clocks) -> None:
-    from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops, joint
+    from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops, joint, joint_loops
 
     partition, part_rows, move_rows = (
         clocks.around("partition", getattr(histogram_loops, name)) for name in ("partition", "part_rows", "move_rows")
     )
-    count_rows = clocks.around("histograms", grow_loops.count_rows)
+    count_rows = clocks.around("histograms", joint_loops.count_rows)
     subtract = clocks.around("histograms", histogram_loops.subtract)
     find_split = clocks.around("splits", grow_loops.find_split)
 
@@ -79,7 +79,7 @@ def put_clocks(clocks: Clocks) -> None:
         if kept >= 0 and spare_hist >= 0:
             small, large = (left, right) if middle - start <= stop - middle else (right, left)
             rows = sample.order[nodes.at[small]["start"] : nodes.at[small]["stop"]]
-            count_rows(sample, rows, space, hists[spare_hist])
+            count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hists[spare_hist])
             subtract(hists[kept], hists[spare_hist])
             nodes.at[small]["hist"], nodes.at[large]["hist"] = spare_hist, kept
         for child in (left, right):
@@ -89,12 +89,13 @@ def put_clocks(clocks: Clocks) -> None:
         """As grow_loops.expand_piece does it."""
         rows = sample.order[a:b]
         left = part_rows(sample.columns[feature], work.goes_left, rows, work.spare)
-        count_rows(sample, rows[:left] if small_is_left else work.spare[: b - a - left], space, hist)
+        rows = rows[:left] if small_is_left else work.spare[: b - a - left]
+        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
         return left
 
     for old, new in ((grow_loops.expand, expand), (grow_loops.expand_piece, expand_piece)):
         in_place_of(old, new)
-    for old, new in ((grow_loops.count_rows, count_rows), (histogram_loops.subtract, subtract)):
+    for old, new in ((joint_loops.count_rows, count_rows), (histogram_loops.subtract, subtract)):
         in_place_of(old, new)
     in_place_of(histogram_loops.move_rows, move_rows)
     in_place_of(grow_loops.find_split, find_split)

@@ -28,12 +28,11 @@ from didact.engines.trees.exact_loops import (
     add_children,
     categories1,
     is_final,
-    middle,
     node_tie,
     record_split,
     stock1,
 )
-from didact.engines.trees.growth_loops import copy_slot, next_slot, wider, write_cut
+from didact.engines.trees.growth_loops import copy_slot, cut_threshold, next_slot, wider, write_cut
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds
@@ -178,24 +177,6 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, all_rows: A
     threshold = np.nan if is_set else cut_threshold(coded, f, cut, rows)
     write_cut(nodes, opened, slot, is_set, threshold, missing_left if missing > 0 else left > right)
     return left
-
-
-@lean
-def cut_threshold(coded: Coded, f: int, cut: int, rows: Array) -> float:
-    """Where a cut of these rows after a code is put; ∞ if only missing values are on the right."""
-    column, top, low = coded.codes[f], coded.n_bins[f], -1
-    high = top
-    if cut >= top - 1:
-        return np.inf
-    if coded.values.shape[0] == 0:
-        return coded.thresholds[f, cut]
-    for i in range(rows.shape[0]):
-        code = int(column[rows[i]])
-        if code <= cut:
-            low = max(low, code)
-        elif code < top:
-            high = min(high, code)
-    return middle(coded.values[f, low], coded.values[f, high])
 
 
 @lean

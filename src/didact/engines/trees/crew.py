@@ -17,7 +17,6 @@ from didact.engines.trees.grow_loops import (
     Sample,
     Space,
     Work,
-    count_rows,
     expand,
     expand_piece,
     fill_table,
@@ -26,6 +25,7 @@ from didact.engines.trees.grow_loops import (
     worth_keeping,
 )
 from didact.engines.trees.histogram_loops import add_totals, move_rows, subtract
+from didact.engines.trees.joint_loops import count_rows
 from didact.engines.trees.words_loops import decoded
 
 Array = np.ndarray[Any, Any]
@@ -42,7 +42,8 @@ def root_histogram(sample: Sample, space: Space, nodes: Nodes, hists: Array, thr
     edges = np.linspace(0, len(sample.order), threads + 1).astype(int)
 
     def piece(k: int) -> None:
-        count_rows(sample, sample.order[edges[k] : edges[k + 1]], space, hists[k])
+        rows = sample.order[edges[k] : edges[k + 1]]
+        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hists[k])
 
     parallel_map(piece, range(threads))
     for k in range(1, threads):

@@ -132,7 +132,7 @@ class Grower:
         order[:] = self.every if rows is None else rows
         sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
-        space = Space(self.features, self.member, self.chosen, channels.inverse, how)
+        space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
         nodes = self._nodes(len(order), channels.n_channels)
         self._begin(nodes, sample, space, seed, self.threads if how_grown is grow_parallel else 1)
         how_grown(sample, space, self.limits, self.criterion, nodes, self.hists, self.works)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.trees.histogram_loops import LABELS, add_column, add_rows, clear, part_rows, partition, subtract
+from didact.engines.trees.histogram_loops import LABELS, add_column, part_rows, partition, subtract
 from didact.engines.trees.joint import Joint
-from didact.engines.trees.joint_loops import spread
+from didact.engines.trees.joint_loops import count_rows
 from didact.engines.trees.split_loops import Bound, Lines, node_score, scan_numbers
 from didact.engines.trees.subset_loops import scan_categories
 from didact.engines.trees.words_loops import Reading, decoded, mixed
@@ -44,6 +44,7 @@ class Space(NamedTuple):
     """What is the same for all nodes of a tree: the features, and how words are read."""
 
     features: Array  # FEATURE (p)
+    slots: int  # of all features
     member: Array  # uint64 (p, words): the interaction groups of each feature; no words: all may interact
     chosen: Array  # int64: features that may be used
     inverse: Array  # float64 (channels)
@@ -200,15 +201,6 @@ def make_children(node: Int, left: Int, right: Int, middle: Int, space: Space, n
 
 
 @jit
-def count_rows(sample: Sample, rows: Array, space: Space, hist: Array) -> None:
-    """The histograms of some rows."""
-    joint, last = sample.joint, space.features[space.features.shape[0] - 1]
-    clear(hist)
-    add_rows(joint.codes, sample.words, sample.labels, rows, joint.first, hist)
-    spread(last.first + last.n_bins + 1, joint.starts, joint.targets, hist)
-
-
-@jit
 def expand(
     node: Int, left: Int, right: Int, spare_hist: Int, sample: Sample, space: Space, limits: Any, criterion: Any,
     nodes: Nodes, hists: Array, work: Work,
@@ -225,7 +217,8 @@ def expand(
     if kept >= 0 and spare_hist >= 0:
         small, large = (left, right) if middle - start <= stop - middle else (right, left)
         hist = hists[spare_hist]
-        count_rows(sample, sample.order[nodes.at[small].start : nodes.at[small].stop], space, hist)
+        rows = sample.order[nodes.at[small].start : nodes.at[small].stop]
+        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
         subtract(hists[kept], hist)
         nodes.at[small].hist, nodes.at[large].hist = spare_hist, kept
     for k in range(2):
@@ -306,5 +299,6 @@ def expand_piece(
     """
     rows = sample.order[a:b]
     left = part_rows(sample.columns[feature], work.goes_left, rows, work.spare)
-    count_rows(sample, rows[:left] if small_is_left else work.spare[: b - a - left], space, hist)
+    rows = rows[:left] if small_is_left else work.spare[: b - a - left]
+    count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
     return left

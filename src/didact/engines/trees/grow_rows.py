@@ -187,7 +187,7 @@ class _Growth:
         root["low"], root["high"] = -np.inf, np.inf
         self.nodes.masks[0] = ~np.uint64(0)
         how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
-        self.space = Space(grower.features, grower.member, grower.chosen, layout.inverse, how)
+        self.space = Space(grower.features, grower.slots, grower.member, grower.chosen, layout.inverse, how)
         self.sample = Sample(grower.columns, grower.joint, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32))
         self.hists: dict[int, Array] = {}
         self.count = 1

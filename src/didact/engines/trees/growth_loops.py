@@ -29,6 +29,7 @@ from didact.engines.trees.exact_loops import (
     find_split,
     is_pure,
     mark,
+    middle,
     partition,
 )
 from didact.engines.trees.limits import Limits
@@ -48,6 +49,24 @@ def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, threshold: fl
             nodes.sets[node, j] = opened.bits[slot, j]
     else:
         nodes.threshold[node] = threshold
+
+
+@lean
+def cut_threshold(coded: Any, f: int, cut: int, rows: Array) -> float:
+    """Where a cut of these rows after a code is put; ∞ if only missing values are on the right."""
+    column, top, low = coded.codes[f], coded.n_bins[f], -1
+    high = top
+    if cut >= top - 1:
+        return np.inf
+    if coded.values.shape[0] == 0:
+        return coded.thresholds[f, cut]
+    for i in range(rows.shape[0]):
+        code = int(column[rows[i]])
+        if code <= cut:
+            low = max(low, code)
+        elif code < top:
+            high = min(high, code)
+    return middle(coded.values[f, low], coded.values[f, high])
 
 
 @lean

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.engines.trees.histogram_loops import add_rows, clear
 
 Array = np.ndarray[Any, Any]
 
@@ -43,6 +44,14 @@ def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
             to = np.uint64(targets[e])
             for c in range(hist.shape[1]):
                 hist[to, c] += hist[at, c]
+
+
+@jit
+def count_rows(joint: Any, words: Array, labels: Array, rows: Array, slots: int, hist: Array) -> None:
+    """The histograms of some rows."""
+    clear(hist)
+    add_rows(joint.codes, words, labels, rows, joint.first, hist)
+    spread(slots, joint.starts, joint.targets, hist)
 
 
 def warm() -> None:
