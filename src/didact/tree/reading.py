@@ -8,7 +8,9 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
-from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, outline
+from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, among_columns, outline
+
+Array = np.ndarray[Any, Any]
 
 MOST_LISTED = 6  # categories of a set that are named one by one
 
@@ -79,6 +81,20 @@ class Words(NamedTuple):
         return ", ".join(self.number(float(v)) for v in place.value[:, 0])
 
 
+class Held(NamedTuple):
+    """A tree of a model, the model that grew it and, of a draw, its columns and classes by number (None: all)."""
+
+    tree: Any
+    owner: Any
+    columns: Array | None = None
+    classes: Array | None = None
+
+    def values(self, n_classes: int) -> Array:
+        """The values of all nodes as a table, with a column for every class."""
+        found = np.asarray(self.tree.value).reshape(len(self.tree.value), -1)
+        return found if self.classes is None else _among(found, self.classes, n_classes)
+
+
 def read(model: Any, feature_names: Any, class_names: Any, decimals: int) -> tuple[list[list[Place]], Words]:
     """The outlines of a model's trees, one or several, and the words for them."""
     check_is_fitted(model)
@@ -92,20 +108,49 @@ def read(model: Any, feature_names: Any, class_names: Any, decimals: int) -> tup
     words = Words(
         tuple(names), _classes(model, class_names), (None,) * n if categories is None else categories.values, decimals
     )
-    edges = getattr(model, "bin_edges_", None)
-    return [[_unbinned(place, edges) for place in outline(tree)] for tree in trees], words
+    return [_places(model, held, n) for held in trees], words
 
 
-def trees_of(model: Any) -> list[Any]:
-    """The trees of a decision tree or of a forest."""
+def trees_of(model: Any) -> list[Held]:
+    """The trees of a decision tree, a forest or a bag."""
     if hasattr(model, "tree_"):
-        return [model.tree_]
+        return [Held(model.tree_, model)]
     if hasattr(model, "trees_"):
-        return list(model.trees_)
-    members = getattr(model, "estimators_", None)
-    if members is not None and all(hasattr(member, "tree_") for member in np.ravel(members)):
-        return [member.tree_ for member in np.ravel(members)]
-    raise InputError(f"{type(model).__name__} holds no trees that can be read: pass a decision tree or a forest.")
+        return [Held(tree, model) for tree in model.trees_]
+    members = np.ravel(getattr(model, "estimators_", []))
+    if not len(members) or not all(hasattr(member, "tree_") for member in members):
+        raise InputError(f"{type(model).__name__} holds no trees that can be read: pass a decision tree or a forest.")
+    columns = getattr(model, "estimators_features_", [None] * len(members))
+    return [
+        Held(member.tree_, member, drawn, _classes_seen(model, member))
+        for member, drawn in zip(members, columns, strict=True)
+    ]
+
+
+def _classes_seen(model: Any, member: Any) -> Array | None:
+    """The numbers of the classes in a member's draw of the rows; None if all were in it."""
+    if not is_classifier(model) or isinstance(model.classes_, list) or len(member.classes_) == len(model.classes_):
+        return None
+    return np.asarray(member.classes_, np.int64)
+
+
+def _among(table: Array, columns: Array, width: int) -> Array:
+    """The columns of a table at their places among others, which are 0."""
+    full = np.zeros((len(table), width))
+    full[:, columns] = table
+    return full
+
+
+def _places(model: Any, held: Held, n_features: int) -> list[Place]:
+    """The nodes of one tree, in terms of the columns and classes of the whole model."""
+    edges = getattr(held.owner, "bin_edges_", None)
+    own = getattr(held.owner, "categories_", None) if held.owner is not model else None
+    places = [_unbinned(place, edges, None if own is None else own.values) for place in outline(held.tree)]
+    if held.classes is not None:
+        places = [p._replace(value=_among(p.value, held.classes, len(model.classes_))) for p in places]
+    if held.columns is None:
+        return places
+    return [among_columns(place, np.asarray(held.columns), n_features) for place in places]
 
 
 def _classes(model: Any, class_names: Any) -> tuple[str, ...] | None:
@@ -121,16 +166,21 @@ def _classes(model: Any, class_names: Any) -> tuple[str, ...] | None:
     return tuple(str(c) for c in class_names)
 
 
-def _unbinned(place: Place, edges: Any) -> Place:
-    """The node with bounds in place of the codes of bins."""
-    if edges is None:
-        return place
+def _unbinned(place: Place, edges: Any, categories: Any) -> Place:
+    """The node with bounds in place of the codes of bins, and a bag's own numbers in place of its member's codes."""
     branches = []
     for condition, child in place.branches:
-        cuts = edges[condition.feature] if isinstance(condition, Among) else None
+        cuts = edges[condition.feature] if edges is not None and isinstance(condition, Among) else None
         if isinstance(condition, Among) and cuts is not None:
             (k,) = condition.codes
             low, high = (-np.inf if k == 0 else cuts[k - 1]), (np.inf if k == len(cuts) else cuts[k])
             condition = Interval(condition.feature, float(low), float(high), condition.missing)
+        elif isinstance(condition, Among) and categories is not None:
+            seen = categories[condition.feature]
+            condition = condition._replace(codes=frozenset(_whole(seen[k]) for k in condition.codes if k < len(seen)))
         branches.append((condition, child))
     return place._replace(branches=tuple(branches))
+
+
+def _whole(number: Any) -> Any:
+    return int(number) if float(number).is_integer() else float(number)

@@ -85,7 +85,7 @@ def export_rules(
     Parameters
     ----------
     model : estimator
-        A fitted tree or forest of didact or scikit-learn.
+        A fitted tree, forest or bag of trees, of didact or scikit-learn.
     X, y, sample_weight : array-like, optional
         Rows on which support and confidence are measured and conditions are tried; by default they are those of the
         training rows, as the tree has stored them.

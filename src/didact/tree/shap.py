@@ -67,7 +67,8 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     Parameters
     ----------
     model : estimator
-        A fitted decision tree, forest or boosting model of didact; trees and forests of scikit-learn work, too.
+        A fitted decision tree, forest, bag of trees or boosting model of didact; scikit-learn's trees, forests and bags
+        work, too.
     X : array-like of shape (n_samples, n_features)
         Rows to explain.
     background : array-like of shape (n_rows, n_features), optional
@@ -122,12 +123,24 @@ def _parts(model: Any, background: Array) -> _Sum:
         for tree, table, column in zip(trees, tables, packed.output, strict=True):
             table[:, column] = tree.value[:, 0, 0]
         return _Sum(trees, tables, 1.0, start, lambda X: model.map_rows(X, raw_sums, "_packed", "_start"))
-    trees = trees_of(model)
-    if not all(hasattr(tree, "children_left") for tree in trees):
+    held = trees_of(model)
+    if not all(hasattr(one.tree, "children_left") for one in held):
         raise InputError(f"{type(model).__name__} has no binary splits on single features: it has no such values.")
-    tables = [np.asarray(tree.value).reshape(len(tree.value), -1) for tree in trees]
+    trees = [one.tree if one.columns is None else _Moved(one.tree, one.columns) for one in held]
     shown = _probabilities(model) if is_classifier(model) else model.predict
+    tables = [one.values(len(getattr(model, "classes_", ()))) for one in held]
     return _Sum(trees, tables, 1.0 / len(trees), 0.0, shown)
+
+
+class _Moved:
+    """A tree of some columns, read as one of all columns."""
+
+    def __init__(self, tree: Any, columns: Any) -> None:
+        self._tree = tree
+        self.feature = np.where(tree.feature < 0, tree.feature, np.take(columns, np.maximum(tree.feature, 0)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tree, name)
 
 
 def _probabilities(model: Any) -> Any:
