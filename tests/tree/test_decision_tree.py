@@ -231,6 +231,9 @@ def test_bad_input_in_one_sentence():
         model.prune(X[:0], [])
     with pytest.raises(ValueError, match="class_weight names 'c'"):
         DecisionTreeClassifier(class_weight={"c": 1.0}).fit(X, y)
+    both = np.array([[0, 0], [1, 1]])
+    with pytest.raises(ValueError, match="no row with a positive weight"):
+        DecisionTreeClassifier(class_weight=[{0: 0.0}, {1: 0.0}]).fit(X, both)
 
 
 def test_one_class_and_a_column_of_missing_values_are_no_error():
