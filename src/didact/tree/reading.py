@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
 from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, among_columns, outline
+from didact.engines.trees.tree import rows_of
 
 Array = np.ndarray[Any, Any]
 
@@ -16,12 +17,16 @@ MOST_LISTED = 6  # categories of a set that are named one by one
 
 
 class Words(NamedTuple):
-    """Names of the features, of the classes (None for numbers) and of the categories of every feature."""
+    """Names of the features, of the classes (None for numbers) and of the categories of every feature.
+
+    `missing` are the features of which a sentence says where missing values belong.
+    """
 
     features: tuple[str, ...]
     classes: tuple[str, ...] | None
     categories: tuple[Any, ...]
     decimals: int
+    missing: frozenset[int] = frozenset()
 
     def number(self, x: float) -> str:
         """A number with the decimals that were asked for."""
@@ -42,6 +47,10 @@ class Words(NamedTuple):
             return self._category(condition)
         at_most = "<=" if ascii_only else "≤"
         low, high = condition.low, condition.high
+        if low == np.inf and not ascii_only:
+            return "is missing"
+        if np.isinf(low) and np.isinf(high) and not ascii_only:
+            return "is there"
         if np.isinf(low):
             return f"{at_most} {self.number(high)}"
         return f"> {self.number(low)}" if np.isinf(high) else f"in ({self.number(low)}, {self.number(high)}]"
@@ -60,11 +69,13 @@ class Words(NamedTuple):
         return f"{'not in' if others else 'in'} {{{', '.join(names)}}}"
 
     def sentence(self, condition: Condition) -> str:
-        """The whole condition."""
+        """The whole condition, and that a missing value meets it, if that is to be said."""
+        sentence = f"{self.subject(condition)} {self.demand(condition)}"
         if isinstance(condition, Interval) and np.isfinite(condition.low) and np.isfinite(condition.high):
             name = self.features[condition.feature]
-            return f"{self.number(condition.low)} < {name} ≤ {self.number(condition.high)}"
-        return f"{self.subject(condition)} {self.demand(condition)}"
+            sentence = f"{self.number(condition.low)} < {name} ≤ {self.number(condition.high)}"
+        told = condition.feature in self.missing and not sentence.endswith(" is missing")
+        return f"{sentence} or missing" if told and getattr(condition, "missing", False) else sentence
 
     def answer(self, place: Place) -> str:
         """What a leaf predicts: a class, a number, or a linear function."""
@@ -125,6 +136,14 @@ def trees_of(model: Any) -> list[Held]:
         Held(member.tree_, member, drawn, _classes_seen(model, member))
         for member, drawn in zip(members, columns, strict=True)
     ]
+
+
+def rows_in_memory(model: Any, X: Any) -> Array:
+    """Rows as the trees of a model read them."""
+    rows = model.map_rows(X, rows_of) if hasattr(model, "map_rows") else rows_of(X).astype(np.float32)
+    if not isinstance(rows, np.ndarray):
+        raise InputError("Trees are read beside rows in memory: pass one batch after the other.")
+    return rows
 
 
 def _classes_seen(model: Any, member: Any) -> Array | None:

@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
 from didact.engines.trees.shap import shap_of_trees
-from didact.engines.trees.tree import rows_of
 from didact.engines.trees.unpack import raw_sums, unpacked
-from didact.tree.reading import trees_of
+from didact.tree.reading import rows_in_memory, trees_of
 
 Array = np.ndarray[Any, Any]
 
@@ -96,22 +95,14 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     (array([[0.375, 0.375]]), 0.25)
     """
     check_is_fitted(model)
-    rows = _rows(model, X)
-    parts = _parts(model, rows if background is None else _rows(model, background))
+    rows = rows_in_memory(model, X)
+    parts = _parts(model, rows if background is None else rows_in_memory(model, background))
     values, base = shap_of_trees(parts.trees, parts.tables, parts.scale, rows)
     base = base + parts.constant
     shown = np.asarray(parts.shown(X), np.float64).reshape(len(rows), -1)
     if not np.allclose(values.sum(axis=1) + base, shown, rtol=1e-4, atol=1e-5 * (1 + np.abs(shown).max())):
         raise InputError(f"{type(model).__name__} does not add up or average its trees: it has no such Shapley values.")
     return ShapValues(values[:, :, 0], float(base[0])) if len(base) == 1 else ShapValues(values, base)
-
-
-def _rows(model: Any, X: Any) -> Array:
-    """Rows as the trees read them."""
-    rows = model.map_rows(X, rows_of) if hasattr(model, "map_rows") else rows_of(np.asarray(X, np.float32))
-    if not isinstance(rows, np.ndarray):
-        raise InputError("Shapley values are computed for rows in memory: pass one batch after the other.")
-    return rows
 
 
 def _parts(model: Any, background: Array) -> _Sum:
