@@ -1,6 +1,5 @@
 """Fitted trees in words: which trees a model holds, what its features, classes and categories are called."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +16,13 @@ MOST_LISTED = 6  # categories of a set that are named one by one
 
 
 class Words(NamedTuple):
-    """Names of the features, of the classes (None for numbers) and of the categories of every feature.
+    """Names of the features, of the classes of each output (None for numbers) and of each feature's categories.
 
     `missing` are the features of which a sentence says where missing values belong.
     """
 
     features: tuple[str, ...]
-    classes: tuple[str, ...] | None
+    classes: tuple[tuple[str, ...], ...] | None
     categories: tuple[Any, ...]
     decimals: int
     missing: frozenset[int] = frozenset()
@@ -78,7 +77,7 @@ class Words(NamedTuple):
         return f"{sentence} or missing" if told and getattr(condition, "missing", False) else sentence
 
     def answer(self, place: Place) -> str:
-        """What a leaf predicts: a class, a number, or a linear function."""
+        """What a leaf predicts: a class or a number for each output, or a linear function."""
         if place.linear:
             constant, *coefficients = place.linear
             terms = [
@@ -88,7 +87,8 @@ class Words(NamedTuple):
             ]
             return " ".join([self.number(round(constant, self.decimals) + 0.0), *terms])
         if self.classes is not None:
-            return self.classes[int(np.argmax(place.value[0]))]
+            likely = place.value.argmax(axis=1)
+            return ", ".join(names[k] for names, k in zip(self.classes, likely, strict=True))
         return ", ".join(self.number(float(v)) for v in place.value[:, 0])
 
 
@@ -172,17 +172,20 @@ def _places(model: Any, held: Held, n_features: int) -> list[Place]:
     return [among_columns(place, np.asarray(held.columns), n_features) for place in places]
 
 
-def _classes(model: Any, class_names: Any) -> tuple[str, ...] | None:
+def _classes(model: Any, class_names: Any) -> tuple[tuple[str, ...], ...] | None:
     if not is_classifier(model):
         return None
-    known: Sequence[Any] = model.classes_
-    if isinstance(known, list):
-        raise InputError("Only trees with one output can be read as text, rules or a picture.")
+    several = isinstance(model.classes_, list)
+    known = model.classes_ if several else [model.classes_]
     if class_names is None or class_names is True or class_names is False:
-        return tuple(str(c) for c in known)
-    if len(class_names) != len(known):
-        raise InputError(f"class_names has {len(class_names)} entries, but the tree has {len(known)} classes.")
-    return tuple(str(c) for c in class_names)
+        return tuple(tuple(str(c) for c in names) for names in known)
+    given = class_names if several else [class_names]
+    if len(given) != len(known):
+        raise InputError(f"class_names has {len(given)} lists, but the tree has {len(known)} outputs.")
+    for names, own in zip(given, known, strict=True):
+        if len(names) != len(own):
+            raise InputError(f"class_names has {len(names)} entries, but the tree has {len(own)} classes.")
+    return tuple(tuple(str(c) for c in names) for names in given)
 
 
 def _unbinned(place: Place, edges: Any, categories: Any) -> Place:

@@ -276,4 +276,4 @@ def _average(same: list[Rule]) -> Rule:
 def _strength(rule: Rule, prior: Array, words: Words) -> float:
     if words.classes is None:
         return rule.support * abs(rule.outcome - float(prior[0])) if isinstance(rule.outcome, float) else rule.support
-    return rule.support * (float(rule.confidence or 0.0) - float(prior[words.classes.index(rule.outcome)]))
+    return rule.support * (float(rule.confidence or 0.0) - float(prior[words.classes[0].index(rule.outcome)]))

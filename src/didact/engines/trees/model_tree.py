@@ -232,4 +232,5 @@ def packed(nodes: list[Node], mean: Array, scale: Array) -> LinearTree:
             builder.split(number, node.feature, mean[node.feature] + scale[node.feature] * node.threshold)
             waiting += [(node.children[1], number, False), (node.children[0], number, True)]
     coef = np.stack([nodes[i].coef for i in order]) / scale
-    return LinearTree(builder.build(), coef, np.array([nodes[i].intercept for i in order]) - coef @ mean, mean)
+    tree = builder.build()._replace(n_features=len(mean))
+    return LinearTree(tree, coef, np.array([nodes[i].intercept for i in order]) - coef @ mean, mean)

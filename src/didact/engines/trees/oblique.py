@@ -185,7 +185,7 @@ def grow_oblique(X: Array, w: Array, target: Array, sums: Array, criterion: Any,
             found.append(paths[column - p])
         left = Z[:, column] <= threshold
         waiting += [(node, False, rows[~left], depth + 1), (node, True, rows[left], depth + 1)]
-    return builder.build(), np.stack(found) if found else np.zeros((0, p))
+    return builder.build()._replace(n_features=p + len(found)), np.stack(found) if found else np.zeros((0, p))
 
 
 def _bases(criterion: Any, sums: Array, w: Array) -> Array:
