@@ -104,8 +104,11 @@ def test_many_rows_are_binned_by_themselves(monkeypatch):
 
 def test_poisson_refuses_negative_targets_in_passes():
     X, y, _, _ = table()
-    with pytest.raises(ValueError, match="poisson"):
-        DecisionTreeRegressor(criterion="poisson", max_bins=16, max_depth=2).fit(batches(X, y))
+    model = DecisionTreeRegressor(criterion="poisson", max_bins=16, max_depth=2)
+    with pytest.raises(ValueError, match=r"poisson.*are negative"):
+        model.fit(batches(X, y))
+    with pytest.raises(ValueError, match=r"poisson.*y is 0 in all rows"):
+        model.fit(batches(X, 0 * y))
 
 
 @pytest.mark.parametrize("bins", ["auto", 20])

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from didact.core.errors import InputError
 from didact.core.rows import Rows
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.channels import Channels, count_shift, power_below
@@ -17,6 +16,7 @@ from didact.engines.trees.grow import Grown
 from didact.engines.trees.grow_rows import grow_rows
 from didact.engines.trees.histogram_loops import LABELS, VALUES
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.targets import refuse_for_poisson
 from didact.engines.trees.tree import LEAF, Tree, apply
 from didact.parts.criteria import Poisson, SquaredError
 from didact.parts.statistics import Sums, label_codes
@@ -90,8 +90,8 @@ def tree_of_values(
 ) -> Tree:
     """Grow over numbers with these sums; squared errors are about the overall mean."""
     weight, first, second, negative = sums.parts
-    if isinstance(criterion, Poisson) and (negative.any() or (first <= 0).any()):
-        raise InputError("criterion='poisson' needs targets y ≥ 0 with a positive mean: some values of y are negative.")
+    if isinstance(criterion, Poisson):
+        refuse_for_poisson(bool(negative.any()), first)
     centre = first / weight if isinstance(criterion, SquaredError) else np.zeros(len(first))
     shift = count_shift(data.n_rows)
     spread = second - 2 * centre * first + weight * centre**2

@@ -62,14 +62,22 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     n, outputs = Y.shape
     w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     centre = np.average(Y, axis=0, weights=w) if isinstance(criterion, SquaredError) else np.zeros(outputs)
-    if isinstance(criterion, Poisson) and ((Y < 0).any() or (w @ Y <= 0).any()):
-        raise InputError("criterion='poisson' needs targets y ≥ 0 with a positive mean: some values of y are negative.")
+    if isinstance(criterion, Poisson):
+        refuse_for_poisson(bool((Y < 0).any()), w @ Y)
     if isinstance(criterion, AbsoluteError):
         return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
     rows = np.column_stack([(Y - centre) * w[:, None], w])
     which = chosen(criterion, outputs)
     stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
     return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
+
+
+def refuse_for_poisson(negative: bool, sums: Array) -> None:
+    """Raise an error if counts cannot be as they are; `sums` are those of each target."""
+    if negative:
+        raise InputError("criterion='poisson' needs targets y ≥ 0 with a positive mean: some values of y are negative.")
+    if (sums <= 0).any():
+        raise InputError("criterion='poisson' needs targets y ≥ 0 with a positive mean: y is 0 in all rows of weight.")
 
 
 def absolute_stat(Y: Array, w: Array) -> Absolute:
