@@ -87,6 +87,34 @@ def test_more_features_than_there_are_is_all_of_them():
     assert all_of_them.max_features_ == X.shape[1]
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("signs", [[0, 0, 0, -1, 0, 0], [1, 0, -1, 0, 1, 0]])
+def test_monotone_constraints_as_scikit_learn(criterion, signs):
+    X, y = numbers(300)
+    how = {"criterion": criterion, "monotonic_cst": signs, "max_depth": 3, "min_samples_leaf": 5}
+    ours, other = DecisionTreeRegressor(**how).fit(X, y), theirs.DecisionTreeRegressor(random_state=0, **how).fit(X, y)
+    assert_same_tree(ours.tree_, other.tree_)
+    free = DecisionTreeRegressor(**(how | {"monotonic_cst": None})).fit(X, y)
+    assert not np.array_equal(free.tree_.feature, ours.tree_.feature)
+
+
+@pytest.mark.parametrize("how", [{}, {"max_bins": 16}, {"splitter": "random"}, {"splitter": "random", "max_bins": 16}])
+def test_medians_obey_monotone_constraints(how):
+    """Missing values, a category and weights are there, too; predictions never rise with the first column."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3)).round(2)
+    X[:, 2] = rng.integers(0, 5, 300)
+    y = X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] + rng.normal(size=300)
+    X[rng.random(300) < 0.2, 1] = np.nan
+    model = DecisionTreeRegressor(
+        criterion="absolute_error", monotonic_cst=[-1, 0, 0], categorical_features=[2], random_state=0, **how
+    ).fit(X, y, rng.integers(1, 4, 300))
+    assert model.get_n_leaves() > 10
+    grid = np.repeat(X[:40], 50, axis=0)
+    grid[:, 0] = np.tile(np.linspace(-3, 3, 50), 40)
+    assert (np.diff(model.predict(grid).reshape(40, 50), axis=1) <= 1e-12).all()
+
+
 def test_missing_values_as_scikit_learn():
     X, y = numbers()
     X[np.random.default_rng(0).random(X.shape) < 0.15] = np.nan

@@ -57,17 +57,15 @@ def few_values(X: Any) -> bool:
     )
 
 
-def monotone_signs(
-    given: Any, p: int, outputs: int, classes: int, criterion: str, categories: Categories | None
-) -> Array | None:
+def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: Categories | None) -> Array | None:
     """The monotone constraints, checked; None if there are none."""
     signs = np.zeros(p) if given is None else np.asarray(given)
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
         raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
     if not signs.any():
         return None
-    if outputs > 1 or classes > 2 or criterion == "absolute_error":
-        raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
+    if outputs > 1 or classes > 2:
+        raise ParameterError("Monotonicity constraints need one output, and two classes if it is a class.")
     if categories is not None and signs[categories.mask].any():
         raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
     return signs.astype(np.int8)
@@ -158,7 +156,7 @@ class _TreeModel(Estimator):
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""
-        return monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
+        return monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
 
     def _collection(self, rows: Rows) -> Collection | None:
         """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
