@@ -29,7 +29,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from didact import Batches
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError
 
 MODELS = all_instances()
 WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]
@@ -344,6 +344,15 @@ def test_a_block_may_have_no_weight_but_not_all(model):
         clone(model).fit(Batches(lambda: ((X[s], y[s], 0 * w[s]) for s in pieces)))
     with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=r"[Ww]eight"):
         clone(model).fit(*(da.from_array(c, chunks=40) for c in (X, y)), sample_weight=da.from_array(0 * w, chunks=40))
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if "class_weight" in m.get_params(deep=False)], ids=label)
+def test_class_weights_that_leave_nothing_are_refused(model):
+    X, y = problem(model)
+    labels = np.unique(y).tolist()
+    for bad in (dict.fromkeys(labels, 0), {labels[0]: -1.0}, {labels[0]: np.nan}, {labels[0]: np.inf}):
+        with pytest.raises(ParameterError, match="class_weight"):
+            clone(model).set_params(class_weight=bad).fit(X, y)
 
 
 @pytest.mark.parametrize("model", [m for m in MODELS if excuse(m, "collections")[0]], ids=label)

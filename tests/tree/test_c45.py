@@ -13,7 +13,8 @@ from didact.engines.trees.c45 import Cases, Rule, grow, packed, possible_splits
 from didact.engines.trees.c45_loops import scan_thresholds
 from didact.engines.trees.c45_prune import expected_errors, prune_pessimistic
 from didact.engines.trees.multiway import LEAF
-from didact.tree import C45Classifier, ID3Classifier
+from didact.parts.criteria import Gini
+from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier
 
 # Course M, "ID3 Example Setup": height, weight, sex.
 PEOPLE = np.array([list(row) for row in ("THM", "SLF", "MMM", "MMM", "SHM", "SLF", "TLF", "TLM", "MLF")])
@@ -40,6 +41,16 @@ def test_worked_example_gains_at_the_root():
     np.testing.assert_allclose([height.gain, weight.gain], [0.072780, 0.590005], atol=5e-7)
     np.testing.assert_allclose([height.ratio, weight.ratio], [0.045919, 0.411004], atol=5e-7)
     np.testing.assert_allclose(0.991076 - np.array([height.gain, weight.gain]), [0.918296, 0.401071], atol=1e-6)
+
+
+def test_gini_after_the_root_of_the_worked_example():
+    """Example 30, in branches for each value; weight also as a binary split, where both other values are male alone."""
+    sex = (SEX == "M").astype(int)
+    groups = [[sex[column == value] for value in np.unique(column)] for column in X_PEOPLE.T]
+    left = [sum(len(g) * Gini().impurity(g) for g in each) / len(sex) for each in groups]
+    np.testing.assert_allclose(left, [4 / 9, 8 / 45])
+    tree = DecisionTreeClassifier(max_depth=1).fit((X_PEOPLE[:, 1:] == "L").astype(float), SEX).tree_
+    np.testing.assert_allclose(tree.weighted_n_node_samples[1:] @ tree.impurity[1:] / 9, 8 / 45)
 
 
 def test_worked_example_tree():

@@ -8,6 +8,7 @@ from sklearn import tree as theirs
 from sklearn.datasets import load_diabetes, load_wine, make_classification, make_regression
 
 from didact import Batches
+from didact.ensemble import RandomForestClassifier
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -59,6 +60,61 @@ def test_classification_is_scikit_learns_tree(criterion):
     assert (ours.decision_path(X) != other.decision_path(X)).nnz == 0
 
 
+def test_sizes_of_a_tree_are_scikit_learns():
+    X, y = make_classification(200, 6, n_informative=4, n_classes=3, random_state=2)
+    Y = np.column_stack([y, X[:, 0] > 0, X[:, 1] > 0])
+    pairs = [(DecisionTreeClassifier, theirs.DecisionTreeClassifier, t) for t in (y, Y, Y[:, 1:])]
+    pairs += [(DecisionTreeRegressor, theirs.DecisionTreeRegressor, t) for t in (X[:, 0], X[:, :2])]
+    for ours, other, target in pairs:
+        found, expected = (kind(max_depth=2, max_features=9).fit(X, target).tree_ for kind in (ours, other))
+        assert (found.n_features, found.n_outputs) == (expected.n_features, expected.n_outputs)
+        np.testing.assert_array_equal(found.n_classes, expected.n_classes)
+        np.testing.assert_allclose(
+            found.compute_feature_importances(normalize=False),
+            expected.compute_feature_importances(normalize=False),
+            atol=1e-9,
+        )
+    binned = DecisionTreeClassifier(max_depth=2, max_bins=16)
+    assert binned.fit(Batches(lambda: [(X, y)])).tree_.n_features == 6
+    forest = RandomForestClassifier(2, random_state=0).fit(X, y)
+    assert [tree.tree_.n_features for tree in forest.estimators_] == [6, 6]
+
+
+def test_more_features_than_there_are_is_all_of_them():
+    X, y = numbers()
+    all_of_them = DecisionTreeRegressor(max_depth=3, max_features=99).fit(X, y)
+    assert_same_tree(all_of_them.tree_, DecisionTreeRegressor(max_depth=3).fit(X, y).tree_)
+    assert all_of_them.max_features_ == X.shape[1]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("signs", [[0, 0, 0, -1, 0, 0], [1, 0, -1, 0, 1, 0]])
+def test_monotone_constraints_as_scikit_learn(criterion, signs):
+    X, y = numbers(300)
+    how = {"criterion": criterion, "monotonic_cst": signs, "max_depth": 3, "min_samples_leaf": 5}
+    ours, other = DecisionTreeRegressor(**how).fit(X, y), theirs.DecisionTreeRegressor(random_state=0, **how).fit(X, y)
+    assert_same_tree(ours.tree_, other.tree_)
+    free = DecisionTreeRegressor(**(how | {"monotonic_cst": None})).fit(X, y)
+    assert not np.array_equal(free.tree_.feature, ours.tree_.feature)
+
+
+@pytest.mark.parametrize("how", [{}, {"max_bins": 16}, {"splitter": "random"}, {"splitter": "random", "max_bins": 16}])
+def test_medians_obey_monotone_constraints(how):
+    """Missing values, a category and weights are there, too; predictions never rise with the first column."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3)).round(2)
+    X[:, 2] = rng.integers(0, 5, 300)
+    y = X[:, 0] + np.sin(3 * X[:, 1]) + X[:, 2] + rng.normal(size=300)
+    X[rng.random(300) < 0.2, 1] = np.nan
+    model = DecisionTreeRegressor(
+        criterion="absolute_error", monotonic_cst=[-1, 0, 0], categorical_features=[2], random_state=0, **how
+    ).fit(X, y, rng.integers(1, 4, 300))
+    assert model.get_n_leaves() > 10
+    grid = np.repeat(X[:40], 50, axis=0)
+    grid[:, 0] = np.tile(np.linspace(-3, 3, 50), 40)
+    assert (np.diff(model.predict(grid).reshape(40, 50), axis=1) <= 1e-12).all()
+
+
 def test_missing_values_as_scikit_learn():
     X, y = numbers()
     X[np.random.default_rng(0).random(X.shape) < 0.15] = np.nan
@@ -95,6 +151,8 @@ def test_pruning_path_is_scikit_learns(kind):
     np.testing.assert_allclose(found.ccp_alphas[-5:], expected.ccp_alphas[-5:], rtol=1e-7)
     np.testing.assert_allclose(found.impurities[-5:], expected.impurities[-5:], rtol=1e-7)
     assert (np.diff(found.ccp_alphas) >= 0).all()
+    np.testing.assert_array_equal(found["ccp_alphas"], found.ccp_alphas)
+    assert list(found) == list(expected)
     for alpha in (found.ccp_alphas[-3] * 1.01, found.ccp_alphas[-2] * 1.01):
         leaves = ours.set_params(ccp_alpha=alpha).fit(X, y).get_n_leaves()
         assert leaves == other.set_params(ccp_alpha=alpha).fit(X, y).get_n_leaves()
@@ -142,7 +200,10 @@ def test_reduced_error_pruning_finds_the_best_subtree(labels):
 
 def test_unseen_labels_in_the_held_out_set_are_errors():
     model = DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"])
-    assert model.prune([[0.0], [1.0]], ["c", "c"]).get_n_leaves() == 1
+    with pytest.raises(ValueError, match="None of the held-out labels"):
+        model.prune([[0.0], [1.0]], ["c", "c"])
+    assert model.get_n_leaves() == 2
+    assert model.prune([[0.0], [1.0]], ["a", "c"]).get_n_leaves() == 1
 
 
 def test_categories_and_unseen_ones():
@@ -215,7 +276,6 @@ def test_play_tennis_by_information_gain():
         ({"criterion": "poisson"}, [[0.0], [1.0]], [-1.0, 1.0], "y ≥ 0.*some values of y are negative"),
         ({"criterion": "poisson"}, [[0.0], [1.0]], [0.0, 0.0], "y ≥ 0.*all values of y"),
         ({"monotonic_cst": [1, 2]}, [[0.0], [1.0]], [0.0, 1.0], "−1, 0 or 1"),
-        ({"max_features": 5}, [[0.0], [1.0]], [0.0, 1.0], "max_features is 5"),
     ],
 )
 def test_bad_parameters_in_one_sentence(params, X, y, words):
@@ -232,6 +292,9 @@ def test_bad_input_in_one_sentence():
         model.prune(X[:0], [])
     with pytest.raises(ValueError, match="class_weight names 'c'"):
         DecisionTreeClassifier(class_weight={"c": 1.0}).fit(X, y)
+    both = np.array([[0, 0], [1, 1]])
+    with pytest.raises(ValueError, match="no row with a positive weight"):
+        DecisionTreeClassifier(class_weight=[{0: 0.0}, {1: 0.0}]).fit(X, both)
 
 
 def test_one_class_and_a_column_of_missing_values_are_no_error():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.patches import FancyBboxPatch
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.linear_model import LinearRegression
@@ -10,11 +11,11 @@ from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 from sklearn.tree import export_text as sklearn_text
 
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError
 from didact.engines.trees.outline import Among, Interval, joined, outline
 from didact.engines.trees.tree import TreeBuilder
 from didact.plot import png
-from didact.tree import C45Classifier, ID3Classifier, export_rules, export_text, plot_tree
+from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier, export_rules, export_text, plot_tree
 from didact.tree.rules import _met
 
 IRIS = load_iris()
@@ -235,3 +236,48 @@ def test_picture_shows_every_node_in_words():
     shallow = plot_tree(model, max_depth=1, proportion=True, impurity=True)
     assert len(shallow.axes[0].texts) == 3 * 2 + 2
     assert len(plot_tree(course_tree()).axes[0].texts) == 9 * 2 + 8
+
+
+def words_of(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_picture_obeys_what_scikit_learn_can_be_told():
+    model = SklearnRegressor(max_depth=2, random_state=0).fit(*load_diabetes(return_X_y=True))
+    told = words_of(plot_tree(model, impurity=True, precision=3))
+    assert "mean 152, n = 442, impurity 5.93e+03" in told
+    assert "152, 442, 5.93e+03" in words_of(plot_tree(model, impurity=True, precision=3, label="none"))
+    root = words_of(plot_tree(model, label="root"))
+    assert sum(" = " in text for text in root) == 1
+    with pytest.raises(ParameterError, match="label must be"):
+        plot_tree(model, label="leaves")
+    numbers = [text.split()[0] for text in words_of(plot_tree(model, node_ids=True)) if text.startswith("#")]
+    assert numbers == [f"#{i}" for i in range(7)]
+    assert words_of(plot_tree(model, node_ids=True, max_depth=1))[-2].startswith("#4 "), "numbers of the tree itself"
+    for rounded, corners in ((True, "Round"), (False, "Square")):
+        boxes = [p for p in plot_tree(model, rounded=rounded).axes[0].patches if isinstance(p, FancyBboxPatch)]
+        assert {type(box.get_boxstyle()).__name__ for box in boxes} == {corners}
+    sizes = {text.get_fontsize() for text in plot_tree(model, fontsize=14).axes[0].texts}
+    assert max(sizes) == 14
+
+
+def test_several_outputs_of_classes():
+    """Every output is named; texts of scikit-learn name the first class of each of them alone."""
+    X = IRIS.data
+    Y = np.column_stack([IRIS.target, X[:, 0] > 5.8])
+    model = DecisionTreeClassifier(max_depth=2).fit(X, Y)
+    text = export_text(model, class_names=[list("svw"), ["short", "long"]], show_weights=True)
+    leaves = [line.split("weights: ")[1] for line in text.splitlines() if "class" in line]
+    expected = []
+    for leaf in np.unique(model.apply(X)):
+        rows = Y[model.apply(X) == leaf]
+        counts = [np.bincount(rows[:, 0], minlength=3), np.bincount(rows[:, 1], minlength=2)]
+        weights = ", ".join("[" + ", ".join(f"{c:.2f}" for c in each) + "]" for each in counts)
+        expected.append(f"{weights} class: {'svw'[counts[0].argmax()]}, {('short', 'long')[counts[1].argmax()]}")
+    assert leaves == expected
+    assert "class: 0, 0" in export_text(model)
+    assert sum(", " in t for t in words_of(plot_tree(model))) == model.get_n_leaves()
+    with pytest.raises(InputError, match="class_names has 3 lists, but the tree has 2 outputs"):
+        export_text(model, class_names=list("svw"))
+    with pytest.raises(InputError, match="one output"):
+        export_rules(model)

@@ -132,7 +132,7 @@ class _Forest(Estimator):
         """What all trees share: codes, limits, draws."""
         n, p = X.shape
         mask = None if self.categories_ is None else self.categories_.mask
-        signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
+        signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
         if isinstance(X, Coded):
             table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
         elif self.max_bins is None:

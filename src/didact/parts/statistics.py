@@ -202,7 +202,12 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
     unknown = [label for label in class_weight if label not in counts.values]
     if unknown:
         raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
-    return np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
+    factors = np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ParameterError(f"class_weight must hold finite numbers from 0 on; got {class_weight!r}.")
+    if not (counts.weights @ factors > 0):
+        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
+    return factors
 
 
 def label_codes(y: Any, values: Array) -> Any:

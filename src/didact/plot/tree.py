@@ -30,7 +30,7 @@ class Box(NamedTuple):
 
 
 def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, fontsize: float = 8.5,
-         filled: bool = True) -> "Figure":  # fmt: skip
+         filled: bool = True, rounded: bool = True) -> "Figure":  # fmt: skip
     """The tree of boxes, root on top; node 0 is the root.
 
     >>> from didact.plot.tree import Box, tree
@@ -47,7 +47,7 @@ def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, 
         for k, (child, text) in enumerate(zip(box.children, box.labels, strict=True)):
             _branch(ax, (across[i], down[i]), (across[child], down[child]), text, fontsize, k)
     for i, box in enumerate(boxes):
-        _draw(ax, box, across[i], down[i], fontsize, filled)
+        _draw(ax, box, across[i], down[i], fontsize, filled, rounded)
     ax.set(xlim=(-0.62, across.max() + 0.62), ylim=(down.max() * 1.3 + 0.45, -0.45))
     if class_names:
         _legend(ax, class_names, fontsize)
@@ -82,14 +82,15 @@ def _branch(ax: Any, start: Any, end: Any, text: str, fontsize: float, place: in
     )  # fmt: skip
 
 
-def _draw(ax: Any, box: Box, x: float, depth: int, fontsize: float, filled: bool) -> None:
+def _draw(ax: Any, box: Box, x: float, depth: int, fontsize: float, filled: bool, rounded: bool) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     y, leaf = 1.3 * depth, not box.children
     shade = _shade(box) if filled and leaf else "white"
+    corners = "round,pad=0,rounding_size=0.06" if rounded else "square,pad=0"
     ax.add_patch(
         FancyBboxPatch(
-            (x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.06", facecolor=shade,
+            (x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, boxstyle=corners, facecolor=shade,
             edgecolor=GREY, linewidth=0.9, zorder=3,
         )
     )  # fmt: skip
@@ -103,9 +104,11 @@ def _draw(ax: Any, box: Box, x: float, depth: int, fontsize: float, filled: bool
             left += width
     lift = 0.03 if box.shares is not None and filled else -0.02
     style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
-    ax.text(x, y - 0.11 - lift, shorten(box.title, 20), color=INK, fontsize=fontsize,
+    title, note = shorten(box.title, 26), shorten(box.note, 36)  # what is longer than the box is wide gets smaller
+    ax.text(x, y - 0.11 - lift, title, color=INK, fontsize=fontsize * min(1.0, 20 / max(len(title), 1)),
             fontweight="bold" if leaf else "normal", **style)  # fmt: skip
-    ax.text(x, y + 0.07 - lift, shorten(box.note, 24), color=QUIET if not leaf else INK, fontsize=fontsize - 1, **style)
+    ax.text(x, y + 0.07 - lift, note, color=QUIET if not leaf else INK,
+            fontsize=(fontsize - 1) * min(1.0, 28 / max(len(note), 1)), **style)  # fmt: skip
 
 
 def _colour(k: int) -> str:

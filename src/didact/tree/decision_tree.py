@@ -132,6 +132,8 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         X, y, w = in_memory(rows)
         named = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = [_known_codes(c, names) for c, names in zip(y.T if y.ndim == 2 else [y], named, strict=True)]
+        if any((c < 0).all() for c in codes):
+            raise InputError("None of the held-out labels was there at fit: the tree would be cut to one leaf.")
         guess, weights = self.tree_.value.argmax(axis=2), np.ones(len(y)) if w is None else w
 
         def wrong(rows: Array, nodes: Array) -> Array:

@@ -1,7 +1,8 @@
 """Trees as text and as a picture, for every tree of didact and for scikit-learn's."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from didact.core.errors import ParameterError
 from didact.engines.trees.outline import Place
 from didact.tree.reading import Words, read
 
@@ -27,7 +28,7 @@ def export_text(
     feature_names : sequence of str, optional
         Names of the features; by default those that the model was fitted with.
     class_names : sequence of str, optional
-        Names of the classes, in the order of `classes_`; by default the labels.
+        Names of the classes, in the order of `classes_`; by default the labels. A list of these for several outputs.
     max_depth : int, default=10
         Deepest level that is shown.
     spacing : int, default=3
@@ -89,8 +90,9 @@ def _depth(places: list[Place], root: int) -> int:
 def _leaf(place: Place, words: Words, show_weights: bool) -> str:
     if words.classes is None:
         return f" value: [{words.answer(place)}]" if not place.linear else f" y = {words.answer(place)}"
-    weights = ", ".join(words.number(float(v)) for v in place.value[0] * place.weight)
-    return (f" weights: [{weights}]" if show_weights else "") + f" class: {words.answer(place)}"
+    shares = [row[: len(names)] for row, names in zip(place.value, words.classes, strict=True)]
+    weights = ", ".join(f"[{', '.join(words.number(float(v)) for v in row * place.weight)}]" for row in shares)
+    return (f" weights: {weights}" if show_weights else "") + f" class: {words.answer(place)}"
 
 
 def plot_tree(
@@ -99,9 +101,12 @@ def plot_tree(
     max_depth: int | None = None,
     feature_names: Any = None,
     class_names: Any = None,
+    label: str = "all",
     filled: bool = True,
     impurity: bool = False,
+    node_ids: bool = False,
     proportion: bool = False,
+    rounded: bool = True,
     precision: int = 4,
     ax: Any = None,
     fontsize: float | None = None,
@@ -117,13 +122,19 @@ def plot_tree(
     max_depth : int, optional
         Deepest level that is drawn; by default all.
     feature_names, class_names : sequence of str, optional
-        Names; by default those that the model knows.
+        Names; by default those that the model knows. Classes of several outputs are a list of lists.
+    label : {"all", "root", "none"}, default="all"
+        Where it says what a number is: in all boxes, in the first or in none.
     filled : bool, default=True
-        Whether to colour the boxes.
+        Whether to colour the boxes; those of several outputs of classes have no colours.
     impurity : bool, default=False
         Whether to write the impurity of each node.
+    node_ids : bool, default=False
+        Whether to write the number of each node.
     proportion : bool, default=False
         Whether to write shares of the training weight and of the classes in place of counts.
+    rounded : bool, default=True
+        Whether the corners of the boxes are round.
     precision : int, default=4
         Significant digits of numbers.
     ax : matplotlib Axes, optional
@@ -148,16 +159,24 @@ def plot_tree(
     """
     from didact.plot.tree import tree
 
-    outlines, words = read(decision_tree, feature_names, class_names, 2)
-    places = _to_depth(outlines[0], max_depth)
+    if label not in ("all", "root", "none"):
+        raise ParameterError(f"label must be 'all', 'root' or 'none'; got {label!r}.")
+    outlines, words = read(decision_tree, feature_names, class_names, precision)
+    order, places = _to_depth(outlines[0], max_depth)
     numbers = [float(p.value[0, 0]) for p in places] if words.classes is None else [0.0]
-    span = min(numbers), max(numbers)
-    boxes = [_box(place, words, places[0], span, impurity, proportion, precision) for place in places]
-    return tree(boxes, words.classes or (), ax, fontsize or 8.5, filled)
+    look = _Look(places[0].weight, (min(numbers), max(numbers)), impurity, proportion)
+    boxes = [
+        _box(place, _Short(*words), look, label == "all" or (label == "root" and place is places[0]))
+        for place in places
+    ]
+    if node_ids:
+        boxes = [box._replace(title=f"#{i} {box.title}") for i, box in zip(order, boxes, strict=True)]
+    one = words.classes is not None and len(words.classes) == 1
+    return tree(boxes, words.classes[0] if one else (), ax, fontsize or 8.5, filled, rounded)
 
 
-def _to_depth(places: list[Place], max_depth: int | None) -> list[Place]:
-    """The nodes down to a level, renumbered, parents first."""
+def _to_depth(places: list[Place], max_depth: int | None) -> tuple[list[int], list[Place]]:
+    """The numbers of the nodes down to a level, and these nodes, renumbered, parents first."""
     order, level, waiting = [], {0: 0}, [0]
     while waiting:
         i = waiting.pop()
@@ -166,32 +185,40 @@ def _to_depth(places: list[Place], max_depth: int | None) -> list[Place]:
             level.update({child: level[i] + 1 for _, child in places[i].branches})
             waiting += [child for _, child in reversed(places[i].branches)]
     number = {old: new for new, old in enumerate(order)}
-    return [
+    return order, [
         places[i]._replace(branches=tuple((c, number[child]) for c, child in places[i].branches if child in number))
         for i in order
     ]
 
 
-def _box(place: Place, words: Words, root: Place, span: Any, impurity: bool, proportion: bool, precision: int) -> Any:
-    """A node in words and colours."""
+class _Look(NamedTuple):
+    """What all boxes share: the weight of all rows, the range of the answers, and what is written."""
+
+    total: float
+    span: tuple[float, float]
+    impurity: bool
+    proportion: bool
+
+
+def _box(place: Place, words: Words, look: _Look, named: bool) -> Any:
+    """A node in words and colours; `named`: with the names of its numbers."""
     from didact.plot.tree import Box
 
-    short = _Short(*words[:3], precision)
-    amount = f"{100 * place.weight / root.weight:.3g} %" if proportion else f"{place.weight:,.6g}"
-    note = f"n = {amount}"
+    one = words.classes is not None and len(words.classes) == 1
+    amount = f"{100 * place.weight / look.total:.3g} %" if look.proportion else f"{place.weight:,.6g}"
+    note = f"n = {amount}" if named else amount
     if words.classes is None and place.branches:
-        note = f"mean {short.answer(place)}, {note}"
-    if words.classes is not None and not place.branches:
+        note = f"{'mean ' if named else ''}{words.answer(place)}, {note}"
+    if one and not place.branches:
         best = float(place.value[0].max())
-        note = f"{100 * best:.3g} % of {amount}" if proportion else f"{best * place.weight:,.6g} of {amount}"
-    if impurity:
-        note += f", impurity {place.impurity:.{precision}g}"
-    title = short.answer(place)
-    if place.branches:
-        title = short.subject(place.branches[0][0])
-    level = (float(place.value[0, 0]) - span[0]) / ((span[1] - span[0]) or 1.0) if words.classes is None else 0.0
-    shares = None if words.classes is None else tuple(place.value[0].tolist())
-    labels = tuple(_bare(short.demand(condition)) for condition, _ in place.branches)
+        note = f"{100 * best:.3g} % of {amount}" if look.proportion else f"{best * place.weight:,.6g} of {amount}"
+    if look.impurity:
+        note += f", {'impurity ' if named else ''}{words.number(place.impurity)}"
+    title = words.subject(place.branches[0][0]) if place.branches else words.answer(place)
+    low, high = look.span
+    level = (float(place.value[0, 0]) - low) / ((high - low) or 1.0) if words.classes is None else 0.0
+    labels = tuple(_bare(words.demand(condition)) for condition, _ in place.branches)
+    shares = tuple(place.value[0].tolist()) if one else None
     return Box(title, note, shares, level, tuple(child for _, child in place.branches), labels)
 
 

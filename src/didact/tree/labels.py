@@ -31,4 +31,6 @@ def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], wei
     for column, labels, one in zip(codes.T, classes, given, strict=True):
         factors = class_factors(one, Counts(labels, np.bincount(column, start, len(labels))))
         total = total if factors is None else total * factors[column]
+    if not total.any():  # several outputs, each with some rows of weight
+        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
     return total

@@ -14,14 +14,15 @@ evaluation measures, doi:10.1007/3-540-48751-4_17.
 """
 
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError
 from didact.engines.trees.c45_prune import expected_errors
 from didact.engines.trees.outline import Condition, Place, joined
-from didact.tree.reading import Words, read
+from didact.tree.reading import Words, read, rows_in_memory, trees_of
 
 Array = np.ndarray[Any, Any]
 
@@ -32,8 +33,9 @@ LIMIT = 0.25  # confidence of the upper limit of a rule's error
 class Rule(NamedTuple):
     """IF all conditions hold THEN y is the outcome.
 
-    Fields: `conditions` in words, `outcome` (a label or a number), `support`, `confidence` (None for numbers),
-    `deviation` (root mean squared distance from a number; None for labels) and `tests`, the conditions as values.
+    Fields: `conditions` in words, `outcome` (a label, a number or a linear function), `support`, `confidence` (None for
+    numbers), `deviation` (root mean squared distance of y from the outcome; None for labels, and where only data could
+    tell it) and `tests`, the conditions as values, with `missing` if a missing value meets them.
 
     >>> from didact.tree import ID3Classifier, export_rules
     >>> model = ID3Classifier(categorical_features=[0]).fit([["tall"], ["short"]], ["M", "F"])
@@ -51,8 +53,9 @@ class Rule(NamedTuple):
     def __str__(self) -> str:
         body = " AND ".join(f"({condition})" for condition in self.conditions) or "(always)"
         outcome = f"{self.outcome:.6g}" if isinstance(self.outcome, float) else self.outcome
-        sure = f"confidence {self.confidence:.3f}" if self.deviation is None else f"deviation {self.deviation:.3g}"
-        return f"IF {body} THEN y = {outcome}   [support {self.support:.3f}, {sure}]"
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.3f}"
+        far = "" if self.deviation is None else f", deviation {self.deviation:.3g}"
+        return f"IF {body} THEN y = {outcome}   [support {self.support:.3f}{sure}{far}]"
 
 
 class _Draft(NamedTuple):
@@ -61,6 +64,14 @@ class _Draft(NamedTuple):
     tests: tuple[Condition, ...]
     place: Place
     support: float
+
+
+class _Rows(NamedTuple):
+    """Rows on which rules are measured."""
+
+    X: Array
+    y: Array
+    w: Array
 
 
 def export_rules(
@@ -76,6 +87,7 @@ def export_rules(
     min_confidence: float = 0.0,
     max_rules: int | None = None,
     decimals: int = 2,
+    show_missing: bool | None = None,
 ) -> list[Rule]:
     r"""IF–THEN rules of a tree, or the strongest rules of a forest, with support and confidence.
 
@@ -85,10 +97,11 @@ def export_rules(
     Parameters
     ----------
     model : estimator
-        A fitted tree or forest of didact or scikit-learn.
+        A fitted tree, forest or bag of trees, of didact or scikit-learn.
     X, y, sample_weight : array-like, optional
-        Rows on which support and confidence are measured and conditions are tried; by default they are those of the
-        training rows, as the tree has stored them.
+        Rows on which support, confidence and deviation are measured and conditions are tried; by default they are those
+        of the training rows, as the tree has stored them. It has stored no deviation if it was grown by another
+        criterion than the squared error, with monotone constraints or with smoothing: then there is none without rows.
     feature_names, class_names : sequence of str, optional
         Names; by default those that the model knows.
     simplify : bool, default=True
@@ -100,6 +113,9 @@ def export_rules(
         How many of the strongest rules are returned; by default all of a tree and 20 of a forest.
     decimals : int, default=2
         Digits of numbers.
+    show_missing : bool, optional
+        Whether a condition that a missing value meets says "or missing"; by default those on columns of X that have
+        missing values. (C4.5 and ID3 send a missing value down all branches, in parts: it meets no condition.)
 
     Returns
     -------
@@ -120,14 +136,22 @@ def export_rules(
     IF (weight = heavy) THEN y = M   [support 0.500, confidence 1.000]
     IF (weight = light) THEN y = F   [support 0.500, confidence 1.000]
     """
+    if max_rules is not None and (not isinstance(max_rules, Integral) or isinstance(max_rules, bool) or max_rules < 1):
+        raise ParameterError(f"max_rules must be a whole number from 1 on, or None; got {max_rules!r}.")
     outlines, words = read(model, feature_names, class_names, decimals)
     if any(len(places[0].value) > 1 for places in outlines):
         raise InputError("Rules are made from trees with one output.")
-    judge = None if X is None else _judge(model, X, y, sample_weight, words)
+    rows = _rows(model, X, y, sample_weight)
+    told = np.full(len(words.features), bool(show_missing))
+    if show_missing is None and rows is not None:
+        told = np.isnan(rows.X).any(axis=0)
+    words = words._replace(missing=frozenset(np.flatnonzero(told).tolist()))
+    judge = None if rows is None else _judge(model, rows, words)
+    stored = all(_stores_squares(held.owner) for held in trees_of(model))
     found: dict[Any, list[Rule]] = {}
     for places in outlines:
         for draft in drafts(places, words, simplify):
-            rule = _rule(draft, words) if judge is None else judge(draft, simplify)
+            rule = _rule(draft, words, stored) if judge is None else judge(draft, simplify)
             if rule.support >= min_support and (rule.confidence is None or rule.confidence >= min_confidence):
                 found.setdefault((frozenset(rule.conditions), rule.outcome), []).append(rule)
     rules = [_average(same) for same in found.values()]
@@ -158,11 +182,18 @@ def _answers(places: list[Place], words: Words) -> dict[int, str | None]:
     answers: dict[int, str | None] = {}
     for i in reversed(order):
         below = {answers[child] for _, child in places[i].branches}
-        answers[i] = (below.pop() if len(below) == 1 else None) if below else words.answer(places[i])
+        own = None if places[i].linear else words.answer(places[i])  # a mean does not stand for linear functions
+        answers[i] = (below.pop() if len(below) == 1 else None) if below else own
     return answers
 
 
-def _rule(draft: _Draft, words: Words) -> Rule:
+def _stores_squares(owner: Any) -> bool:
+    """Whether the impurity of a leaf is the mean squared distance from what it predicts."""
+    squares = getattr(owner, "criterion", "squared_error") in ("squared_error", "friedman_mse")
+    return squares and getattr(owner, "monotonic_cst", None) is None and not getattr(owner, "smoothing", 0)
+
+
+def _rule(draft: _Draft, words: Words, stored: bool) -> Rule:
     """A draft in words, with what the tree has stored of its training rows."""
     place, numbers = draft.place, words.classes is None
     constant = numbers and not place.linear
@@ -171,21 +202,36 @@ def _rule(draft: _Draft, words: Words) -> Rule:
         float(place.value[0, 0]) if constant else words.answer(place),
         draft.support,
         None if numbers else float(place.value[0].max()),
-        float(np.sqrt(max(place.impurity, 0.0))) if numbers else None,
+        float(np.sqrt(max(place.impurity, 0.0))) if numbers and stored else None,
         draft.tests,
     )
 
 
-def _judge(model: Any, X: Any, y: Any, sample_weight: Any, words: Words) -> Callable[[_Draft, bool], Rule]:
-    """A function that measures drafts on rows, and drops conditions if asked to."""
-    X = model.map_rows(X, np.asarray) if hasattr(model, "map_rows") else np.asarray(X, np.float64)
+def _rows(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows | None:
+    """The rows to measure on, checked; None if there are none."""
+    if X is None and y is None and sample_weight is None:
+        return None
+    if X is None or y is None:
+        raise InputError("Rules are measured on rows with their answers: give both X and y, or neither.")
+    X = np.asarray(rows_in_memory(model, X), np.float64)
+    y = np.asarray(y)
     w = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    target = np.asarray(y)
+    for name, column in (("y", y), ("sample_weight", w)):
+        if column.shape not in ((len(X),), (len(X), 1)):
+            raise InputError(f"X has {len(X)} rows, but {name} has the shape {column.shape}.")
+    if not (w >= 0).all() or not w.any():
+        raise InputError("sample_weight must hold numbers from 0 on, not all of them 0.")
+    return _Rows(X, y.ravel(), w.ravel())
+
+
+def _judge(model: Any, rows: _Rows, words: Words) -> Callable[[_Draft, bool], Rule]:
+    """A function that measures drafts on rows, and drops conditions if asked to."""
+    X, y, w = rows
 
     def errors(mask: Array, place: Place) -> Array:
         if words.classes is None:
-            return (target[mask] - place.value[0, 0]) ** 2
-        return target[mask] != model.classes_[int(place.value[0].argmax())]
+            return (y[mask] - place.numbers(X[mask])) ** 2
+        return y[mask] != model.classes_[int(place.value[0].argmax())]
 
     def badness(tests: tuple[Condition, ...], place: Place) -> float:
         mask = _met(tests, X)
@@ -205,7 +251,7 @@ def _judge(model: Any, X: Any, y: Any, sample_weight: Any, words: Words) -> Call
                 break
             tests, present = without[int(np.argmin(scores))], min(scores)
         mask = _met(tests, X)
-        total, rule = float(w[mask].sum()), _rule(draft._replace(tests=tests), words)
+        total, rule = float(w[mask].sum()), _rule(draft._replace(tests=tests), words, False)
         mean = float(w[mask] @ errors(mask, draft.place)) / total if total else np.nan
         right, far = (None, float(np.sqrt(mean))) if words.classes is None else (1.0 - mean, None)
         return rule._replace(support=total / float(w.sum()), confidence=right, deviation=far)
@@ -230,4 +276,4 @@ def _average(same: list[Rule]) -> Rule:
 def _strength(rule: Rule, prior: Array, words: Words) -> float:
     if words.classes is None:
         return rule.support * abs(rule.outcome - float(prior[0])) if isinstance(rule.outcome, float) else rule.support
-    return rule.support * (float(rule.confidence or 0.0) - float(prior[words.classes.index(rule.outcome)]))
+    return rule.support * (float(rule.confidence or 0.0) - float(prior[words.classes[0].index(rule.outcome)]))

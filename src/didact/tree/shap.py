@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
 from didact.engines.trees.shap import shap_of_trees
-from didact.engines.trees.tree import rows_of
 from didact.engines.trees.unpack import raw_sums, unpacked
-from didact.tree.reading import trees_of
+from didact.tree.reading import rows_in_memory, trees_of
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +66,8 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     Parameters
     ----------
     model : estimator
-        A fitted decision tree, forest or boosting model of didact; trees and forests of scikit-learn work, too.
+        A fitted decision tree, forest, bag of trees or boosting model of didact; scikit-learn's trees, forests and bags
+        work, too.
     X : array-like of shape (n_samples, n_features)
         Rows to explain.
     background : array-like of shape (n_rows, n_features), optional
@@ -95,22 +95,14 @@ def shap_values(model: Any, X: Any, background: Any = None) -> ShapValues:
     (array([[0.375, 0.375]]), 0.25)
     """
     check_is_fitted(model)
-    rows = _rows(model, X)
-    parts = _parts(model, None if background is None else _rows(model, background))
+    rows = rows_in_memory(model, X)
+    parts = _parts(model, None if background is None else rows_in_memory(model, background))
     values, base = shap_of_trees(parts.trees, parts.tables, parts.scale, rows)
     base = base + parts.constant
     shown = np.asarray(parts.shown(X), np.float64).reshape(len(rows), -1)
     if not np.allclose(values.sum(axis=1) + base, shown, rtol=1e-4, atol=1e-5 * (1 + np.abs(shown).max())):
         raise InputError(f"{type(model).__name__} does not add up or average its trees: it has no such Shapley values.")
     return ShapValues(values[:, :, 0], float(base[0])) if len(base) == 1 else ShapValues(values, base)
-
-
-def _rows(model: Any, X: Any) -> Array:
-    """Rows as the trees read them."""
-    rows = model.map_rows(X, rows_of) if hasattr(model, "map_rows") else rows_of(np.asarray(X, np.float32))
-    if not isinstance(rows, np.ndarray):
-        raise InputError("Shapley values are computed for rows in memory: pass one batch after the other.")
-    return rows
 
 
 def _parts(model: Any, background: Array | None) -> _Sum:
@@ -122,12 +114,24 @@ def _parts(model: Any, background: Array | None) -> _Sum:
         for tree, table, column in zip(trees, tables, packed.output, strict=True):
             table[:, column] = tree.value[:, 0, 0]
         return _Sum(trees, tables, 1.0, start, lambda X: model.map_rows(X, raw_sums, "_packed", "_start"))
-    trees = trees_of(model)
-    if not all(hasattr(tree, "children_left") for tree in trees):
+    held = trees_of(model)
+    if not all(hasattr(one.tree, "children_left") for one in held):
         raise InputError(f"{type(model).__name__} has no binary splits on single features: it has no such values.")
-    tables = [np.asarray(tree.value).reshape(len(tree.value), -1) for tree in trees]
+    trees = [one.tree if one.columns is None else _Moved(one.tree, one.columns) for one in held]
     shown = _probabilities(model) if is_classifier(model) else model.predict
+    tables = [one.values(len(getattr(model, "classes_", ()))) for one in held]
     return _Sum(trees, tables, 1.0 / len(trees), 0.0, shown)
+
+
+class _Moved:
+    """A tree of some columns, read as one of all columns."""
+
+    def __init__(self, tree: Any, columns: Any) -> None:
+        self._tree = tree
+        self.feature = np.where(tree.feature < 0, tree.feature, np.take(columns, np.maximum(tree.feature, 0)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tree, name)
 
 
 def _probabilities(model: Any) -> Any:

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_tensor, to_numpy
@@ -19,7 +21,7 @@ from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.passes import Collection
-from didact.engines.trees.prune import Path, prune_cost_complexity, pruning_path
+from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.kept import Pieces, dense
@@ -41,7 +43,7 @@ def feature_count(max_features: Any, p: int) -> int:
         return p
     if isinstance(max_features, str):
         return max(1, int(np.sqrt(p) if max_features == "sqrt" else np.log2(p)))
-    return int(max_features) if isinstance(max_features, Integral) else max(1, int(max_features * p))
+    return min(int(max_features), p) if isinstance(max_features, Integral) else max(1, int(max_features * p))
 
 
 def few_values(X: Any) -> bool:
@@ -55,17 +57,15 @@ def few_values(X: Any) -> bool:
     )
 
 
-def monotone_signs(
-    given: Any, p: int, outputs: int, classes: int, criterion: str, categories: Categories | None
-) -> Array | None:
+def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: Categories | None) -> Array | None:
     """The monotone constraints, checked; None if there are none."""
     signs = np.zeros(p) if given is None else np.asarray(given)
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
         raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
     if not signs.any():
         return None
-    if outputs > 1 or classes > 2 or criterion == "absolute_error":
-        raise ParameterError("Monotonicity constraints need one output, two classes if it is a class, and a mean.")
+    if outputs > 1 or classes > 2:
+        raise ParameterError("Monotonicity constraints need one output, and two classes if it is a class.")
     if categories is not None and signs[categories.mask].any():
         raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
     return signs.astype(np.int8)
@@ -114,7 +114,7 @@ class _TreeModel(Estimator):
     max_features: Any = param(
         None,
         [whole(1), share(), one_of("sqrt", "log2"), none],
-        "Features drawn at each node: a number, a share, the root or logarithm of all; None: all.",
+        "Features drawn at each node: a number (at most all), a share, the root or logarithm of all; None: all.",
     )
     random_state: Any = param(None, random_state, "Seed of the draws of features and random thresholds.")
     max_leaf_nodes: int | None = param(
@@ -141,8 +141,6 @@ class _TreeModel(Estimator):
 
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""
-        if isinstance(self.max_features, Integral) and self.max_features > p:
-            raise ParameterError(f"max_features is {self.max_features}, but X has {p} features.")
         self.max_features_ = feature_count(self.max_features, p)
         leaf = count_of(self.min_samples_leaf, n)
         return Limits(
@@ -158,7 +156,7 @@ class _TreeModel(Estimator):
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""
-        return monotone_signs(self.monotonic_cst, p, outputs, classes, self.criterion, self.categories_)
+        return monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
 
     def _collection(self, rows: Rows) -> Collection | None:
         """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
@@ -216,12 +214,13 @@ class _TreeModel(Estimator):
         check_is_fitted(self)
         return importances(self.tree_, self.n_features_in_)
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> Path:
-        """The values of ccp_alpha at which a smaller subtree becomes the best, and the impurities of these subtrees."""
-        from sklearn.base import clone
+    def cost_complexity_pruning_path(self, X: Any, y: Any = None, sample_weight: Any = None) -> Bunch:
+        """The values of ccp_alpha at which a smaller subtree becomes the best, and the impurities of these subtrees.
 
+        They are attributes and keys, `ccp_alphas` and `impurities`, of what is returned.
+        """
         whole_tree = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
-        return pruning_path(whole_tree.tree_)
+        return Bunch(**pruning_path(whole_tree.tree_)._asdict())
 
 
 def _leaves(X: Any, tree: Tree) -> Array:

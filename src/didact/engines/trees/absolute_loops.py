@@ -12,7 +12,7 @@ import numpy as np
 from didact.core.jit import jit, lean
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
-from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, missing_at
+from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, in_order, missing_at
 from didact.engines.trees.sort_loops import middle_code, pack_line, sort_keys
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +25,7 @@ class Absolute(NamedTuple):
     weights: Array
     distinct: Array  # (outputs, n) values of y by rank
     fenwick: Array  # (outputs, size + 1, 2), zero between calls
-    losses: Array  # (2, n + 1) room for the losses of left and right sides
+    losses: Array  # (4, n + 1) room for the losses of left and right sides, and for their medians
 
     def stock1(self, line: Array, sums: Array) -> Stock:
         """Score (minus the loss), base 0 and weight of a node; fills in its sums."""
@@ -157,6 +157,8 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
         best: float) -> Split:  # fmt: skip
     """The best cut among the m present values, with the others on one side from the start."""
     n, left, right, at = line.shape[0], stat.losses[0], stat.losses[1], -1
+    below, above = stat.losses[2], stat.losses[3]  # medians, which only monotone constraints ask for
+    bound = bounds.sign != 0 or bounds.low > -np.inf or bounds.high < np.inf
     total, weight = sums[sums.shape[0] - 1], 0.0
     if missing_left:
         for i in range(m, n):
@@ -166,15 +168,19 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
         weight += put(stat, line[i] & 0xFFFFFFFF)
         last_of_rank = i + 1 == m or line[i + 1] >> 32 != line[i] >> 32
         left[i] = loss(stat, weight) if last_of_rank else 0.0
+        below[i] = median(stat, 0, weight) if bound and last_of_rank else 0.0
     clear(stat, line)
     weight = 0.0
     if not missing_left:
         for i in range(m, n):
             weight += put(stat, line[i] & 0xFFFFFFFF)
     right[m - 1] = loss(stat, weight) if weight > 0.0 else 0.0
+    above[m - 1] = median(stat, 0, weight) if bound and weight > 0.0 else 0.0
     for i in range(m - 1, 0, -1):
         weight += put(stat, line[i] & 0xFFFFFFFF)
-        right[i - 1] = loss(stat, weight) if line[i] >> 32 != line[i - 1] >> 32 else 0.0
+        first_of_rank = line[i] >> 32 != line[i - 1] >> 32
+        right[i - 1] = loss(stat, weight) if first_of_rank else 0.0
+        above[i - 1] = median(stat, 0, weight) if bound and first_of_rank else 0.0
     clear(stat, line)
     before, weight, limit = (n - m if missing_left else 0), start, best + tie
     for i in range(m if m < n and not missing_left else m - 1):
@@ -183,6 +189,8 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
             continue
         many = i + 1 + before
         if min(many, n - many) < bounds.min_samples or min(weight, total - weight) < bounds.min_weight:
+            continue
+        if bound and not in_order(bounds, below[i], above[i]):
             continue
         if -left[i] - right[i] > limit:
             best, at = -left[i] - right[i], i + 1

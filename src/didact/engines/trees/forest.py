@@ -43,10 +43,12 @@ def grow_from(
 ) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
     if isinstance(table, Sorted):
-        return grow_exact(table, targets, limits, seed, monotone)
-    if isinstance(table, Lots):
-        return grow_by_lot(table, targets, limits, seed)
-    return grow_from_bins(table, targets, limits, seed)
+        tree = grow_exact(table, targets, limits, seed, monotone)
+    elif isinstance(table, Lots):
+        tree = grow_by_lot(table, targets, limits, seed)
+    else:
+        tree = grow_from_bins(table, targets, limits, seed)
+    return tree._replace(n_features=len(table.categorical))
 
 
 class Recipe(NamedTuple):

@@ -234,6 +234,7 @@ def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, crite
     tree = Tree(
         left, right, feature, threshold, missing.astype(np.uint8), rank.astype(np.int32),
         nodes.masks[at[sets], -bit_words(bins) :], criterion.impurities(sums), counts, weights, values,
+        len(bins.n_bins),
     )  # fmt: skip
     ends = np.flatnonzero(leaf).astype(np.int32)
     return Grown(tree, sample.order, ends, table["start"][ends], table["stop"][ends], sums, bounds)

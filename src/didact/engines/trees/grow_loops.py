@@ -12,6 +12,7 @@ from didact.core.jit import jit
 from didact.engines.trees.histogram_loops import LABELS, add_column, part_rows, partition, subtract
 from didact.engines.trees.joint import Joint
 from didact.engines.trees.joint_loops import count_rows
+from didact.engines.trees.node_loops import best_waiting
 from didact.engines.trees.split_loops import Bound, Lines, node_score, scan_numbers
 from didact.engines.trees.subset_loops import scan_categories
 from didact.engines.trees.words_loops import Reading, decoded, mixed
@@ -230,17 +231,6 @@ def worth_keeping(node: Int, nodes: Nodes) -> bool:
     """Whether the histograms of a node will serve its children."""
     here = nodes.at[node]
     return here.feature >= 0 and here.stop - here.start >= FEW
-
-
-@jit
-def best_waiting(waiting: Array, count: Int, at: Array) -> Int:
-    """The place of the waiting node of largest gain; of equal ones the first made."""
-    best = 0
-    for k in range(1, count):
-        a, b = at[waiting[k]].gain, at[waiting[best]].gain
-        if a > b or (a == b and waiting[k] < waiting[best]):
-            best = k
-    return best
 
 
 @jit

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.trees.oblique import filled
-from didact.engines.trees.outline import Place, outline
+from didact.engines.trees.outline import Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
 from didact.parts.statistics import moments
 
@@ -61,10 +61,12 @@ class LinearTree(NamedTuple):
 
     def outline(self) -> list[Place]:
         """The nodes with the conditions of their branches and the models of the leaves."""
-        return [
-            place if place.branches else place._replace(linear=(float(self.intercept[i]), *self.coef[i].tolist()))
-            for i, place in enumerate(outline(self.tree))
-        ]
+        centres, places = tuple(self.centres.tolist()), []
+        for i, place in enumerate(outline(self.tree)):
+            branches = tuple((missing_as(condition, self.centres), child) for condition, child in place.branches)
+            model = () if branches else (float(self.intercept[i]), *self.coef[i].tolist())
+            places.append(place._replace(branches=branches, linear=model, centres=centres))
+        return places
 
     def check(self) -> None:
         """Raise a ValueError unless the arrays fit together."""
@@ -230,4 +232,5 @@ def packed(nodes: list[Node], mean: Array, scale: Array) -> LinearTree:
             builder.split(number, node.feature, mean[node.feature] + scale[node.feature] * node.threshold)
             waiting += [(node.children[1], number, False), (node.children[0], number, True)]
     coef = np.stack([nodes[i].coef for i in order]) / scale
-    return LinearTree(builder.build(), coef, np.array([nodes[i].intercept for i in order]) - coef @ mean, mean)
+    tree = builder.build()._replace(n_features=len(mean))
+    return LinearTree(tree, coef, np.array([nodes[i].intercept for i in order]) - coef @ mean, mean)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.engines.trees.oblique_loops import best_cut
-from didact.engines.trees.outline import Halfspace, Interval, Place, outline
+from didact.engines.trees.outline import Halfspace, Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
 
 Array = np.ndarray[Any, Any]
@@ -71,8 +71,7 @@ class ObliqueTree(NamedTuple):
 
         def named(condition: Any) -> Any:
             if condition.feature < p:
-                missing = bool(condition.low < self.centres[condition.feature] <= condition.high)
-                return Interval(condition.feature, condition.low, condition.high, missing)
+                return missing_as(condition, self.centres)
             weights = tuple(self.directions[condition.feature - p].tolist())
             return Halfspace(weights, condition.low, condition.high, centres)
 
@@ -186,7 +185,7 @@ def grow_oblique(X: Array, w: Array, target: Array, sums: Array, criterion: Any,
             found.append(paths[column - p])
         left = Z[:, column] <= threshold
         waiting += [(node, False, rows[~left], depth + 1), (node, True, rows[left], depth + 1)]
-    return builder.build(), np.stack(found) if found else np.zeros((0, p))
+    return builder.build()._replace(n_features=p + len(found)), np.stack(found) if found else np.zeros((0, p))
 
 
 def _bases(criterion: Any, sums: Array, w: Array) -> Array:

@@ -83,7 +83,8 @@ Condition = Interval | Among | Halfspace
 class Place(NamedTuple):
     """A node: what it answers, how much training weight it has, and its branches as (condition, number of the child).
 
-    A leaf with a linear model has its constant term and coefficients in `linear`.
+    A leaf with a linear model has its constant term and coefficients in `linear`; a missing value counts as its
+    column's entry of `centres` there.
     """
 
     value: Array  # (outputs, classes or 1): fractions of classes, or numbers
@@ -91,6 +92,13 @@ class Place(NamedTuple):
     impurity: float
     branches: tuple[tuple[Condition, int], ...]
     linear: tuple[float, ...] = ()
+    centres: tuple[float, ...] = ()
+
+    def numbers(self, X: Array) -> Array:
+        """The number that it predicts for each row."""
+        if not self.linear:
+            return np.full(len(X), float(self.value[0, 0]))
+        return self.linear[0] + np.where(np.isnan(X), self.centres, X) @ np.asarray(self.linear[1:])
 
 
 def outline(tree: Any) -> list[Place]:
@@ -117,6 +125,36 @@ def _two_branches(tree: Any, i: int, category_set: int) -> tuple[tuple[Condition
         return (Among(j, codes, False, missing_left), left), (Among(j, codes, True, not missing_left), right)
     cut = float(tree.threshold[i])
     return (Interval(j, -np.inf, cut, missing_left), left), (Interval(j, cut, np.inf, not missing_left), right)
+
+
+def among_columns(place: Place, columns: Array, p: int) -> Place:
+    """A node of a tree that was grown from some columns of a table of p, with its questions about that table."""
+
+    def spread(weights: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(np.bincount(columns, weights, p).tolist())
+
+    def moved(condition: Condition) -> Condition:
+        if not isinstance(condition, Halfspace):
+            return condition._replace(feature=int(columns[condition.feature]))
+        return condition._replace(weights=spread(condition.weights), centres=placed(condition.centres))
+
+    def placed(centres: tuple[float, ...]) -> tuple[float, ...]:
+        full = np.zeros(p)
+        full[columns] = centres
+        return tuple(full.tolist())
+
+    branches = tuple((moved(condition), child) for condition, child in place.branches)
+    if not place.linear:
+        return place._replace(branches=branches)
+    return place._replace(
+        branches=branches, linear=(place.linear[0], *spread(place.linear[1:])), centres=placed(place.centres)
+    )
+
+
+def missing_as(condition: Any, centres: Array) -> Interval:
+    """An interval in which a missing value counts as its column's centre."""
+    j, low, high, _ = condition
+    return Interval(j, low, high, bool(low < centres[j] <= high))
 
 
 def set_codes(words: Array) -> frozenset[int]:

@@ -46,7 +46,12 @@ def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     """Whether the means of left (s, w) and right child respect the monotone constraint."""
     if bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf:
         return True
-    left, right = s / w, (S - s) / (W - w)
+    return in_order(bounds, s / w, (S - s) / (W - w))
+
+
+@lean
+def in_order(bounds: Bounds, left: float, right: float) -> bool:
+    """Whether these values of left and right child respect the monotone constraint."""
     if (left - right) * bounds.sign > 0.0:
         return False
     return bounds.low <= left <= bounds.high and bounds.low <= right <= bounds.high

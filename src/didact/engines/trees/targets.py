@@ -87,7 +87,7 @@ def absolute_stat(Y: Array, w: Array) -> Absolute:
         values, ranks[:, o] = np.unique(Y[:, o], return_inverse=True)
         distinct[o, : len(values)] = values
     size = 1 << max(1, int(n).bit_length())
-    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((2, n + 1)))
+    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((4, n + 1)))
 
 
 def few_rows(stat: Any, n: int) -> Any:

@@ -21,8 +21,9 @@ PIECE = 16_384  # rows of a piece of a walk: some milliseconds
 
 
 class Tree(NamedTuple):
-    """A binary tree. A leaf has children −1 and feature −2; all arrays have one entry a node but `category_sets`.
+    """A binary tree of a table with `n_features` columns. A leaf has children −1 and feature −2.
 
+    All arrays have one entry a node but `category_sets`.
     A row goes left if x ≤ threshold, or, where `category_set` is not −1, if bit x of that row of `category_sets` is
     set (all other categories go right); a missing value (NaN) goes left if `missing_go_to_left`. `value` has the shape
     (nodes, outputs, classes): fractions of the classes, or one number.
@@ -39,6 +40,7 @@ class Tree(NamedTuple):
     n_node_samples: Array
     weighted_n_node_samples: Array
     value: Array
+    n_features: int = 0  # 0: not known
 
     @property
     def node_count(self) -> int:
@@ -65,16 +67,24 @@ class Tree(NamedTuple):
         """Entries of each target's value: its classes, or 1."""
         return int(self.value.shape[2])
 
+    @property
+    def n_classes(self) -> Array:
+        """The classes of each target, 1 for a number; targets of fewer classes than others end in empty ones."""
+        if self.n_outputs == 1:
+            return np.array([self.max_n_classes])
+        return np.array([np.flatnonzero(root).max(initial=0) + 1 for root in self.value[0]])
+
     def check(self) -> None:
         """Refuse arrays that no grower makes: compiled walks trust the numbers of nodes, features and sets."""
         left, right, n = self.children_left, self.children_right, self.node_count
         inner, numbers = left != LEAF, np.arange(n)
-        short = any(len(a) != n for name, a in zip(self._fields, self, strict=True) if name != "category_sets")
+        short = any(len(getattr(self, name)) != n for name in PER_NODE)
         if n == 0 or short or ((right != LEAF) != inner).any():
             raise InputError("The arrays of a tree do not fit together.")
         if (left[inner] <= numbers[inner]).any() or (right[inner] <= numbers[inner]).any():
             raise InputError("A node of a tree stands before its parent.")
-        if max(left.max(), right.max()) >= n or (self.feature[inner] < 0).any():
+        beyond = bool(self.n_features) and self.feature.max() >= self.n_features
+        if max(left.max(), right.max()) >= n or (self.feature[inner] < 0).any() or beyond:
             raise InputError("A tree names a node or a feature that does not exist.")
         if self.category_set.max(initial=-1) >= len(self.category_sets):
             raise InputError("A tree names a set of categories that does not exist.")
@@ -92,9 +102,12 @@ class Tree(NamedTuple):
         found = values(self, X)
         return found[:, 0] if self.n_outputs == 1 else found
 
-    def compute_feature_importances(self, n_features: int) -> Array:
-        """Impurity decrease by feature, scaled to sum 1."""
-        return importances(self, n_features)
+    def compute_feature_importances(self, normalize: bool = True) -> Array:
+        """Impurity decrease by feature, by default scaled to sum 1."""
+        return importances(self, self.n_features, normalize)
+
+
+PER_NODE = tuple(name for name in Tree._fields if name not in ("category_sets", "n_features"))
 
 
 def walk_arrays(tree: Tree) -> Walk:
@@ -185,7 +198,7 @@ def renumbered(tree: Tree, order: Array) -> Tree:
     left, right = number[tree.children_left[order]], number[tree.children_right[order]]
     leaf, sets = left == LEAF, tree.category_set[order]
     used = np.unique(sets[(sets >= 0) & ~leaf])
-    new = tree._replace(**{name: getattr(tree, name)[order] for name in tree._fields if name != "category_sets"})
+    new = tree._replace(**{name: getattr(tree, name)[order] for name in PER_NODE})
     return new._replace(
         children_left=left,
         children_right=right,
