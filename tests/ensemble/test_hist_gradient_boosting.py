@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import sklearn.ensemble
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.metrics import log_loss, r2_score
 
 from didact import EarlyStopping
 from didact.core.errors import InputError, ParameterError
@@ -64,11 +64,13 @@ def test_missing_values_and_categories_as_scikit_learn_predicts_them():
 
 
 @pytest.mark.parametrize("loss", [HalfSquared(), Huber(0.5), Poisson(), Tweedie(1.5), Logistic(), Exponential()])
-def test_one_leaf_values_are_newton_steps(loss):
+@pytest.mark.parametrize("learning_rate", [0.2, 1.0])
+def test_one_leaf_values_are_newton_steps(loss, learning_rate):
     X, y = labels() if loss.classes else numbers()
     y = y if loss.classes else np.exp(0.3 * y)
     kind = HistGradientBoostingClassifier if loss.classes else HistGradientBoostingRegressor
-    model = kind(loss=loss, max_iter=1, max_leaf_nodes=4, learning_rate=1.0, l2_regularization=0.7).fit(X, y)
+    params = {"max_iter": 1, "max_leaf_nodes": 4, "learning_rate": learning_rate, "l2_regularization": 0.7}
+    model = kind(loss=loss, **params).fit(X, y)
     start = model._start[0]
     raw = next(iter(model._staged(X)))[:, 0] - start
     target = np.where(y > 0, *loss.classes[::-1]) if loss.classes else y
@@ -76,7 +78,11 @@ def test_one_leaf_values_are_newton_steps(loss):
     h = np.ones_like(h) if isinstance(loss, Huber) else h
     for value in np.unique(raw):
         rows = raw == value
-        np.testing.assert_allclose(value, -g[rows].sum() / (h[rows].sum() + 0.7), rtol=1e-7)
+        step = -g[rows].sum() / (h[rows].sum() + 0.7)
+        expected = learning_rate * step
+        if learning_rate == 1.0 and not isinstance(loss, (HalfSquared, Huber)):
+            expected = np.copysign(np.log1p(abs(step)), step)  # the longest step that is sure to lower the loss
+        np.testing.assert_allclose(value, expected, rtol=1e-7)
     assert len(np.unique(raw)) == 4
 
 
@@ -283,3 +289,32 @@ def test_many_rows_on_several_threads_are_scikit_learns():
     ours = HistGradientBoostingClassifier(**how).fit(X, y).decision_function(X)
     theirs = sklearn.ensemble.HistGradientBoostingClassifier(**how).fit(X, y).decision_function(X)
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "poisson", "gamma"])
+@pytest.mark.parametrize("learning_rate", [0.1, 1.0, 20.0])
+def test_no_step_is_so_long_that_the_loss_rises(loss, learning_rate):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 3))
+    chance = 1 / (1 + np.exp(-4 * X[:, 0] - 2))
+    params = {"max_iter": 15, "learning_rate": learning_rate, "min_samples_leaf": 2, "early_stopping": True}
+    params |= {"n_iter_no_change": 100, "validation_fraction": None, "random_state": 0}
+    if loss == "log_loss":
+        model = HistGradientBoostingClassifier(**params).fit(X, rng.random(600) < chance)
+    else:
+        y = rng.poisson(20 * chance) + (loss == "gamma") * 0.01
+        model = HistGradientBoostingRegressor(loss=loss, **params).fit(X, y)
+    assert (np.diff(model.train_score_) >= -1e-12).all()
+    assert np.isfinite(model.train_score_).all()
+
+
+def test_rare_classes_do_not_run_away():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 4))
+    y = np.searchsorted([-2.5, -1.5, 0.0, 1.5, 2.5], X[:, 0] + 0.4 * rng.normal(size=4000))
+    model = HistGradientBoostingClassifier(max_iter=150, early_stopping=False, learning_rate=0.3).fit(
+        X[:2000], y[:2000]
+    )
+    raw = model.decision_function(X[2000:])
+    assert np.abs(raw).max() < 60  # they were thousands
+    assert log_loss(y[2000:], model.predict_proba(X[2000:])) < 2.5

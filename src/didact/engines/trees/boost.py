@@ -196,7 +196,7 @@ class Booster:
                 w = None if objective.w is None else objective.w[rows]
                 found = weighted_quantile(residual[rows], w, objective.quantile)
                 value[node] = np.clip(found, *grown.bounds[node])
-        tree = tree._replace(value=self.plan.learning_rate * value)
+        tree = tree._replace(value=self.objective.steps(value, self.plan.learning_rate))
         return weighed([tree], objective, lambda: [self._leaf_weights(grown)])[0]
 
     def _leaf_weights(self, grown: Grown) -> Array:

@@ -21,6 +21,7 @@ from didact.parts.losses import (
     Huber,
     Logistic,
     Poisson,
+    Softmax,
     Tweedie,
 )
 
@@ -28,6 +29,7 @@ Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
 LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
+STEEP = (Softmax, Logistic, Exponential, Poisson, Gamma, Tweedie)  # losses whose third derivative is at most the second
 
 
 class Objective:
@@ -46,6 +48,17 @@ class Objective:
     def __sizeof__(self) -> int:
         """Bytes, for a scheduler."""
         return object.__sizeof__(self) + self.y.nbytes + (0 if self.w is None else self.w.nbytes)
+
+    def steps(self, values: Array, rate: float) -> Array:
+        r"""Newton steps v times the learning rate, where the loss is steep at most log(1 + |v|) long.
+
+        If :math:`|f'''| \le f''`, then :math:`f(z+s) - f(z) \le f's + f''(e^{|s|} - |s| - 1)` (Bach 2010,
+        doi:10.1214/09-EJS521), which falls up to that length. Where probabilities have come close to 0,
+        :math:`v = -f'/f''` can be thousands.
+        """
+        if not isinstance(self.loss, STEEP):
+            return rate * values
+        return np.copysign(np.minimum(rate * np.abs(values), np.log1p(np.abs(values))), values)
 
     def start(self, rows: Any = None) -> Array:
         """The best constant of each output, for these rows or others that have `totals`, `quantile_at` and `slopes`."""

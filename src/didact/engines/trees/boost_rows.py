@@ -115,7 +115,7 @@ class RowsBooster:
             ranked = self.parts.map(rank_residuals, self.raw, words, tree)
             found = group_quantiles(ranked, tree.node_count, q)[leaves]
             value[leaves, 0, 0] = np.clip(found, *grown.bounds[leaves].T)
-        return tree._replace(value=self.plan.learning_rate * value)
+        return tree._replace(value=self.objective.steps(value, self.plan.learning_rate))
 
 
 def begin(part: Part, start: Array, state: Packed | None) -> Array:
