@@ -6,8 +6,9 @@ curvatures h of the loss at the sum so far; its splits maximise the gain and its
 .. math:: \tfrac12\Big[\tfrac{G_l^2}{H_l+\lambda} + \tfrac{G_r^2}{H_r+\lambda} - \tfrac{G^2}{H+\lambda}\Big],\qquad
           v = -\frac{G}{H+\lambda}.
 
-Columns are cut into at most 255 bins once. The sums of g and h by bin are whole numbers, so they are exact and the
-trees do not depend on threads or on the order of the rows; of two siblings only the smaller one is counted.
+For losses on a log or logit scale ν|v| is at most log(1 + |v|), up to which the loss is sure to fall. Columns are cut
+into at most 255 bins once. The sums of g and h by bin are whole numbers, so they are exact and the trees do not depend
+on threads or on the order of the rows; of two siblings only the smaller one is counted.
 
 Friedman (2001), Greedy function approximation: a gradient boosting machine, doi:10.1214/aos/1013203451; Ke et al.
 (2017), LightGBM: a highly efficient gradient boosting decision tree, NeurIPS 30.
@@ -171,7 +172,8 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     -----
     Cost: n p for binning, then for each class at most n p log₂(leaves) additions and leaves · p · bins scores an
     iteration; memory n p bytes and 32 n for each class. Missing values have a bin of their own and go to the side that
-    gains more. Categories are ordered by their mean gradient and split at the best place. `loss` may be "log_loss",
+    gains more. Categories are ordered by their mean gradient and split at the best place. No leaf's step is longer than
+    is sure to lower the loss: log(1 + |v|), where v is the Newton step. `loss` may be "log_loss",
     "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)`, one gradient and
     one curvature of at least 0 a row, and `value(y, z)`, for y ∈ {0, 1} or the `classes` that it names. Rows of batches
     and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay on the workers, and histograms are
