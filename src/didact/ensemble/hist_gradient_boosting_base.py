@@ -84,7 +84,7 @@ class _Boosting(Estimator):
     early_stopping: Any = param(
         "auto",
         [one_of("auto"), is_bool],
-        "Whether to stop when the score stalls; 'auto': above 10,000 rows, or with X_val.",
+        "Whether to stop when the score stalls; 'auto': with X_val, or above 10,000 rows and 100 iterations.",
     )
     scoring: Any = param(
         "loss",
@@ -236,7 +236,7 @@ class _Boosting(Estimator):
 
     def _holds_out(self, n: int, given: Any) -> bool:
         """Whether rows are held out, for early stopping, of n rows; not if there are given ones."""
-        auto = n > 10_000 or given is not None
+        auto = (n > 10_000 and self.max_iter > 100) or given is not None
         self.do_early_stopping_ = auto if self.early_stopping == "auto" else bool(self.early_stopping)
         return self.do_early_stopping_ and self.validation_fraction is not None and given is None
 
