@@ -160,3 +160,15 @@ def test_scores_go_on_where_the_last_fit_ended(scoring):
     np.testing.assert_allclose(parts.validation_score_, whole.validation_score_, rtol=1e-9)
     parts.set_params(max_iter=9, early_stopping=False).fit(X, y)
     assert len(parts.train_score_) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "max_iter", "watched"), [(10_001, 100, False), (10_001, 101, True), (10_000, 101, False)]
+)
+def test_auto_holds_rows_out_of_large_and_long_fits_only(rows, max_iter, watched):
+    X = np.arange(float(rows))[:, None]
+    model = HistGradientBoostingRegressor(max_iter=max_iter, max_leaf_nodes=2, n_iter_no_change=1, tol=1e9)
+    model.fit(X, X[:, 0])
+    assert model.do_early_stopping_ is watched
+    assert (model.n_iter_ == 1) is watched
+    assert len(model.validation_score_) == 2 * watched
