@@ -100,3 +100,12 @@ def test_whole_weights_are_exact():
     channels = value_channels(np.column_stack([w * 3, w]))
     sums, _ = channels.sums(channels.words.sum(axis=0, keepdims=True))
     assert sums[0].tolist() == [3 * w.sum(), w.sum()]
+
+
+def test_only_columns_with_a_slot_are_read():
+    # A row may be longer than its columns, and no more than these are counted.
+    codes = np.array([[1, 0, 255], [0, 1, 255]], np.uint8)
+    hist = np.zeros((4, 2), np.int64)
+    rows, none = np.arange(2, dtype=np.uint32), np.empty((0, 0), np.int32)
+    add_rows(codes, np.array([[1, 10], [2, 20]]), none, rows, np.array([0, 2], np.uint64), hist)
+    assert hist.tolist() == [[2, 20], [1, 10], [1, 10], [2, 20]]

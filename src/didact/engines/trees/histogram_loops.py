@@ -162,7 +162,7 @@ def warm() -> None:
     rows = np.zeros(1, np.uint32)
     for code in (np.uint8, np.uint16):
         codes = np.zeros((1, 1), code)
-        first, none = np.zeros(2, np.uint64), np.empty((0, 0), np.int32)
+        first, none = np.zeros(1, np.uint64), np.empty((0, 0), np.int32)
         add_rows(codes, np.ones((1, 2), np.int64), none, rows, first, np.zeros((2, 2), np.int64))
         partition(codes[:, 0].copy(), np.ones(256, np.uint8), rows, rows.copy())
     add_totals(np.ones((1, 2), np.int64), none, rows, np.zeros(2, np.int64))
