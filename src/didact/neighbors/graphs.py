@@ -51,9 +51,7 @@ def kneighbors_graph(
            [0., 1., 0.]])
     """
     own = _included(include_self, mode)
-    model = X
-    if not isinstance(X, KNeighborsQueries):
-        model = NearestNeighbors(n_neighbors=n_neighbors, metric=metric, p=p, metric_params=metric_params).fit(X)
+    model = _fitted(X, KNeighborsQueries, n_neighbors=n_neighbors, metric=metric, p=p, metric_params=metric_params)
     if own and n_neighbors == 1:
         return _with_own(sp.csr_matrix((model.n_samples_fit_,) * 2), mode)
     graph = model.kneighbors_graph(None, n_neighbors - own, mode)
@@ -101,11 +99,14 @@ def radius_neighbors_graph(
            [0., 0., 0.]])
     """
     own = _included(include_self, mode)
-    model = X
-    if not isinstance(X, RadiusQueries):
-        model = NearestNeighbors(radius=radius, metric=metric, p=p, metric_params=metric_params).fit(X)
+    model = _fitted(X, RadiusQueries, radius=radius, metric=metric, p=p, metric_params=metric_params)
     graph = model.radius_neighbors_graph(None, radius, mode)
     return _with_own(graph, mode) if own else graph
+
+
+def _fitted(X: Any, kind: type, **options: Any) -> Any:
+    """X if it is such a model, else one that is fitted to these rows."""
+    return X if isinstance(X, kind) else NearestNeighbors(**options).fit(X)
 
 
 def _included(include_self: Any, mode: str) -> bool:
