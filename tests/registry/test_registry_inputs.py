@@ -124,42 +124,6 @@ def test_batches_of_frames(model, kind):
         list(getattr(fitted, answer(model))(renamed))
 
 
-def _large_indices(X):
-    X = sp.csr_array(X)
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-FORMATS = {
-    "csr": sp.csr_array,
-    "csr matrix": sp.csr_matrix,
-    "csc": sp.csc_array,
-    "coo": sp.coo_array,
-    "64-bit": _large_indices,
-}
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-@over_registry(SPARSE, "sparse")
-def test_sparse_equals_dense(model, kind):
-    X, y = problem(model)
-    X = np.where(np.abs(X) > 0.7, X, 0.0)
-    S = FORMATS[kind](X)
-    before = S.copy()
-    assert_same(state(precise(model).fit(S, y), S), state(precise(model).fit(X, y), X), rtol=1e-8)
-    np.testing.assert_array_equal(S.toarray(), before.toarray())
-
-
-@over_registry([m for m in SPARSE if m in WEIGHTED], "sparse")
-def test_sparse_equals_dense_with_weights_and_many_rows(model):
-    X, y = problem(model, n=5000)
-    X = np.where(np.abs(X) > 0.7, X, 0.0)
-    w = np.random.default_rng(1).integers(0, 3, size=len(y))
-    S = sp.csr_array(X)
-    got = state(precise(model).fit(S, y, sample_weight=w), S)
-    assert_same(got, state(precise(model).fit(X, y, sample_weight=w), X), rtol=1e-8)
-
-
 def _up_to_a_constant(model, X):
     """Outputs, with the scores of several classes centred: a number added to all of them means nothing."""
     found = outputs(model, X)

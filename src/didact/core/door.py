@@ -23,6 +23,7 @@ from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
 from didact.core.rows.memory import refuse_infinite
+from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
 
@@ -31,6 +32,8 @@ def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> tuple[Any, ...]:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
+    check_sparse(X)
+    check_sparse(y, "y")
     if is_tensor(X) and not estimator._tensors:
         X, y, w, *more = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w, *more))  # type: ignore[assignment]
     if is_tensor(X):
@@ -65,6 +68,7 @@ def check_memory(
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
+    X = own_rows(X)
     if estimator._missing and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
@@ -126,6 +130,7 @@ class BlockCheck(NamedTuple):
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
+        check_sparse(X, "A block")
         if self.categories is None:
             refuse_text(X)
         X = check_array(
@@ -133,6 +138,7 @@ class BlockCheck(NamedTuple):
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
             ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
+        X = own_rows(X)
         if self.missing:
             refuse_infinite(X, self.names)
         if X.shape[1] != self.n_features:

@@ -15,13 +15,14 @@ results as the kind of collection that came in. `ClusterRows.kept(fn, *args)` le
 workers, as `KeptBlocks`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
 from didact.core.rows.batches import Batches, BatchRows
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
 from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
+from didact.core.sparse import check_sparse
 
 __all__ = [
     "BatchRows",
@@ -38,13 +39,16 @@ __all__ = [
 
 
 def blocks_of(X: Any) -> Iterator[Any]:
-    """The blocks of X as the user brought them, unchecked, one after the other."""
+    """The blocks of X as the user brought them, one after the other; of checks, sparse ones have had theirs."""
     if isinstance(X, Batches):
-        yield from (batch[0] if isinstance(batch, tuple) else batch for batch in X)
+        blocks: Iterable[Any] = (batch[0] if isinstance(batch, tuple) else batch for batch in X)
     elif is_dask(X):
-        yield from (part.compute() for part in block_parts(X))
+        blocks = (part.compute() for part in block_parts(X))
     else:
-        yield X
+        blocks = (X,)
+    for block in blocks:
+        check_sparse(block)  # whoever looks into it here would follow its indices
+        yield block
 
 
 def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:

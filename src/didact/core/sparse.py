@@ -1,0 +1,115 @@
+"""Sparse matrices at the door: sound ones only, and never the caller's own.
+
+SciPy and compiled loops follow the indices of a sparse matrix wherever they point, also out of its memory, and SciPy
+does not look at all of them when a matrix is made, nor at what is put into it afterwards. So `check_sparse` looks,
+once, in O(entries). `own_rows` is what models get: CSR rows that are sorted and without repeated entries, so that
+nothing is left that SciPy would do in place to the caller's.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from didact.core.errors import InputError
+
+CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, columns)), shape=…)."
+
+
+def check_sparse(X: Any, name: str = "X") -> None:
+    """Refuse a sparse matrix whose parts do not fit together; anything else passes."""
+    if not sp.issparse(X):
+        return
+    said = _fault(X)
+    if said:
+        raise InputError(f"{name} is a malformed sparse matrix ({X.format}, shape {tuple(X.shape)}): {said}. {CURE}")
+
+
+def own_rows(X: Any) -> Any:
+    """CSR rows with sorted and distinct indices, in an object of its own that shares the arrays if they are so."""
+    if not sp.issparse(X) or X.format != "csr":
+        return X
+    own = (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(X.shape, dtype=X.dtype)
+    used = int(X.indptr[-1])
+    whole = np.result_type(X.indices.dtype, X.indptr.dtype).newbyteorder("=")
+    own.indices, own.indptr = X.indices[:used].astype(whole, copy=False), X.indptr.astype(whole, copy=False)
+    own.data = X.data[:used]
+    if not own.has_canonical_format:
+        own = own.copy()
+        own.sum_duplicates()
+    return own
+
+
+def _fault(X: Any) -> str:
+    """What is wrong with a sparse matrix, or nothing."""
+    if X.ndim != 2:
+        return f"it has {X.ndim} dimension(s) where rows and columns are needed"
+    if X.format in ("csr", "csc", "bsr"):
+        return _compressed(X)
+    if X.format == "coo":
+        return _triples(X)
+    if X.format == "lil":
+        return _lists(X)
+    if X.format == "dia":
+        return _diagonals(X)
+    return ""  # dictionaries are checked by SciPy as they are turned into triples
+
+
+def _compressed(X: Any) -> str:
+    lines, places = X.shape if X.format != "csc" else X.shape[::-1]
+    if X.format == "bsr":
+        if X.data.ndim != 3 or 0 in X.data.shape[1:]:
+            return "its data is no stack of blocks"
+        if lines % X.data.shape[1] or places % X.data.shape[2]:
+            return f"blocks of {X.data.shape[1]} × {X.data.shape[2]} do not fill it"
+        lines, places = lines // X.data.shape[1], places // X.data.shape[2]
+    elif X.data.ndim != 1:
+        return "its data has more than one dimension"
+    for part in ("indices", "indptr"):
+        array = getattr(X, part)
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            return f"{part} is no list of whole numbers"
+    if len(X.indptr) != lines + 1:
+        return f"indptr has {len(X.indptr)} entries where {lines + 1} are needed"
+    if len(X.data) != len(X.indices):
+        return f"it has {len(X.data)} values and {len(X.indices)} indices"
+    if X.indptr[0] != 0 or X.indptr[-1] > len(X.indices):
+        return f"indptr runs from {X.indptr[0]} to {X.indptr[-1]}, but there are {len(X.indices)} entries"
+    if (X.indptr[1:] < X.indptr[:-1]).any():
+        return f"indptr decreases after place {int(np.argmax(X.indptr[1:] < X.indptr[:-1]))}"
+    return _outside(X.indices[: X.indptr[-1]], places)
+
+
+def _triples(X: Any) -> str:
+    if X.data.ndim != 1 or len(X.coords) != 2 or any(len(c) != len(X.data) for c in X.coords):
+        return f"it has {len(X.data)} values, but {' and '.join(str(len(c)) for c in X.coords)} indices"
+    if any(c.ndim != 1 or c.dtype.kind not in "iu" for c in X.coords):
+        return "its coordinates are no lists of whole numbers"
+    return _outside(X.coords[0], X.shape[0]) or _outside(X.coords[1], X.shape[1])
+
+
+def _lists(X: Any) -> str:
+    if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
+        return f"it has {len(X.rows)} lists of columns and {len(X.data)} lists of values"
+    for i, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+        if not isinstance(columns, list) or not isinstance(values, list) or len(columns) != len(values):
+            return f"row {i} has not as many values as columns"
+        if columns and not 0 <= min(columns) <= max(columns) < X.shape[1]:
+            return _outside(np.asarray(columns), X.shape[1])
+    return ""
+
+
+def _diagonals(X: Any) -> str:
+    if X.data.ndim != 2 or X.offsets.ndim != 1 or len(X.data) != len(X.offsets):
+        return f"it has {len(X.data)} diagonals and {X.offsets.size} offsets"
+    if X.offsets.dtype.kind not in "iu" or len(np.unique(X.offsets)) != len(X.offsets):
+        return "its offsets are no distinct whole numbers"
+    return ""
+
+
+def _outside(indices: Any, size: int) -> str:
+    """What to say of indices that are not in 0 … size − 1."""
+    if not len(indices) or (indices.min() >= 0 and indices.max() < size):
+        return ""
+    bad = indices.min() if indices.min() < 0 else indices.max()
+    return f"the index {bad} is not between 0 and {size - 1}"
