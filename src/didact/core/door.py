@@ -22,6 +22,7 @@ from didact.core.backend import is_tensor, namespace, to_numpy
 from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
+from didact.core.rows.batches import EMPTY
 from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
@@ -163,7 +164,7 @@ class BlockCheck(NamedTuple):
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
     """Set or check names and number of columns by a first block or by what a collection declares; its float type."""
     if X is None:
-        raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
+        raise InputError(EMPTY)
     names = column_names(X)
     if names is None and X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns), not {X.ndim}.")

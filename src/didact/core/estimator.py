@@ -24,7 +24,7 @@ from didact.core.categories import learn
 from didact.core.door import BlockCheck, check_memory, describe_collection
 from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
-from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, blocks_of, is_dask
+from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 
 _REGISTRY: dict[str, type] = {}
 
@@ -85,8 +85,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *more)):
                 raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
-            first = next(iter(X), None)
-            describe_collection(self, first[0] if isinstance(first, tuple) else first, reset)
+            describe_collection(self, next((batch_columns(batch)[0] for batch in X), None), reset)
             check: Any = BlockCheck.of(self, target, 3 + len(more))
             rows: Rows = BatchRows(X, check)
         elif is_dask(X):

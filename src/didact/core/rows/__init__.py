@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from didact.core.rows.batches import Batches, BatchRows
+from didact.core.rows.batches import Batches, BatchRows, batch_columns
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
 from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
 from didact.core.sparse import check_sparse
@@ -32,6 +32,7 @@ __all__ = [
     "MemoryRows",
     "Rows",
     "Statistic",
+    "batch_columns",
     "blocks_of",
     "is_dask",
     "reduce_blocks",
@@ -41,7 +42,7 @@ __all__ = [
 def blocks_of(X: Any) -> Iterator[Any]:
     """The blocks of X as the user brought them, one after the other; of checks, sparse ones have had theirs."""
     if isinstance(X, Batches):
-        blocks: Iterable[Any] = (batch[0] if isinstance(batch, tuple) else batch for batch in X)
+        blocks: Iterable[Any] = (batch_columns(batch)[0] for batch in X)
     elif is_dask(X):
         blocks = (part.compute() for part in block_parts(X))
     else:

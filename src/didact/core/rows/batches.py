@@ -1,10 +1,11 @@
 """Rows that do not fit in memory: a source of batches that can be opened again for every pass.
 
 A batch is X, (X, y) or (X, y, sample_weight), where X is an array, a sparse matrix or a data frame; for a generalized
-linear model, (X, y, sample_weight, offset). The next batch is
-read on a thread of its own while the present one is worked on.
+linear model, (X, y, sample_weight, offset). The next batch is read, and copied, on a thread of its own while the
+present one is worked on. `Seen` holds every batch and every pass against the first.
 """
 
+import pickle
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,9 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.backend import is_sparse, is_tensor
 from didact.core.errors import InputError, need
+from didact.core.frames import is_arrow
 from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
+from didact.core.sparse import check_sparse
 
+EMPTY = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
 BATCH_ROWS = 1 << 16
 READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
 
@@ -29,11 +34,14 @@ class Batches:
     ----------
     open : callable
         Called without arguments before each pass; returns an iterable of batches, each X, (X, y) or
-        (X, y, sample_weight). Every call must yield the same rows in the same order.
+        (X, y, sample_weight). Every call must yield the same rows in the same order; a batch may be written into the
+        memory of the one before.
 
     Notes
     -----
-    Memory is two batches and what the model keeps, whatever the number of rows.
+    Memory is a few batches and what the model keeps, whatever the number of rows. A batch that has another number of
+    columns or targets, another float type or another kind of labels than the first is refused, and so is a pass with
+    more or fewer rows than the one before.
 
     Examples
     --------
@@ -52,6 +60,7 @@ class Batches:
         if not callable(open):
             raise InputError("Batches takes a function that opens the source anew, e.g. Batches(lambda: read(path)).")
         self.open = open
+        self.fresh = False  # whether every batch is known to have memory of its own
         self._last: Any = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -69,7 +78,17 @@ class Batches:
 
     def map(self, fn: Callable[[Any], Any]) -> "Batches":
         """Batches of fn(X), computed as they are asked for."""
-        return Batches(lambda: (fn(_columns(batch)[0]) for batch in _ahead(self.opened)))
+        return Batches(lambda: (fn(batch_columns(batch)[0]) for batch in self.ahead()))
+
+    def ahead(self) -> Iterator[Any]:
+        """One pass: each batch is read, and copied, while the one before is in use."""
+        return _ahead(self.opened, _as_it_is if self.fresh else _copied)
+
+    @classmethod
+    def _of_files(cls, read: Callable[[], Iterable[Any]]) -> "Batches":
+        new = cls(read)
+        new.fresh = True
+        return new
 
     @classmethod
     def from_parquet(
@@ -90,7 +109,7 @@ class Batches:
                     for batch in source.iter_batches(batch_rows, columns=wanted, use_threads=False):
                         yield _split_table(batch, target, sample_weight)
 
-        return cls(read)
+        return cls._of_files(read)
 
     @classmethod
     def from_csv(
@@ -112,7 +131,7 @@ class Batches:
                     for batch in source:
                         yield _split_table(batch, target, sample_weight)
 
-        return cls(read)
+        return cls._of_files(read)
 
     @classmethod
     def from_arrow(
@@ -134,7 +153,7 @@ class Batches:
                         batch = source.get_batch(k)
                         yield _split_table(batch.select(wanted) if wanted else batch, target, sample_weight)
 
-        return cls(read)
+        return cls._of_files(read)
 
 
 class BatchRows(Rows):
@@ -143,17 +162,26 @@ class BatchRows(Rows):
     def __init__(self, source: Batches, check: Callable[..., tuple[Any, ...]]):
         self.source = source
         self.check = check
+        self.then: Callable[..., tuple[Any, ...]] | None = None
+        self.seen = Seen()
         first = next(iter(self.stream()), None)
         if first is None:
-            raise InputError("The source of batches is empty: it yielded no rows (found 0 sample(s)).")
+            raise InputError(EMPTY)
         self.n_features, self.dtype = first[0].shape[1], first[0].dtype
         self.y_ndim, self.n_targets = target_shape(first[1])
 
     def stream(self) -> Iterator[tuple[Any, ...]]:
-        for batch in _ahead(self.source.opened):
-            columns = _columns(batch)
-            if columns[0].shape[0]:
-                yield self.check(*columns)
+        """The batches with rows, checked one by one and against the first."""
+        rows = 0
+        for number, batch in enumerate(self.source.ahead(), 1):
+            columns = batch_columns(batch)
+            if not columns[0].shape[0]:
+                continue
+            block = self.check(*columns)
+            self.seen.batch(block, number)
+            rows += block[0].shape[0]
+            yield block if self.then is None else self.then(*block)
+        self.seen.end(rows)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass over the source."""
@@ -172,10 +200,10 @@ class BatchRows(Rows):
 
     def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "BatchRows":
         """The same source, with fn called on each batch as it comes."""
-        check = self.check
+        before = self.then
         new = BatchRows.__new__(BatchRows)
         new.__dict__.update(self.__dict__)
-        new.check = lambda *columns: fn(*check(*columns), *args)
+        new.then = lambda *columns: fn(*(columns if before is None else before(*columns)), *args)
         return new
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Batches:
@@ -184,14 +212,74 @@ class BatchRows(Rows):
         return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], **how).map(fn, *args))
 
 
-def _columns(batch: Any) -> tuple[Any, ...]:
+class Seen:
+    """What the batches of a source have in common, and how many rows a pass has: both as they first were."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, str] | None = None
+        self.rows: int | None = None
+
+    def batch(self, block: Sequence[Any], number: int) -> None:
+        """Refuse a batch that is of another kind than the first."""
+        kind = _kind(block)
+        self.first = self.first or kind
+        for what, value in kind.items():
+            if value != self.first[what]:
+                raise InputError(
+                    f"{what} of batch {number} is {value}, but that of the first batch was {self.first[what]}: all "
+                    "batches of a source must be of one kind."
+                )
+
+    def end(self, rows: int) -> None:
+        """Refuse a pass that had another number of rows than the first."""
+        if self.first is not None and rows != (self.rows or max(rows, 1)):
+            raise InputError(
+                f"The source of batches gave {self.rows or 'some'} rows in an earlier pass and {rows} in this one: "
+                "open() must give all rows anew every time, in the same order."
+            )
+        self.rows = rows
+
+
+def _kind(block: Sequence[Any]) -> dict[str, str]:
+    """What has to be the same in all batches, in words."""
+    X, y = block[0], block[1] if len(block) > 1 else None
+    kind = {"X": f"{'sparse' if is_sparse(X) else 'dense'} {X.dtype if X.dtype.kind == 'f' else 'values'}"}
+    if y is not None:
+        words = y.dtype.kind in "USO" and isinstance(y.flat[0], (str, bytes))
+        kind["y"] = f"{'one column' if y.ndim == 1 else f'{y.shape[1]} column(s)'} of {'text' if words else 'values'}"
+    return kind
+
+
+def batch_columns(batch: Any) -> tuple[Any, ...]:
     """A batch as (X, y, sample_weight), followed by whatever else it holds (an offset)."""
-    if not isinstance(batch, tuple):
-        return batch, None, None
-    return batch + (None,) * (3 - len(batch))
+    columns = batch if isinstance(batch, tuple) else (batch,)
+    if not columns or columns[0] is None:
+        raise InputError("A batch is X, (X, y) or (X, y, sample_weight), but one of them has no X.")
+    columns = tuple(np.asarray(c) if isinstance(c, (list, tuple)) else c for c in columns)
+    if not getattr(columns[0], "shape", ()):
+        raise InputError(f"X of a batch must be an array, a sparse matrix or a data frame, not {type(columns[0])}.")
+    return columns + (None,) * (3 - len(columns))
 
 
-def _ahead(open_source: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+def _copied(column: Any) -> Any:
+    """A column of a batch in memory of its own: the source may write its next batch into the same place."""
+    if is_sparse(column):
+        check_sparse(column, "A block")  # SciPy copies only what is sound
+        return column.copy()
+    if is_tensor(column):
+        return column.clone()
+    if isinstance(column, np.ndarray) or hasattr(column, "iloc"):  # pandas
+        return column.copy()
+    if is_arrow(column) or type(column).__module__.startswith("polars"):  # even their copies share an array's memory
+        return pickle.loads(pickle.dumps(column))
+    return column
+
+
+def _as_it_is(column: Any) -> Any:
+    return column
+
+
+def _ahead(open_source: Callable[[], Iterable[Any]], take: Callable[[Any], Any]) -> Iterator[Any]:
     """The batches of a source, each read while the one before is in use."""
     ready: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=1)
     stop = threading.Event()
@@ -205,7 +293,7 @@ def _ahead(open_source: Callable[[], Iterable[Any]]) -> Iterator[Any]:
     def read() -> None:
         try:
             for batch in open_source():
-                put(("batch", batch))
+                put(("batch", tuple(map(take, batch)) if isinstance(batch, tuple) else take(batch)))
                 if stop.is_set():
                     return
             put(("end", None))

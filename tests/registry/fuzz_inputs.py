@@ -1,0 +1,261 @@
+"""Fuzz every estimator of the registry: `python tests/registry/fuzz_inputs.py [NAME …] [--cases GROUP …] [--all]`.
+
+Every class is fitted to, and asked about, every case of `fuzz_cases`, in a child process, with a time limit for each. A
+refusal in a sentence (a DidactError, ValueError or TypeError that somebody raised on purpose) is right, and so is a
+finite answer. Counted are
+
+* crash: the process died;
+* hang: the limit of processor time was used up;
+* silent: an answer with NaN or infinity, or probabilities that are none;
+* raw: an error that nobody wrote for the user (LinAlgError, IndexError, a ValueError out of NumPy, …);
+* changed: an input is not what it was.
+
+What a class cannot do, with the reason, is "fuzz/case" in its `_test_skips`.
+"""
+
+# ruff: noqa: E402
+import argparse
+import contextlib
+import linecache
+import multiprocessing
+import os
+import resource
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from typing import Any, NamedTuple
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import scipy.sparse as sp
+from fuzz_cases import CASES, Given, Plain
+from registry_cases import METHODS, all_instances, excuse, label, problem, takes
+from sklearn.base import clone, is_classifier
+
+from didact import Batches
+
+KINDS = ("crash", "hang", "silent", "raw", "changed")
+SECONDS, WARM_SECONDS = 30.0, 300.0  # of processor time; a first fit may have to compile
+MEMORY = 6 << 30
+CHUNKS = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right; not in the sample of `make test`
+SENTENCES = ("could not convert string to float", "setting an array element with a sequence", "Complex data")
+LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")  # of nothing is −∞
+
+
+class Finding(NamedTuple):
+    """Something that should not be."""
+
+    kind: str
+    name: str
+    case: str
+    words: str
+
+
+def plain(model: Any, seed: int = 0) -> Plain:
+    """A small problem that suits the model."""
+    X, y = problem(model, n=60, p=4, seed=seed)
+    return Plain(X, y, is_classifier(model), np.random.default_rng(seed))
+
+
+def faults(model: Any, case: str, seed: int = 0) -> list[tuple[str, str]]:
+    """What is wrong when a model meets a case: kinds and words."""
+    given = CASES[case](plain(model, seed))
+    before = [fingerprint(part) for part in given]
+    found = [*_run(clone(model), given)]
+    changed = [k for k, part, old in zip(Given._fields, given, before, strict=True) if fingerprint(part) != old]
+    return found + [("changed", f"{', '.join(changed)} after the fit")] * bool(changed)
+
+
+def _run(model: Any, given: Given) -> Any:
+    """Fit and ask; yields what is wrong."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            weights = {} if given.w is None or not takes(model, "sample_weight") else {"sample_weight": given.w}
+            model.fit(given.X, given.y, **weights)
+        except Exception as error:
+            yield from _judged(error, "fit")
+            return
+        new = given.X if given.new is None else given.new
+        for method in (m for m in (*METHODS, "kneighbors") if hasattr(model, m)):
+            try:
+                answer = getattr(model, method)(new)
+                answer = list(answer) if isinstance(answer, Batches) else answer
+            except Exception as error:
+                yield from _judged(error, method)
+            else:
+                yield from _looked_at(answer, method)
+
+
+def _judged(error: Exception, where: str) -> Any:
+    """An error is right if somebody raised it on purpose, as a type that users know."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = f"{last.filename.rpartition('site-packages/')[2].rpartition('src/')[2]}:{last.lineno}"
+    ours = "didact" in last.filename or f"{os.sep}sklearn{os.sep}" in last.filename
+    purpose = ours and linecache.getline(last.filename, last.lineno).strip().startswith("raise")
+    known = isinstance(error, (ValueError, TypeError, ImportError)) and not isinstance(error, np.linalg.LinAlgError)
+    words = (str(error).splitlines() or [""])[0][:100]
+    if not (known and (purpose or str(error).startswith(SENTENCES))):
+        yield "raw", f"{where}: {type(error).__name__}: {words} ({place})"
+
+
+def _looked_at(answer: Any, method: str) -> Any:
+    """Numbers have to be finite, and probabilities to be probabilities."""
+    if isinstance(answer, (tuple, list)):
+        for part in answer:
+            yield from _looked_at(part, method)
+        return
+    values = answer.data if sp.issparse(answer) else np.asarray(answer)
+    if values.dtype.kind not in "fc" or not values.size:
+        return
+    bad = np.isnan(values) | (values == np.inf) if method in LOGARITHMS else ~np.isfinite(values)
+    if bad.any():
+        yield "silent", f"{method}: {values[bad].flat[0]} in {int(bad.sum())} of {bad.size} numbers"
+    elif method == "predict_proba" and values.ndim == 2:
+        off = np.abs(values.sum(axis=1) - 1).max()
+        if off > 1e-4 or values.min() < -1e-9:
+            yield "silent", f"{method}: sums are off by {off:.3g}, the least is {values.min():.3g}"
+
+
+def fingerprint(thing: Any) -> Any:
+    """Something that is equal for equal data, bit by bit."""
+    if sp.issparse(thing):
+        parts = [getattr(thing, k, None) for k in ("data", "indices", "indptr", "row", "col", "offsets", "rows")]
+        return thing.format, [fingerprint(part) for part in parts if isinstance(part, np.ndarray)]
+    if isinstance(thing, np.ndarray):
+        what = thing.tolist() if thing.dtype == object else np.ascontiguousarray(thing).tobytes()
+        return thing.dtype.str, thing.shape, thing.strides, repr(what)
+    with contextlib.suppress(Exception):
+        return repr(thing.to_dict(orient="list") if hasattr(thing, "iloc") else thing.to_dict(as_series=False))
+    return repr(thing)
+
+
+# ------------------------------------------------------------------------------------------------ children
+
+
+class Child:
+    """A process that works through the cases of one model; a new one is started when it dies."""
+
+    def __init__(self, model: Any, cases: list[str], seconds: float):
+        self.model, self.name, self.seconds = model, label(model)[:60], seconds
+        self.left, self.findings = list(cases), []  # type: tuple[list[str], list[Finding]]
+        self.start()
+
+    def start(self) -> None:
+        """A new process for the cases that are left."""
+        context = multiprocessing.get_context("fork")
+        self.pipe, end = context.Pipe()
+        self.process = context.Process(target=_work, args=(self.model, list(self.left), end), daemon=True)
+        self.process.start()
+        end.close()
+        self.current, self.spent, self.since = "the first fit", 0.0, time.monotonic()
+
+    def step(self) -> bool:
+        """Take in what the process has to say; whether it is done."""
+        try:
+            while self.pipe.poll(0):
+                case, found = self.pipe.recv()
+                if case == "":
+                    self.process.join()
+                    return True
+                if found is None:
+                    self.current, self.spent, self.since = case, self._processor_time(), time.monotonic()
+                else:
+                    self.left.remove(case)
+                    self.findings += [Finding(kind, self.name, case, words) for kind, words in found]
+        except (EOFError, OSError):
+            self.process.join()
+            return self._ended("crash", f"exit code {self.process.exitcode}")
+        limit = WARM_SECONDS if self.current == "the first fit" else self.seconds
+        if self._processor_time() - self.spent > limit or time.monotonic() - self.since > 10 * limit:
+            self.process.kill()
+            self.process.join()
+            return self._ended("hang", f"more than {limit:.0f} s")
+        return False
+
+    def _ended(self, kind: str, words: str) -> bool:
+        self.findings.append(Finding(kind, self.name, self.current, words))
+        if self.current not in self.left:
+            return True
+        self.left.remove(self.current)
+        if self.left:
+            self.start()
+        return not self.left
+
+    def _processor_time(self) -> float:
+        try:
+            with open(f"/proc/{self.process.pid}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, IndexError):
+            return time.monotonic() - self.since
+
+
+def _work(model: Any, cases: list[str], pipe: Any) -> None:
+    """The life of a child: a first fit, then every case, each said before and after."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    for case in ("type/python numbers", "type/float32"):
+        with contextlib.suppress(Exception):
+            faults(model, case)
+    for case in cases:
+        pipe.send((case, None))
+        pipe.send((case, faults(model, case)))
+    pipe.send(("", None))
+
+
+def fuzz(work: list[tuple[Any, list[str]]], jobs: int = 2, seconds: float = SECONDS, note: Any = None) -> list[Finding]:
+    """Everything that is wrong with some models, each with its cases; what a class excuses is left out."""
+    waiting, running, found = list(work)[::-1], [], []  # type: tuple[Any, list[Child], list[Finding]]
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            model, cases = waiting.pop()
+            cases = [case for case in cases if not excuse(model, f"fuzz/{case}")[0]]
+            running += [Child(model, cases, seconds)] if cases else []
+        for child in [child for child in running if child.step()]:
+            running.remove(child)
+            found += child.findings
+            if note:
+                note(child)
+        time.sleep(0.01)
+    return found
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="classes; all if there are none")
+    parser.add_argument(
+        "--cases", nargs="*", default=[], help="groups or names of cases, such as sparse or 'type/bool'"
+    )
+    parser.add_argument("--all", action="store_true", help="all parameter sets of the tests, not the defaults alone")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="processor time for one case")
+    asked = parser.parse_args()
+    models = {label(m): m for m in (*(type(m)() for m in all_instances()), *(all_instances() if asked.all else []))}
+    models = {k: m for k, m in models.items() if not asked.names or type(m).__name__ in asked.names}
+    cases = [c for c in CASES if not asked.cases or c in asked.cases or c.partition("/")[0] in asked.cases]
+    print(
+        f"{len(models)} models, {len(cases)} cases each\n{'model':60s}{''.join(f'{k:>9s}' for k in KINDS)}", flush=True
+    )
+
+    def note(child: Child) -> None:
+        counts = Counter(f.kind for f in child.findings)
+        print(f"{child.name:60s}{''.join(f'{counts[k] or chr(183):>9}' for k in KINDS)}", flush=True)
+        for f in child.findings:
+            print(f"    {f.kind}: {f.case}: {f.words}", flush=True)
+
+    found = fuzz([(m, cases) for m in models.values()], asked.jobs, asked.seconds, note)
+    counts = Counter(f.kind for f in found)
+    print(f"{'in all':60s}{''.join(f'{counts[k]:9d}' for k in KINDS)}")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
