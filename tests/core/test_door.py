@@ -7,10 +7,12 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from didact import Batches
 from didact.core.door import BlockCheck, check_memory, describe_collection, refuse_text
 from didact.core.errors import InputError
 from didact.core.frames import column_names
 from didact.linear_model import LinearRegression, LogisticRegression
+from didact.tree import DecisionTreeRegressor
 
 X3 = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
@@ -213,3 +215,52 @@ def test_describe_collection():
         describe_collection(model, None, reset=True)
     with pytest.raises(ValueError, match="3 features"):
         describe_collection(model, np.ones((2, 3)), reset=False)
+
+
+# ------------------------------------------------------------------------------------------------ without a sentence
+
+
+FRAMES = {
+    "pandas": lambda names: pd.DataFrame(X3, columns=names),
+    "arrow": lambda names: pa.Table.from_arrays([pa.array(x) for x in X3.T], names=names),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("model", [LinearRegression(), DecisionTreeRegressor()], ids=["numbers", "categories"])
+def test_equal_names_of_columns_are_refused(model, kind):
+    with pytest.raises(InputError, match="Several columns of X have the name 'a'"):
+        model.fit(FRAMES[kind](["a", "a"]), np.ones(3))
+    fitted = model.fit(FRAMES[kind](["a", "b"]), np.ones(3))
+    with pytest.raises(InputError, match="Several columns of X have the name 'b'"):
+        fitted.predict(FRAMES[kind](["b", "b"]))
+    with pytest.raises(InputError, match="have the name 'a'"):
+        model.fit(Batches(lambda: [(FRAMES[kind](["a", "a"]), np.ones(3))]))
+
+
+def test_equal_names_that_are_no_text_are_refused():
+    with pytest.raises(InputError, match="have the name 1"):
+        memory(pd.DataFrame(X3, columns=[1, 1]), np.ones(3))
+
+
+def test_frames_without_columns_and_records_are_refused():
+    with pytest.raises(InputError, match=r"0 feature\(s\)"):
+        memory(pd.DataFrame(index=range(3)), np.ones(3))
+    with pytest.raises(InputError, match="records"):
+        memory(np.zeros(3, dtype=[("a", float), ("b", float)]), np.ones(3))
+
+
+def test_targets_without_finite_squares_are_refused():
+    assert memory(X3, [1e149, -1e149, 0.0])[1].max() == 1e149
+    for bad in (1e160, -1e308):
+        with pytest.raises(InputError, match=r"1e.*rescale y"):
+            memory(X3, [1.0, bad, 0.0])
+
+
+def test_labels_of_a_block_are_one_column():
+    check = BlockCheck(2, None, "labels", 3, True)
+    np.testing.assert_array_equal(check(X3, [["a"], ["b"], ["a"]])[1], ["a", "b", "a"])
+    with pytest.raises(ValueError, match="1d"):
+        check(X3, [["a", "b"]] * 3)
+    with pytest.raises(ValueError, match="y"):
+        check(X3, "a")

@@ -17,6 +17,7 @@ from sklearn.externals._numpydoc.docscrape import ClassDoc
 
 from didact import Batches
 from didact.core import estimator as module
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator, instances, registry
 from didact.core.parameters import (
     INSTEAD,
@@ -291,3 +292,44 @@ def test_importing_the_base_imports_no_optional_library():
     code = "import didact.core.estimator, sys; print(sorted({'dask', 'torch', 'numba', 'polars'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ------------------------------------------------------------------------------------------------ no silent NaN
+
+
+class Overflowing(RegressorMixin, Estimator):
+    """A model without a guard of its own.
+
+    Attributes
+    ----------
+    coef_ : ndarray
+        Some numbers.
+    """
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit."""
+        X = self.rows(X, y).columns[0]
+        with np.errstate(all="ignore"):
+            self.coef_ = (X**2).sum(axis=0) / (X**2).sum()
+        return self
+
+    def predict(self, X):
+        """Predict."""
+        return self.map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), "coef_")
+
+
+def test_coefficients_that_are_no_numbers_end_in_a_sentence():
+    X, y = np.array([[1.0, 2.0], [3.0, 1e200]]), np.ones(2)
+    with pytest.raises(InputError, match="coefficients of Overflowing are not finite"):
+        Overflowing().fit(X, y)
+
+
+def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():
+    near, far = (pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, b]}) for b in (4.0, -1e200))
+    with pytest.raises(InputError, match=r"'b'.*rescale"):
+        Overflowing().fit(near, np.ones(2)).predict(far)
+    model = Overflowing().fit(near.to_numpy(), np.ones(2))
+    with pytest.raises(InputError, match="column 1"):
+        model.predict(far.to_numpy())
+    with pytest.raises(InputError, match="column 1"):
+        list(model.predict(Batches(lambda: [far.to_numpy()])))

@@ -142,6 +142,7 @@ def columns_of(X: Any) -> list[Any]:
         return list(array.T) if array.ndim == 2 else []
     import narwhals.stable.v2 as nw
 
+    column_names(X)  # refuses equal ones in a sentence
     frame = nw.from_native(table(X), eager_only=True, pass_through=True)
     return (
         [frame[:, j] for j in range(frame.shape[1])] if isinstance(frame, nw.DataFrame) else columns_of(np.asarray(X))

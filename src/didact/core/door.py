@@ -27,13 +27,14 @@ from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
+LARGEST = 1e150  # of a target: sums of squares stay finite for 1e8 rows
 
 
 def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> tuple[Any, ...]:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
-    check_sparse(X)
+    _check_table(X)
     check_sparse(y, "y")
     if is_tensor(X) and not estimator._tensors:
         X, y, w, *more = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w, *more))  # type: ignore[assignment]
@@ -131,7 +132,7 @@ class BlockCheck(NamedTuple):
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
-        check_sparse(X, "A block")
+        _check_table(X, "A block")
         if self.categories is None:
             refuse_text(X)
         X = check_array(
@@ -149,13 +150,12 @@ class BlockCheck(NamedTuple):
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
-        y = (
-            y
-            if self.target in ("labels", "label columns")
-            else _numeric_target(check_array(y, ensure_2d=False, dtype=None))
-        )
-        if y.shape[0] != X.shape[0]:
-            raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0]} of y.")
+        if self.target not in ("labels", "label columns"):
+            y = _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+        elif self.target == "labels":
+            y = column_or_1d(y)
+        if not y.ndim or y.shape[0] != X.shape[0]:
+            raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0] if y.ndim else 'one number'} of y.")
         w = None if w is None else _weights(np.asarray(w), X, whole=False)
         more = (*more, *(None,) * (self.width - 3 - len(more)))
         return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
@@ -181,6 +181,15 @@ def _float_type(X: Any) -> Any:
     types = [X.dtype] if column_names(X) is None and hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
     single = bool(types) and all(str(t) == "float32" for t in types)
     return np.dtype(np.float32 if single else np.float64)
+
+
+def _check_table(X: Any, name: str = "X") -> None:
+    """Refuse what scikit-learn has no sentence for: malformed sparse matrices, records, frames without columns."""
+    check_sparse(X, name)
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise InputError(f"{name} is an array of records: pass its numbers as a two-dimensional array or a data frame.")
+    if column_names(X) == []:
+        raise InputError(f"{name} is a data frame with 0 feature(s): at least one column is needed.")
 
 
 def refuse_text(X: Any) -> None:
@@ -209,10 +218,13 @@ def refuse_text(X: Any) -> None:
 
 
 def _numeric_target(y: Any) -> Any:
-    """y as float64, finite."""
+    """y as float64, finite, and so that sums of its squares are."""
     y = np.asarray(y, dtype=np.float64)
-    if not np.isfinite(y).all():
+    largest = np.abs(y).max(initial=0.0)
+    if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
+    if largest > LARGEST:
+        raise InputError(f"Input y has a value of {largest:.3g}, whose square is beyond all numbers: rescale y.")
     return y
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import like
 from didact.core.categories import learn
 from didact.core.door import BlockCheck, check_memory, describe_collection
+from didact.core.errors import InputError
 from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
@@ -52,7 +53,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             if name in vars(cls):
-                setattr(cls, name, _fit_context(prefer_skip_nested_validation=True)(vars(cls)[name]))
+                setattr(cls, name, _fit_context(prefer_skip_nested_validation=True)(_finite(vars(cls)[name])))
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[cls.__name__] = cls
@@ -146,6 +147,25 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **kwargs)
 
     return __init__
+
+
+def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A fit that ends with a sentence where its coefficients would be no numbers."""
+
+    @functools.wraps(fit)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        model = fit(self, *args, **kwargs)
+        for name in ("coef_", "intercept_"):
+            found = vars(self).get(name)
+            if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
+                del self.__dict__[name]
+                raise InputError(
+                    f"The coefficients of {type(self).__name__} are not finite ({name} holds NaN): values of X or "
+                    "weights are so large or so small that sums of their products overflow. Rescale them."
+                )
+        return model
+
+    return checked
 
 
 def _documented(cls: type) -> str:

@@ -4,13 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.errors import InputError
+
 
 def column_names(X: Any) -> list[str] | None:
-    """The column names of a data frame or table of any library; None for arrays."""
+    """The column names of a data frame or table of any library, which must differ; None for arrays."""
     names = X.column_names if is_arrow(X) else getattr(X, "columns", None)
-    if names is None or callable(names) or not all(isinstance(n, str) for n in names):
+    if names is None or callable(names):
         return None
-    return list(names)
+    names = list(names)
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InputError(f"Several columns of X have the name {twice!r}: rename them, so that all names differ.")
+    return names if all(isinstance(name, str) for name in names) else None
 
 
 def is_arrow(X: Any) -> bool:

@@ -77,8 +77,13 @@ class Batches:
         return source
 
     def map(self, fn: Callable[[Any], Any]) -> "Batches":
-        """Batches of fn(X), computed as they are asked for."""
-        return Batches(lambda: (fn(batch_columns(batch)[0]) for batch in self.ahead()))
+        """Batches of fn(X), computed as they are asked for; those without rows are passed over."""
+
+        def results() -> Iterator[Any]:
+            columns = (batch_columns(batch)[0] for batch in self.ahead())
+            return (fn(X) for X in columns if X.shape[0])
+
+        return Batches(results)
 
     def ahead(self) -> Iterator[Any]:
         """One pass: each batch is read, and copied, while the one before is in use."""

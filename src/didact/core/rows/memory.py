@@ -122,7 +122,10 @@ class MemoryRows(Rows):
         with np.errstate(all="ignore"):
             if not self.missing and not finite_sum(self.X):  # labels can hide it, so the input is looked at
                 refuse_non_finite(self.X, self.names)
-            return fn(self.X, *args)
+            found = fn(self.X, *args)
+            if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
+                refuse_overflow(self.X, self.names)
+            return found
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
@@ -226,6 +229,19 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
         raise InputError(f"Input X contains infinity or a value too large for its type, in {_listed(where, names)}.")
+
+
+def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
+    """Raise an error that names the columns of X whose values have no finite squares, if there are any."""
+    limit = 1e-4 * np.sqrt(np.finfo(X.dtype).max)
+    if is_sparse(X):
+        where = X.tocoo().col[np.abs(X.data) > limit]
+    else:
+        where = np.flatnonzero((np.abs(X) > limit).any(axis=0))
+    if len(where):
+        raise InputError(
+            f"Input X has values beyond {limit:.1g}, whose products overflow, in {_listed(where, names)}: rescale them."
+        )
 
 
 def _listed(where: Any, names: Sequence[str] | None) -> str:
