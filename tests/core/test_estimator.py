@@ -11,6 +11,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.externals._numpydoc.docscrape import ClassDoc
@@ -322,6 +323,26 @@ def test_coefficients_that_are_no_numbers_end_in_a_sentence():
     X, y = np.array([[1.0, 2.0], [3.0, 1e200]]), np.ones(2)
     with pytest.raises(InputError, match="coefficients of Overflowing are not finite"):
         Overflowing().fit(X, y)
+
+
+class Solving(RegressorMixin, Estimator):
+    """A model that calls a library without a look at what it gives it."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit."""
+        X = self.rows(X, y).columns[0]
+        X = X.toarray() if sp.issparse(X) else X
+        with np.errstate(all="ignore"):
+            self.values_ = np.linalg.eigvalsh(np.asarray_chkfinite(X.T @ X))
+        return self
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: pd.DataFrame(X, columns=["a", "b"])])
+def test_errors_of_libraries_name_the_columns_that_are_too_large(kind):
+    X = np.array([[1.0, 2.0], [3.0, 1e200]])
+    with pytest.raises(InputError, match=r"column (1|'b').*rescale") as caught:
+        Solving().fit(kind(X), np.ones(2))
+    assert isinstance(caught.value.__cause__, ValueError), "what the library said is kept"
 
 
 def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():

@@ -16,7 +16,7 @@ What a class cannot do, with the reason, is "fuzz/case" in its `_test_skips`.
 # ruff: noqa: E402
 import argparse
 import contextlib
-import linecache
+import faulthandler
 import multiprocessing
 import os
 import resource
@@ -25,6 +25,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -37,14 +38,18 @@ from fuzz_cases import CASES, Given, Plain
 from registry_cases import METHODS, all_instances, excuse, label, problem, takes
 from sklearn.base import clone, is_classifier
 
+import didact
 from didact import Batches
 
 KINDS = ("crash", "hang", "silent", "raw", "changed")
 SECONDS, WARM_SECONDS = 30.0, 300.0  # of processor time; a first fit may have to compile
 MEMORY = 6 << 30
-CHUNKS = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right; not in the sample of `make test`
+SLOW = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right, so they are not in the sample
 SENTENCES = ("could not convert string to float", "setting an array element with a sequence", "Complex data")
 LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")  # of nothing is −∞
+
+
+SOURCE = {str(f): f.read_text(encoding="utf-8").splitlines() for f in Path(didact.__file__).parent.rglob("*.py")}
 
 
 class Finding(NamedTuple):
@@ -97,7 +102,8 @@ def _judged(error: Exception, where: str) -> Any:
     *_, last = traceback.extract_tb(error.__traceback__)
     place = f"{last.filename.rpartition('site-packages/')[2].rpartition('src/')[2]}:{last.lineno}"
     ours = "didact" in last.filename or f"{os.sep}sklearn{os.sep}" in last.filename
-    purpose = ours and linecache.getline(last.filename, last.lineno).strip().startswith("raise")
+    line = SOURCE[last.filename][last.lineno - 1] if last.filename in SOURCE else last.line
+    purpose = ours and line.strip().startswith("raise")
     known = isinstance(error, (ValueError, TypeError, ImportError)) and not isinstance(error, np.linalg.LinAlgError)
     words = (str(error).splitlines() or [""])[0][:100]
     if not (known and (purpose or str(error).startswith(SENTENCES))):
@@ -141,8 +147,8 @@ def fingerprint(thing: Any) -> Any:
 class Child:
     """A process that works through the cases of one model; a new one is started when it dies."""
 
-    def __init__(self, model: Any, cases: list[str], seconds: float):
-        self.model, self.name, self.seconds = model, label(model)[:60], seconds
+    def __init__(self, model: Any, cases: list[str], seconds: float, first: float):
+        self.model, self.name, self.seconds, self.first = model, label(model)[:60], seconds, first
         self.left, self.findings = list(cases), []  # type: tuple[list[str], list[Finding]]
         self.start()
 
@@ -171,7 +177,7 @@ class Child:
         except (EOFError, OSError):
             self.process.join()
             return self._ended("crash", f"exit code {self.process.exitcode}")
-        limit = WARM_SECONDS if self.current == "the first fit" else self.seconds
+        limit = self.first if self.current == "the first fit" else self.seconds
         if self._processor_time() - self.spent > limit or time.monotonic() - self.since > 10 * limit:
             self.process.kill()
             self.process.join()
@@ -201,6 +207,7 @@ def _work(model: Any, cases: list[str], pipe: Any) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    faulthandler.disable()
     for case in ("type/python numbers", "type/float32"):
         with contextlib.suppress(Exception):
             faults(model, case)
@@ -210,14 +217,20 @@ def _work(model: Any, cases: list[str], pipe: Any) -> None:
     pipe.send(("", None))
 
 
-def fuzz(work: list[tuple[Any, list[str]]], jobs: int = 2, seconds: float = SECONDS, note: Any = None) -> list[Finding]:
+def fuzz(
+    work: list[tuple[Any, list[str]]],
+    jobs: int = 2,
+    seconds: float = SECONDS,
+    note: Any = None,
+    first: float = WARM_SECONDS,
+) -> list[Finding]:
     """Everything that is wrong with some models, each with its cases; what a class excuses is left out."""
     waiting, running, found = list(work)[::-1], [], []  # type: tuple[Any, list[Child], list[Finding]]
     while waiting or running:
         while waiting and len(running) < jobs:
             model, cases = waiting.pop()
             cases = [case for case in cases if not excuse(model, f"fuzz/{case}")[0]]
-            running += [Child(model, cases, seconds)] if cases else []
+            running += [Child(model, cases, seconds, first)] if cases else []
         for child in [child for child in running if child.step()]:
             running.remove(child)
             found += child.findings
@@ -235,12 +248,14 @@ def main() -> None:
         "--cases", nargs="*", default=[], help="groups or names of cases, such as sparse or 'type/bool'"
     )
     parser.add_argument("--all", action="store_true", help="all parameter sets of the tests, not the defaults alone")
+    parser.add_argument("--quick", action="store_true", help="without the cases that may take long")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="processor time for one case")
     asked = parser.parse_args()
     models = {label(m): m for m in (*(type(m)() for m in all_instances()), *(all_instances() if asked.all else []))}
     models = {k: m for k, m in models.items() if not asked.names or type(m).__name__ in asked.names}
-    cases = [c for c in CASES if not asked.cases or c in asked.cases or c.partition("/")[0] in asked.cases]
+    cases = [c for c in CASES if c not in (SLOW if asked.quick else ())]
+    cases = [c for c in cases if not asked.cases or c in asked.cases or c.partition("/")[0] in asked.cases]
     print(
         f"{len(models)} models, {len(cases)} cases each\n{'model':60s}{''.join(f'{k:>9s}' for k in KINDS)}", flush=True
     )

@@ -26,6 +26,13 @@ def all_instances():
     return [model for cls in registry().values() for model in instances(cls)]
 
 
+def at_defaults():
+    """One instance per estimator whose parameter sets leave out the defaults: what a user meets first."""
+    models = all_instances()
+    tested = {label(model) for model in models}
+    return [model for model in (cls() for cls in {type(m): None for m in models}) if label(model) not in tested]
+
+
 def label(model):
     """The estimator with its non-default parameters, without spaces."""
     return repr(model).replace(" ", "").replace("\n", "")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry_cases import all_instances, label
+from registry_cases import all_instances, at_defaults, label
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -29,7 +29,7 @@ def excused(model):
     return {name: reason for name, reason in model._test_skips.items() if name.startswith("check_")}
 
 
-@parametrize_with_checks(MODELS, expected_failed_checks=excused, xfail_strict=True)
+@parametrize_with_checks(MODELS + at_defaults(), expected_failed_checks=excused, xfail_strict=True)
 def test_check(estimator, check):
     check(estimator)
 

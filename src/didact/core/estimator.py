@@ -8,6 +8,7 @@ and the one `ConvergenceWarning` of a solver that stopped short.
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,14 +20,16 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import like
+from didact.core.backend import is_sparse, like
 from didact.core.categories import learn
 from didact.core.door import BlockCheck, check_memory, describe_collection
-from didact.core.errors import InputError
+from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
+from didact.core.rows.memory import refuse_overflow
 
+OVERFLOW = re.compile("LinAlgError|ZeroDivision|Overflow|NaN|inf|finite|converge")  # in what libraries say of it
 _REGISTRY: dict[str, type] = {}
 
 
@@ -150,11 +153,16 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that ends with a sentence where its coefficients would be no numbers."""
+    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls."""
 
     @functools.wraps(fit)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        model = fit(self, *args, **kwargs)
+    def checked(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            model = fit(self, X, *args, **kwargs)
+        except (ValueError, ArithmeticError) as error:
+            if not isinstance(error, DidactError) and OVERFLOW.search(f"{type(error).__name__} {error}"):
+                _refuse_overflow(X, error)
+            raise
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
@@ -166,6 +174,16 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
         return model
 
     return checked
+
+
+def _refuse_overflow(X: Any, error: Exception) -> None:
+    """Say which columns are too large, where that is why a library failed."""
+    values = X if is_sparse(X) else np.asarray(X) if hasattr(X, "__array__") else None
+    if values is not None and values.ndim == 2 and values.dtype.kind == "f":
+        try:
+            refuse_overflow(values, column_names(X))
+        except InputError as refusal:
+            raise refusal from error
 
 
 def _documented(cls: type) -> str:

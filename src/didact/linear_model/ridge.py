@@ -232,6 +232,9 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     _tensors = True
     _test_params = [{}, {"solver": "svd"}]
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
+    }
 
     alpha: Any = param(
         1.0, [at_least(0), array_like], "Strength of the L2 penalty: one number, or one for each target."

@@ -1,0 +1,71 @@
+"""A sample of `fuzz_inputs.py`: a few cases for every estimator at its defaults, others for each seed."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+from fuzz_cases import CASES
+from fuzz_inputs import SLOW, Finding, faults, fuzz
+from registry_cases import all_instances
+from sklearn.base import BaseEstimator, RegressorMixin
+
+SEED, CASES_EACH = 0, 5
+MODELS = list({type(m).__name__: type(m)() for m in all_instances()}.values())
+
+
+def sample():
+    """Some cases for each estimator; all cases come about equally often."""
+    rng = np.random.default_rng(SEED)
+    quick = [case for case in CASES if case not in SLOW]
+    dealt = np.concatenate([rng.permutation(quick) for _ in range(1 + CASES_EACH * len(MODELS) // len(quick))])
+    return [(m, list(dict.fromkeys(dealt[CASES_EACH * k :][:CASES_EACH].tolist()))) for k, m in enumerate(MODELS)]
+
+
+@pytest.mark.slow
+def test_nothing_crashes_hangs_or_answers_nonsense():
+    found = fuzz(sample(), jobs=2)
+    assert found == [], "\n".join(f"{f.name}: {f.kind}: {f.case}: {f.words}" for f in found)
+
+
+# ------------------------------------------------------------------------------------------------ the fuzzer itself
+
+
+class Bad(RegressorMixin, BaseEstimator):
+    """A model that does what must not be done."""
+
+    _test_skips = {}
+
+    def __init__(self, what="nothing"):
+        self.what = what
+
+    def fit(self, X, y, sample_weight=None):
+        if self.what == "crash":
+            import ctypes
+
+            ctypes.string_at(0)
+        if self.what == "hang":
+            while True:
+                pass
+        if self.what == "raw":
+            return [][1]
+        if self.what == "refuse":
+            return np.linalg.inv(np.zeros((2, 2)))
+        if self.what == "changed":
+            X[0] = 7.0
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), np.nan if self.what == "silent" else 0.0)
+
+
+@pytest.mark.parametrize("what", ["crash", "hang", "silent", "raw", "changed", "nothing"])
+def test_the_fuzzer_finds_what_it_looks_for(what):
+    if multiprocessing.get_start_method(allow_none=True) == "spawn":
+        pytest.skip("children are forked")
+    found = fuzz([(Bad(what), ["layout/columns first", "type/float32"])], jobs=1, seconds=0.3, first=0.3)
+    assert {f.kind for f in found} == ({what} - {"nothing"})
+    assert all(isinstance(f, Finding) for f in found)
+
+
+def test_errors_of_libraries_are_raw():
+    assert faults(Bad("refuse"), "type/float32")[0][0] == "raw"
