@@ -108,6 +108,9 @@ class _CountNB(_NaiveBayes):
             )
         return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
 
+    def _sums_of_columns(self, stats: ClassSums) -> tuple[Array, ...]:
+        return stats.sums[:1]
+
     @property
     def _weights(self) -> Array:
         """The log probabilities, a row for each column: the order in which sparse products read them."""
