@@ -80,7 +80,7 @@ class ClassScatter(NamedTuple):
     @property
     def varies(self) -> Array:
         """Whether a class has rows that differ (K,); pooled, whether any has (1,)."""
-        return self.scatter.any(axis=(1, 2))
+        return np.array([S.any() for S in self.scatter])
 
     def seen(self) -> "ClassScatter":
         """Without classes of no weight."""

@@ -44,7 +44,7 @@ class LowRank(NamedTuple):
         half = self.factor.T @ W
         return (W.T * self.diagonal) @ W + half.T @ half
 
-    def __matmul__(self, V: Array) -> Array:  # type: ignore[override]
+    def __matmul__(self, V: Array) -> Array:
         return (self.diagonal * V.T).T + self.factor @ (self.factor.T @ V)
 
 
@@ -167,9 +167,9 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         return None
     if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
         return None
-    X, y, w = (None if c is None else to_numpy(c) for c in rows.columns)
-    w = np.ones(len(X)) if w is None else w.astype(np.float64)
-    X, y, w = np.asarray(X[w > 0], np.float64), y[w > 0], w[w > 0]
+    X, y, w = rows.columns
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, y, w = np.asarray(X[w > 0], np.float64), to_numpy(y)[w > 0], w[w > 0]
     classes, weight = label_counts(None, y, w)
     codes = label_codes(y, classes)
     order = np.argsort(codes, kind="stable")

@@ -33,13 +33,18 @@ def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
     return ClassSums(classes, weight, (class_sums(X, codes, w, len(classes)),))
 
 
+def with_data(X: Any, data: Array) -> Any:
+    """Sparse rows with other numbers in the same places."""
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
 def without_gaps(X: Any) -> Any:
     """Rows with 0 in place of missing counts, which say nothing."""
     values = X.data if is_sparse(X) else X
     if not np.isnan(values).any():
         return X
     full = np.where(np.isnan(values), 0.0, values)
-    return X._with_data(full) if is_sparse(X) else full
+    return with_data(X, full) if is_sparse(X) else full
 
 
 def gaps(X: Any) -> Any:
@@ -47,7 +52,7 @@ def gaps(X: Any) -> Any:
     missing = np.isnan(X.data if is_sparse(X) else X)
     if not missing.any():
         return None
-    return X._with_data(missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
+    return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
 def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
@@ -70,7 +75,7 @@ def one_log_probabilities(S: ClassSums, place: Array, K: int, alpha: Array) -> A
 def binarized(X: Any, threshold: float | None) -> Any:
     """Ones where X is above the threshold (None: X holds zeros and ones already); NaN stays."""
     if is_sparse(X):
-        return X._with_data(binarized(X.data, threshold))
+        return with_data(X, binarized(X.data, threshold))
     if threshold is None:
         return np.asarray(X, np.float64)
     return np.where(np.isnan(X), np.nan, threshold < X)
