@@ -22,6 +22,8 @@ def oracle(X, y, w=None):
 
 
 def assert_is(S, X, y, w=None, rtol=1e-10):
+    np.testing.assert_array_equal(S.classes, np.unique(y))
+    S = S.seen()
     classes, weight, mean, scatter = oracle(X, y, w)
     np.testing.assert_array_equal(S.classes, classes)
     np.testing.assert_allclose(S.weight, weight, rtol=1e-12)

@@ -9,10 +9,13 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.class_scatter import ClassScatter, class_scatter
+from didact.engines.class_sums import spread
 from didact.engines.gaussian_gaps import fit_with_gaps
 from didact.engines.gaussian_scores import LOG_2PI
-from didact.engines.posterior import in_blocks, log_density, log_posterior, most_probable, posterior
+from didact.engines.low_rank import wide_scatter
+from didact.engines.posterior import class_priors, in_blocks, log_density, log_posterior, most_probable, posterior
 from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+from didact.parts.statistics import label_counts
 
 Array = np.ndarray[Any, Any]
 FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}
@@ -33,10 +36,13 @@ class _Discriminant(ClassifierMixin, Estimator):
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
     _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
 
-    def _statistic(self, rows: Rows, pooled: bool, shared: bool, tol: float, progress: Any) -> ClassScatter:
-        """Means and scatter of the classes, pooled or not; where values are missing by EM, with a shared covariance
-        or with one each."""
-        S = class_scatter(rows, pooled)
+    def _statistic(self, rows: Rows, pooled: bool, shared: bool, tol: float, progress: Any) -> Any:
+        """Means and scatter of the classes that have weight, pooled or not: a `WideScatter` for fewer rows than
+        columns, else a `ClassScatter`; where values are missing by EM, with a shared covariance or with one each."""
+        wide = wide_scatter(rows) if getattr(self, "covariance_estimator", None) is None else None
+        whole = class_scatter(rows, pooled) if wide is None else wide
+        self.classes_ = whole.classes if wide is None else rows.reduce(label_counts).values
+        S = whole.seen()
         if len(S.classes) < 2:
             raise InputError(f"The number of classes has to be greater than one; got {len(S.classes)} class.")
         if not S.gaps.any():
@@ -45,6 +51,33 @@ class _Discriminant(ClassifierMixin, Estimator):
         S, result = fit_with_gaps(rows, S.pool() if shared else S, tol, self.max_iter, progress.report)
         self.report_convergence(result)
         return S
+
+    def _class_priors(self, S: Any, given: Any) -> Array:
+        """Probabilities of all classes; 0 for those without weight."""
+        place = np.searchsorted(self.classes_, S.classes)
+        priors = class_priors(given, spread(S.weight, place, len(self.classes_)))
+        unseen = np.setdiff1d(np.arange(len(priors)), place)
+        if isinstance(given, str):  # equal among the classes that there are
+            priors[unseen] = 0.0
+            return priors / priors.sum()
+        if priors[unseen].any():
+            label = self.classes_.tolist()[unseen[np.argmax(priors[unseen])]]
+            raise InputError(f"Class {label!r} has no row with a positive weight: its prior must be 0.")
+        return priors
+
+    def _of_all_classes(self, found: dict[str, Any], S: Any, *names: str) -> dict[str, Any]:
+        """The attributes `names`, which have an entry for each class of S, with entries for classes without weight: the
+        mean of all rows, and any finite numbers else, as their probability is 0."""
+        place = np.searchsorted(self.classes_, S.classes)
+        if len(place) == len(self.classes_):
+            return found
+        source = np.zeros(len(self.classes_), np.intp)
+        source[place] = np.arange(len(place))
+        wide = {k: [found[k][i] for i in source] for k in names if k in found and len(found[k]) == len(place)}
+        wide = {k: np.stack(v) if isinstance(found[k], np.ndarray) else v for k, v in wide.items()}
+        unseen = np.setdiff1d(np.arange(len(source)), place)
+        wide["means_"][unseen] = S.weight @ S.mean / S.weight.sum()
+        return found | wide
 
     @property
     def _log_priors(self) -> Array:
@@ -86,10 +119,10 @@ def discriminants(X: Any, fn: Any, *args: Any) -> Any:
     return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint + 0.5 * LOG_2PI * X.shape[1]
 
 
-def require_spread(S: ClassScatter) -> None:
+def require_spread(S: Any) -> None:
     """Refuse a class whose rows are all equal; one row is that, too."""
-    for label, scatter in zip(S.classes.tolist(), S.scatter, strict=True):
-        if not scatter.any():
+    for label, varies in zip(S.classes.tolist(), S.varies, strict=True):
+        if not varies:
             raise InputError(
                 f"Class {label!r} has only 1 sample, or all of its rows are equal, so its covariance is not defined: "
                 "give it more rows, or use a covariance that the classes share."

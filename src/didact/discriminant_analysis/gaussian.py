@@ -3,6 +3,7 @@ r"""Gaussian classes with full, shared, diagonal or isotropic covariances, and a
 Own covariances give quadratic borders, a shared one linear ones, isotropic ones nearest means.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,9 @@ from didact.discriminant_analysis.gaussian_estimates import (
 )
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
 from didact.engines.class_scatter import ClassScatter
-from didact.engines.class_sums import ClassMoments
-from didact.engines.gaussian_scores import diagonal_joint, gaussian_joint
-from didact.engines.posterior import class_priors
+from didact.engines.class_sums import ClassMoments, spread
+from didact.engines.gaussian_scores import diagonal_joint, gaussian_joint, wide_joint
+from didact.engines.low_rank import Whitener, WideScatter
 
 CURE = "raise shrinkage or pooling, or take covariance='shared' or 'diagonal'"
 
@@ -84,6 +85,9 @@ class GaussianClassifier(_Density):
     of their gaps (the likelihood never falls; `pooling` and `shrinkage` come after it, and "auto" takes OAS for a class
     with gaps); variances are those of the values that are there. A prediction uses the columns that a row has. Without
     gaps nothing of this is paid for.
+
+    Of fewer complete rows in memory than columns no p × p matrix is formed (a fit costs n² p) before `covariance_` is
+    asked for. A class whose rows all have weight 0 keeps its place in `classes_` with the probability 0.
 
     Cost: one pass, n p²/2 multiply-adds (n p for variances), and K p³; prediction n p² K. Shape of computation: reduce;
     iterate with missing values.
@@ -140,17 +144,21 @@ class GaussianClassifier(_Density):
 
     @property
     def _scores(self) -> Any:
+        if hasattr(self, "_whiteners"):
+            return wide_joint
         return gaussian_joint if self._form.shape == "matrix" else diagonal_joint
 
     @property
     def _score_attributes(self) -> tuple[str, ...]:
-        last = ("_whiten", "_log_dets") if self._form.shape == "matrix" else ("_variances",)
-        return ("_log_priors", "means_", *last)
+        matrix = ("_low_ranks", "_whiteners") if hasattr(self, "_whiteners") else ("_whiten", "_log_dets")
+        return ("_log_priors", "means_", *(matrix if self._form.shape == "matrix" else ("_variances",)))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         self._check_parameters()
         rows = self.rows(X, y, sample_weight, target="labels")
+        for name in ("covariance_", "_low_ranks", "_whiteners"):
+            self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
             if self._form.shape == "matrix":
@@ -158,7 +166,8 @@ class GaussianClassifier(_Density):
                 vars(self).update(self._attributes(rows, S))
             else:
                 self.n_iter_ = 1
-                vars(self).update(self._diagonal_attributes(rows, checked_moments(rows)))
+                self.classes_, M = checked_moments(rows)
+                vars(self).update(self._diagonal_attributes(rows, M))
         return self
 
     def _check_parameters(self) -> None:
@@ -170,16 +179,28 @@ class GaussianClassifier(_Density):
         if self.shrinkage == "auto" and self.pooling > 0:
             raise ParameterError("shrinkage='auto' goes with pooling=0: give a number for it, or take 'oas'.")
 
-    def _attributes(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
-        if not S.pooled and self.pooling == 0:
+    def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:
+        if not self._form.shared and self.pooling == 0:
             require_spread(S)
+        if isinstance(S, WideScatter):
+            return self._wide_attributes(rows, S)
         covariances = matrices(rows, S, self.pooling, self.shrinkage)
         identity = np.eye(rows.n_features)
         with blas_for(rows.n_features):
             factors = [self._factor(C, k, S) for k, C in enumerate(covariances)]
             whiten = [linalg.solve_triangular(L, identity, lower=True).T for L in factors]
         log_dets = np.array([log_det(L) for L in factors])
-        return self._common(rows, S, covariances) | {"_whiten": np.stack(whiten), "_log_dets": log_dets}
+        return self._common(rows, S, covariance_=covariances, _whiten=np.stack(whiten), _log_dets=log_dets)
+
+    def _wide_attributes(self, rows: Rows, S: WideScatter) -> dict[str, Any]:
+        if self._form.shared:
+            covariances = [S.within(self.shrinkage)]
+        else:
+            covariances = [S.covariance(k, self.shrinkage, self.pooling) for k in range(len(S.classes))]
+        for k, C in enumerate(covariances):
+            if C.diagonal.min() <= 4 * len(C.diagonal) * np.finfo(float).eps * float(np.linalg.norm(C.factor)) ** 2:
+                raise singular(None if self._form.shared else S.classes.tolist()[k], CURE)
+        return self._common(rows, S, _low_ranks=covariances, _whiteners=[Whitener.of(C) for C in covariances])
 
     def _factor(self, covariance: Array, k: int, S: ClassScatter) -> Array:
         try:
@@ -193,17 +214,24 @@ class GaussianClassifier(_Density):
         if (found <= 0).any():
             k = int(np.argwhere(found <= 0)[0][0])
             raise singular(None if self._form.shared else M.classes.tolist()[k], CURE)
-        return self._common(rows, M, found) | {"_variances": np.broadcast_to(found, M.mean.shape).copy()}
+        return self._common(rows, M, covariance_=found, _variances=np.broadcast_to(found, M.mean.shape).copy())
 
-    def _common(self, rows: Rows, S: Any, covariances: Array) -> dict[str, Any]:
+    def _common(self, rows: Rows, S: Any, **found: Any) -> dict[str, Any]:
+        """Attributes of every form, and these, for all classes."""
         dtype = float_type(rows)
-        return {
-            "classes_": S.classes,
-            "class_count_": S.weight,
-            "priors_": class_priors("equal" if self._form.equal else self.priors, S.weight).astype(dtype),
-            "means_": S.mean.astype(dtype),
-            "covariance_": covariances.astype(dtype),
-        }
+        found |= {"means_": S.mean.astype(dtype)}
+        if "covariance_" in found:
+            found["covariance_"] = found["covariance_"].astype(dtype)
+        priors = self._class_priors(S, "equal" if self._form.equal else self.priors).astype(dtype)
+        weight = spread(S.weight, np.searchsorted(self.classes_, S.classes), len(self.classes_))
+        return self._of_all_classes(found, S, *found) | {"priors_": priors, "class_count_": weight}
+
+    @cached_property
+    def covariance_(self) -> Array:
+        """Covariances that were not formed in the fit."""
+        if "_low_ranks" not in vars(self):
+            raise AttributeError("This GaussianClassifier has no covariance_: it is not fitted yet.")
+        return np.stack([C.dense() for C in self._low_ranks]).astype(self.means_.dtype)
 
     def class_distribution(self, label: Any) -> MultivariateGaussian:
         """The distribution of the rows of a class."""

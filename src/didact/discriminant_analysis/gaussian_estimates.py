@@ -16,7 +16,7 @@ from didact.core.errors import InputError
 from didact.core.rows import Rows
 from didact.discriminant_analysis.base import Array
 from didact.engines.class_scatter import ClassScatter
-from didact.engines.class_sums import ClassMoments, moments_by_class
+from didact.engines.class_sums import ClassMoments, moments_by_class, refuse_too_large
 from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 
@@ -77,10 +77,11 @@ def variances(M: ClassMoments, form: Form, pooling: float, shrinkage: Any) -> Ar
     return (1.0 - share) * found + share * found.mean(axis=1, keepdims=True)
 
 
-def checked_moments(rows: Rows) -> ClassMoments:
-    """Moments of the columns by class; refuses a column without any value in a class."""
+def checked_moments(rows: Rows) -> tuple[Array, ClassMoments]:
+    """All labels, and moments of the columns by class with weight; refuses a column without any value in a class."""
     M: ClassMoments = rows.reduce(moments_by_class)
-    seen = M.weight > 0
+    refuse_too_large(rows, M.mean, M.scatter)
+    labels, seen = M.classes, M.weight > 0
     present = np.broadcast_to(M.present, M.mean.shape)[seen]
     M = ClassMoments(M.classes[seen], M.weight[seen], present, M.mean[seen], M.scatter[seen])
     if len(M.classes) < 2:
@@ -92,7 +93,7 @@ def checked_moments(rows: Rows) -> ClassMoments:
     eps = np.finfo(float).eps
     way = M.mean - (present * M.mean).sum(axis=0) / present.sum(axis=0)  # sums are about the middle of all rows
     constant = M.scatter <= present * (64 * eps * way**2 + (4 * eps * M.mean) ** 2)
-    return M._replace(scatter=np.where(constant, 0.0, M.scatter))
+    return labels, M._replace(scatter=np.where(constant, 0.0, M.scatter))
 
 
 def with_unit_means(M: ClassMoments) -> ClassMoments:

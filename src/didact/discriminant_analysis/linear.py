@@ -7,6 +7,7 @@ An eigenvalue decomposition of the latter, its columns scaled to variance 1, whi
 left out. Between the whitened means, the directions in which they differ most are the discriminants.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,18 @@ from didact.discriminant_analysis.base import (
     refuse_together,
     shrunk_covariances,
 )
-from didact.discriminant_analysis.linear_scores import Shared, decision, linear_scores, project, whitening, with_signs
-from didact.engines.class_scatter import ClassScatter
-from didact.engines.posterior import class_priors, in_blocks
+from didact.discriminant_analysis.linear_scores import (
+    Shared,
+    decision,
+    linear_scores,
+    most_apart,
+    precisions,
+    project,
+    whitening,
+    with_signs,
+)
+from didact.engines.low_rank import LowRank, WideScatter
+from didact.engines.posterior import in_blocks
 from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 NO_VARIANCE = (
@@ -74,6 +84,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     classes. "svd" takes it as it is and leaves out directions by `tol`; "lsqr" only classifies; "lsqr" and "eigen"
     weigh the classes' covariances by `priors` and know `shrinkage`. A singular covariance is no error: directions
     without variance within the classes are left out.
+
+    Of fewer complete rows in memory than columns no p × p matrix is formed (a fit costs n² p) before `covariance_` is
+    asked for. A class whose rows all have weight 0 keeps its place in `classes_` with the probability 0.
 
     Missing values: means and the shared covariance of greatest likelihood by EM over rows grouped by the pattern of
     their gaps (classes weighed by their rows, OAS in place of Ledoit and Wolf's share). A prediction uses the columns
@@ -132,7 +145,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
         rows = self.rows(X, y, sample_weight, target="labels")
-        for name in ("covariance_", "scalings_", "explained_variance_ratio_", "xbar_"):
+        for name in ("covariance_", "_low_rank", "scalings_", "explained_variance_ratio_", "xbar_"):
             self.__dict__.pop(name, None)
         weighed = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
@@ -141,29 +154,34 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             vars(self).update(self._attributes(rows, S))
         return self
 
-    def _attributes(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
-        if not S.scatter.any():
+    def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:
+        if not S.varies.any():
             raise InputError(NO_VARIANCE)
         most = min(len(S.classes) - 1, S.mean.shape[1])
         if self.n_components is not None and self.n_components > most:
             raise ParameterError(f"n_components cannot be larger than min(n_features, n_classes - 1), here {most}.")
-        priors = class_priors(self.priors, S.weight)
-        within, total = self._covariances(rows, S, priors)
+        priors, place = self._class_priors(S, self.priors), np.searchsorted(self.classes_, S.classes)
+        within, total = self._covariances(rows, S, priors[place])
+        means = self._of_all_classes({"means_": S.mean}, S, "means_")["means_"]
         with np.errstate(divide="ignore"):
             log_prior = np.log(priors)
         tol = self.tol if self.solver == "svd" else 0.0
-        shared = Shared(within, whitening(within, tol), S.mean, log_prior, tol)
+        shared = Shared(within, whitening(within, tol), means, log_prior, tol)
         with blas_for(rows.n_features):
-            found = {"means_": S.mean, "priors_": priors} | self._directions(shared, priors, total, most)
-        if self.solver != "svd" or self.store_covariance:
-            found["covariance_"] = self._stored(S, within, priors)
-        if len(S.classes) == 2:
+            found = {"means_": means, "priors_": priors} | self._directions(shared, priors, total, most)
+        if len(means) == 2:
             found["coef_"], found["intercept_"] = np.diff(found["coef_"], axis=0), np.diff(found["intercept_"])
         dtype = float_type(rows)
-        return {k: v.astype(dtype) for k, v in found.items()} | {"classes_": S.classes, "_shared": shared}
+        found = {k: v.astype(dtype) for k, v in found.items()} | {"_shared": shared}
+        if self.solver != "svd" or self.store_covariance:
+            stored = self._stored(S, within, priors[place])
+            found |= {"_low_rank": stored} if isinstance(stored, LowRank) else {"covariance_": stored.astype(dtype)}
+        return found
 
-    def _covariances(self, rows: Rows, S: ClassScatter, priors: Array) -> tuple[Array, Array | None]:
+    def _covariances(self, rows: Rows, S: Any, priors: Array) -> tuple[Any, Any]:
         """The covariance within the classes and, if the solver wants it, that of all rows."""
+        if isinstance(S, WideScatter):
+            return self._wide_covariances(S, priors)
         n = float(S.weight.sum())
         if self.solver == "svd":
             return S.within / n, None
@@ -182,36 +200,50 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         means, scale = (np.broadcast_to(v, S.mean.shape) for v in (mean, scales(total)))
         return within, self._shrunk(total, n, float(fourth_moments(rows, S.classes, means, scale).sum()))
 
+    def _wide_covariances(self, S: WideScatter, priors: Array) -> tuple[LowRank, LowRank | None]:
+        """The same for fewer rows than columns."""
+        if self.solver == "svd":
+            return S.within(None), None
+        each = self.priors is not None or self.shrinkage == "auto"
+        within = S.mixed(priors, self.shrinkage) if each else S.within(self.shrinkage)
+        return within, S.total(self.shrinkage) if self.solver == "eigen" else None
+
+    @cached_property
+    def covariance_(self) -> Array:
+        """The covariance that was not formed in the fit."""
+        if "_low_rank" not in vars(self):
+            raise AttributeError("This LinearDiscriminantAnalysis has no covariance_: see store_covariance.")
+        return self._low_rank.dense().astype(self.means_.dtype)
+
     def _shrunk(self, covariance: Array, weight: float, fourth: float | None) -> Array:
         if self.shrinkage == "auto":
             return auto_shrunk(covariance, weight, fourth)
         return covariance if self.shrinkage is None else shrunk(covariance, self.shrinkage)
 
-    def _stored(self, S: ClassScatter, within: Array, priors: Array) -> Array:
+    def _stored(self, S: Any, within: Any, priors: Array) -> Any:
+        if isinstance(S, WideScatter):
+            return within if self.solver != "svd" or self.priors is None else S.mixed(priors, None)
         return within if self.solver != "svd" or S.pooled else np.tensordot(priors, S.covariances, 1)
 
     def _directions(self, shared: Shared, priors: Array, total: Any, most: int) -> dict[str, Any]:
         """Coefficients and constants of all classes, and the projection."""
         W, means, size = shared.whiten, shared.means, self.n_components or most
-        if self.solver == "lsqr":
-            coef = means @ W @ W.T
-            return {"coef_": coef, "intercept_": shared.log_prior - 0.5 * (means * coef).sum(axis=1)}
-        if self.solver == "eigen":
-            values, vectors = linalg.eigh(W.T @ (total - shared.covariance) @ W)
-            values, scalings = values[::-1], with_signs(W @ vectors[:, ::-1])
-            coef = means @ scalings @ scalings.T
+        if self.solver != "svd":
+            coef = precisions(shared.covariance, W, means)
             found = {"intercept_": shared.log_prior - 0.5 * (means * coef).sum(axis=1)}
+            if self.solver == "lsqr":
+                return found | {"coef_": coef}
+            values, scalings = most_apart(total, shared, most)
         else:
             xbar = priors @ means
             _, deviations, Vt = linalg.svd(np.sqrt(priors)[:, None] * ((means - xbar) @ W), full_matrices=False)
-            values = deviations**2
+            values = deviations**2 / (float((deviations**2).sum()) or 1.0)
             rank = int((deviations > max(self.tol, 1e-14) * deviations[0]).sum())
             scalings = with_signs(W @ Vt[:rank].T)
             inner = (means - xbar) @ scalings
             coef = inner @ scalings.T
             found = {"intercept_": shared.log_prior - 0.5 * (inner * inner).sum(axis=1) - coef @ xbar, "xbar_": xbar}
-        ratio = (values / (float(values.sum()) or 1.0))[:size]
-        return found | {"coef_": coef, "scalings_": scalings, "explained_variance_ratio_": ratio}
+        return found | {"coef_": coef, "scalings_": scalings, "explained_variance_ratio_": values[:size]}
 
     def decision_function(self, X: Any) -> Any:
         """Discriminants of the classes (n, K); for two classes the second less the first, (n,)."""

@@ -18,6 +18,7 @@ from didact.discriminant_analysis.base import Array
 from didact.engines.class_scatter import GAPS_IN_TENSORS
 from didact.engines.gaussian_gaps import fill, patterns
 from didact.engines.gaussian_scores import joint_of_gaps
+from didact.engines.low_rank import LowRank, Whitener
 from didact.engines.posterior import in_blocks
 from didact.engines.shrinkage import scales
 
@@ -25,21 +26,40 @@ from didact.engines.shrinkage import scales
 class Shared(NamedTuple):
     """What rows with gaps are scored by: the covariance within classes, what whitens it, means and log priors."""
 
-    covariance: Array
-    whiten: Array  # (p, rank)
+    covariance: Any  # (p, p), or a LowRank
+    whiten: Array  # (p, rank); none if the covariance is a LowRank with an inverse
     means: Array
     log_prior: Array
     tol: float
 
 
-def whitening(covariance: Array, tol: float) -> Array:
+def whitening(covariance: Any, tol: float) -> Array:
     """W (p, rank) with WᵀΣW = I; left out are directions of deviation at most tol in columns scaled to variance 1."""
+    if isinstance(covariance, LowRank):
+        whole = bool(covariance.diagonal.all())  # then nothing is left out, and W would be p × p
+        return np.zeros((len(covariance.diagonal), 0)) if whole else _whitening_of_rows(covariance.factor, tol)
     scale = scales(covariance)
     with blas_for(len(scale)):
         values, vectors = linalg.eigh(covariance / np.outer(scale, scale))
     least = max(tol * tol, 4 * len(values) * np.finfo(float).eps * float(values[-1]))
     keep = np.flatnonzero(values > least)[::-1]
     return vectors[:, keep] / np.sqrt(values[keep]) / scale[:, None]
+
+
+def _whitening_of_rows(F: Array, tol: float) -> Array:
+    """The same for Σ = F Fᵀ."""
+    deviation = np.sqrt(np.einsum("ij,ij->i", F, F))
+    scale = np.where(deviation > 0, deviation, 1.0)
+    U, s, _ = linalg.svd(F / scale[:, None], full_matrices=False, check_finite=False)
+    keep = s > max(tol, np.sqrt(4 * len(F) * np.finfo(float).eps) * s[0])
+    return U[:, keep] / s[keep] / scale[:, None]
+
+
+def precisions(covariance: Any, whiten: Array, means: Array) -> Array:
+    """The rows of means times the inverse of the covariance, or the pseudo-inverse that W gives."""
+    if isinstance(covariance, LowRank) and covariance.diagonal.all():
+        return Whitener.of(covariance).solve(means)
+    return means @ whiten @ whiten.T
 
 
 def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
@@ -52,6 +72,7 @@ def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
     if bool(xp.any(hole)):
         if is_tensor(X):
             raise InputError(GAPS_IN_TENSORS)
+        hole &= np.isnan(X).any(axis=1)  # not where numbers overflow
         scores[hole] = scores_of_gaps(np.asarray(X[hole], np.float64), shared)
     return scores
 
@@ -67,10 +88,22 @@ def scores_of_gaps(X: Array, shared: Shared) -> Array:
             there = np.setdiff1d(np.arange(X.shape[1]), missing)
             if len(there):
                 chosen = rows[pattern == u]
-                part = whitening(covariance[np.ix_(there, there)], tol)
-                Z, M = X[np.ix_(chosen, there)] @ part, means[:, there] @ part
-                out[chosen] += Z @ M.T - 0.5 * (M * M).sum(axis=1)
+                wide = isinstance(covariance, LowRank)
+                part = covariance.of_columns(there) if wide else covariance[np.ix_(there, there)]
+                coef = precisions(part, whitening(part, tol), means[:, there])
+                out[chosen] += X[np.ix_(chosen, there)] @ coef.T - 0.5 * (means[:, there] * coef).sum(axis=1)
     return out
+
+
+def most_apart(total: Any, shared: Shared, size: int) -> tuple[Array, Array]:
+    """How far the classes lie apart, for each direction as a share of all, and the directions, falling."""
+    if isinstance(total, LowRank) and shared.covariance.diagonal.all():
+        shares, vectors = Whitener.of(shared.covariance).directions(total, shared.covariance, size)
+        return shares, with_signs(vectors)
+    W, within = shared.whiten, shared.covariance
+    wide = isinstance(total, LowRank)
+    values, vectors = linalg.eigh(total.form(W) - within.form(W) if wide else W.T @ (total - within) @ W)
+    return values[::-1] / (float(values.sum()) or 1.0), with_signs(W @ vectors[:, ::-1])
 
 
 def decision(X: Any, fn: Any, *args: Any) -> Any:

@@ -31,8 +31,8 @@ from didact.discriminant_analysis.base import (
 )
 from didact.distributions.multivariate import log_det
 from didact.engines.class_scatter import ClassScatter
-from didact.engines.gaussian_scores import gaussian_joint
-from didact.engines.posterior import class_priors
+from didact.engines.gaussian_scores import gaussian_joint, wide_joint
+from didact.engines.low_rank import LowRank, Whitener, WideScatter, dense
 
 
 class QuadraticDiscriminantAnalysis(_Density):
@@ -64,6 +64,10 @@ class QuadraticDiscriminantAnalysis(_Density):
     of it. A singular covariance is refused. Predicting needs the covariances' Cholesky factors only: `scalings_` and
     `rotations_` are found when they are first asked for.
 
+    Of fewer complete rows in memory than columns no p × p matrix is formed: a fit costs n² p, a prediction n p for each
+    row and class; only `covariance_`, `scalings_` and `rotations_` are that large when they are asked for. A class
+    whose rows all have weight 0 keeps its place in `classes_` with the probability 0.
+
     Missing values: means and covariances of greatest likelihood by EM over rows grouped by the pattern of their gaps (a
     class with gaps is shrunk by OAS if "auto"); a prediction uses the columns that a row has. Without gaps nothing of
     this is paid for. Weights count rows. Shape of computation: reduce; iterate with missing values.
@@ -82,7 +86,6 @@ class QuadraticDiscriminantAnalysis(_Density):
     array([1, 2])
     """
 
-    _scores = staticmethod(gaussian_joint)
     _finds_infinity = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.1}]
 
@@ -114,7 +117,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
         rows = self.rows(X, y, sample_weight, target="labels")
-        for name in ("covariance_", "scalings_", "rotations_", "_axes"):
+        for name in ("covariance_", "scalings_", "rotations_", "_axes", "_whiteners"):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
@@ -122,8 +125,18 @@ class QuadraticDiscriminantAnalysis(_Density):
             vars(self).update(self._attributes(rows, S))
         return self
 
-    def _attributes(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
+    def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:
         require_spread(S)
+        dtype = float_type(rows)
+        found = self._wide(S) if isinstance(S, WideScatter) else self._narrow(rows, S)
+        found |= {"priors_": self._class_priors(S, self.priors).astype(dtype), "means_": S.mean.astype(dtype)}
+        if self.store_covariance:
+            found["covariance_"] = [dense(C).astype(dtype) for C in found["_covariances"]]
+        names = ("means_", "covariance_", "_covariances", "_whiten", "_log_dets", "_whiteners")
+        return self._of_all_classes(found, S, *names)
+
+    def _narrow(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
+        """Covariances, what whitens them, and the logarithms of their determinants."""
         if self.covariance_estimator is not None:
             covariances = estimated_covariances(self.covariance_estimator, rows, S)[0]
         else:
@@ -133,18 +146,36 @@ class QuadraticDiscriminantAnalysis(_Density):
             covariances = [(1.0 - self.reg_param) * C + self.reg_param * identity for C in covariances]
         with blas_for(rows.n_features):
             whiten = [self._whiten_by(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
-        dtype = float_type(rows)
-        found = {
-            "classes_": S.classes,
-            "priors_": class_priors(self.priors, S.weight).astype(dtype),
-            "means_": S.mean.astype(dtype),
+        return {
             "_covariances": np.stack(covariances),
             "_whiten": np.stack([W for W, _ in whiten]),
             "_log_dets": np.array([volume for _, volume in whiten]),
         }
-        if self.store_covariance:
-            found["covariance_"] = [C.astype(dtype) for C in covariances]
-        return found
+
+    def _wide(self, S: WideScatter) -> dict[str, Any]:
+        """The same for fewer rows than columns."""
+        covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.classes))]
+        if self.solver == "svd":
+            kept, added = 1.0 - self.reg_param, self.reg_param
+            covariances = [LowRank(kept * C.diagonal + added, np.sqrt(kept) * C.factor) for C in covariances]
+        for label, C in zip(S.classes.tolist(), covariances, strict=True):
+            rounding = 4 * len(C.diagonal) * np.finfo(float).eps
+            if C.diagonal.min() <= max(self.tol, rounding * float(np.linalg.norm(C.factor)) ** 2):
+                raise singular(label, self._cure)
+        return {"_covariances": covariances, "_whiteners": [Whitener.of(C) for C in covariances]}
+
+    @property
+    def _cure(self) -> str:
+        return "raise reg_param" if self.solver == "svd" else "raise shrinkage"
+
+    @property
+    def _scores(self) -> Any:
+        return wide_joint if hasattr(self, "_whiteners") else gaussian_joint
+
+    @property
+    def _score_attributes(self) -> tuple[str, ...]:
+        last = ("_covariances", "_whiteners") if hasattr(self, "_whiteners") else ("_whiten", "_log_dets")
+        return ("_log_priors", "means_", *last)
 
     def _whiten_by(self, label: Any, covariance: Array) -> tuple[Array, float]:
         """W with W Wᵀ = Σ⁻¹, and log |Σ|; a covariance whose least variance is below the limits is refused."""
@@ -156,14 +187,14 @@ class QuadraticDiscriminantAnalysis(_Density):
         except np.linalg.LinAlgError:
             values, vectors = principal_axes(covariance)
             if values[-1] <= max(self.tol, rounding * values[0]):
-                raise singular(label, "raise reg_param" if self.solver == "svd" else "raise shrinkage") from None
+                raise singular(label, self._cure) from None
             return vectors / np.sqrt(values), float(np.log(values).sum())
         return linalg.solve_triangular(L, np.eye(p), lower=True, check_finite=False).T, log_det(L)
 
     @cached_property
     def _axes(self) -> list[tuple[Array, Array]]:
-        with blas_for(self._covariances.shape[1]):
-            return parallel_map(principal_axes, self._covariances)
+        with blas_for(self.n_features_in_):
+            return parallel_map(lambda C: principal_axes(dense(C)), self._covariances)
 
     @cached_property
     def scalings_(self) -> list[Array]:

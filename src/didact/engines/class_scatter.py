@@ -10,6 +10,7 @@ classes.
 Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
 """
 
+import os
 from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
 from didact.engines.class_scatter_loops import add_scatter, extent, group, moments_by_class
-from didact.engines.class_sums import both, spread
+from didact.engines.class_sums import both, refuse_too_large, spread
 from didact.parts.moment_loops import fixed
 from didact.parts.statistics import NARROW, label_codes, label_counts
 
@@ -44,7 +45,7 @@ class ClassScatter(NamedTuple):
         """The statistic of both sets of rows together."""
         if not np.array_equal(self.classes, other.classes):
             classes, a, b = both(self.classes, other.classes)
-            return self._among(classes, a).merge(other._among(classes, b))
+            return self.among(classes, a).merge(other.among(classes, b))
         na, nb, K = self.weight, other.weight, len(self.classes)
         weight = na + nb
         part = np.divide(nb, weight, out=np.zeros(K), where=weight > 0)
@@ -55,7 +56,7 @@ class ClassScatter(NamedTuple):
         mean, gaps = self.mean + part[:, None] * d, self.gaps + other.gaps
         return ClassScatter(self.classes, weight, gaps, mean, scatter, self.pooled)
 
-    def _among(self, classes: Array, place: Array) -> "ClassScatter":
+    def among(self, classes: Array, place: Array) -> "ClassScatter":
         """The same among more classes, of which these are the ones at `place`."""
         weight, gaps, mean = (spread(part, place, len(classes)) for part in (self.weight, self.gaps, self.mean))
         scatter = self.scatter if self.pooled else spread(self.scatter, place, len(classes))
@@ -76,22 +77,37 @@ class ClassScatter(NamedTuple):
         """The same with one scatter for all classes."""
         return self._replace(scatter=self.within[None], pooled=True)
 
-    def finished(self) -> "ClassScatter":
-        """Without classes of no weight, and with exact zeros for columns that vary by no more than rounding."""
+    @property
+    def varies(self) -> Array:
+        """Whether a class has rows that differ (K,); pooled, whether any has (1,)."""
+        return np.array([S.any() for S in self.scatter])
+
+    def seen(self) -> "ClassScatter":
+        """Without classes of no weight."""
         seen = self.weight + self.gaps > 0
-        scatter = np.array(self.scatter if self.pooled else self.scatter[seen])
-        mean, weight = self.mean[seen], self.weight[seen]
-        rounding = weight[:, None] * (4 * np.finfo(float).eps * mean) ** 2
+        if seen.all():
+            return self
+        scatter = self.scatter if self.pooled else self.scatter[seen]
+        return ClassScatter(
+            self.classes[seen], self.weight[seen], self.gaps[seen], self.mean[seen], scatter, self.pooled
+        )
+
+    def finished(self) -> "ClassScatter":
+        """With exact zeros for columns that vary by no more than rounding."""
+        rounding = self.weight[:, None] * (4 * np.finfo(float).eps * self.mean) ** 2
         rounding = rounding.sum(axis=0, keepdims=True) if self.pooled else rounding
+        scatter = np.array(self.scatter)
         for S, least in zip(scatter, rounding, strict=True):
             constant = np.diag(S) <= least
             S[constant], S[:, constant] = 0.0, 0.0
-        return ClassScatter(self.classes[seen], weight, self.gaps[seen], mean, scatter, self.pooled)
+        return self._replace(scatter=scatter)
 
 
 def class_scatter(rows: Rows, pooled: bool) -> ClassScatter:
-    """The statistic of all rows: one pass; where K matrices p × p for each piece of the rows are too much, more."""
+    """The statistic of all rows, also of labels without weight: one pass; where K matrices p × p for each piece of the
+    rows are too much, more."""
     p = rows.n_features
+    _require_memory(p)
     if pooled or p <= NARROW:
         return _looked_at(rows.reduce(scatter_of_rows, pooled, None), rows).finished()
     classes = rows.reduce(label_counts).values
@@ -101,9 +117,12 @@ def class_scatter(rows: Rows, pooled: bool) -> ClassScatter:
 
 
 def _looked_at(found: ClassScatter, rows: Rows) -> ClassScatter:
-    """The statistic, if no infinite value shows in it; else they are refused by the names of their columns."""
-    if isinstance(rows, MemoryRows) and not (np.isfinite(found.mean).all() and np.isfinite(found.scatter).all()):
-        refuse_infinite(rows.X, rows.names)
+    """The statistic, if it is finite; else infinite and too large values are refused by the names of their columns."""
+    variances = np.diagonal(found.scatter, axis1=1, axis2=2)
+    if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
+        if isinstance(rows, MemoryRows):
+            refuse_infinite(rows.X, rows.names)
+        refuse_too_large(rows, found.mean, variances)
     return found
 
 
@@ -112,8 +131,15 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
     """The statistic of one block, of all classes or of some only."""
     if only is not None or (w is not None and not is_tensor(w) and (w == 0).any()):
         keep = np.ones(len(X), bool) if only is None else np.isin(to_numpy(y), only)
+        labels = np.unique(to_numpy(y)[keep])
         keep &= True if w is None else to_numpy(w) > 0
-        X, y, w = X[keep], y[keep], None if w is None else w[keep]
+        found = _of_rows(X[keep], y[keep], None if w is None else w[keep], pooled)
+        return found.among(labels, np.searchsorted(labels, found.classes))
+    return _of_rows(X, y, w, pooled)
+
+
+def _of_rows(X: Any, y: Any, w: Any, pooled: bool) -> ClassScatter:
+    """The statistic of rows that all have weight."""
     if is_tensor(X):
         counts = label_counts(None, y, w)
         return _of_tensor(X, label_codes(y, counts.values), w, counts.values, counts.weights, pooled)
@@ -130,6 +156,17 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
         weight = _totals(w, order, edges)
         mean, scatter = _moments(X, w, order, edges, pooled)
     return ClassScatter(classes, weight, gaps, mean, scatter, pooled)
+
+
+def _require_memory(p: int) -> None:
+    """Refuse a number of columns whose covariance does not fit the machine's memory."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
+    if 8 * p * p > machine:
+        raise InputError(
+            f"A covariance of {p} columns takes {8 * p * p / 2**30:.0f} GiB, more than this machine's memory: use "
+            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and give the rows as an "
+            "array in memory, where fewer rows than columns need no covariance."
+        )
 
 
 def _grouped(y: Array) -> tuple[Array, Array, Array]:

@@ -16,6 +16,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.engines.class_scatter import GAPS_IN_TENSORS
 from didact.engines.gaussian_gaps import fill, patterns
+from didact.engines.low_rank import LowRank, Whitener
 
 Array = np.ndarray[Any, Any]
 LOG_2PI = math.log(2 * math.pi)
@@ -36,6 +37,7 @@ def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_de
     if bool(xp.any(hole)):
         if is_tensor(X):
             raise InputError(GAPS_IN_TENSORS)
+        hole &= np.isnan(X).any(axis=1)  # not where numbers overflow
         joint[hole] = joint_of_gaps(X[hole], log_prior, means, whiten, log_dets)
     return joint
 
@@ -57,6 +59,23 @@ def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_d
         gained, _ = fill(D, groups, whiten[g] @ whiten[g].T)
         out[:, k] = log_prior[k] - 0.5 * (constant + log_dets[g] + gained + _squares(D @ whiten[g]))
     return out
+
+
+def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank], whiteners: list[Whitener]) -> Any:
+    """log P(k, x) (n, K) for covariances, one for all or one each, that are never formed."""
+    given, X = X, np.asarray(to_numpy(X), np.float64)
+    out = np.empty((len(X), len(means)))
+    missing = np.isnan(X)
+    for rows, pattern, columns in [*patterns(missing), (np.flatnonzero(~missing.any(axis=1)), None, None)]:
+        for u, absent in enumerate([np.zeros(0, np.intp)] if columns is None else columns):
+            chosen = rows if pattern is None else rows[pattern == u]
+            there = np.setdiff1d(np.arange(X.shape[1]), absent)
+            parts = [Whitener.of(C.of_columns(there)) for C in covariances] if len(absent) else whiteners
+            D = X[np.ix_(chosen, there)]
+            for k, m in enumerate(means):
+                V = parts[min(k, len(parts) - 1)]
+                out[chosen, k] = log_prior[k] - 0.5 * (len(there) * LOG_2PI + V.log_det + V.squares(D - m[there]))
+    return like(out, given)
 
 
 def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Any:

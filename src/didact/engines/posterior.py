@@ -11,6 +11,7 @@ from didact.core.threads import blas_for, parallel_map
 
 Array = np.ndarray[Any, Any]
 BLOCK = 1024
+NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest
 
 
 def class_priors(given: Any, weight: Array) -> Array:
@@ -43,13 +44,17 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
 
 def log_posterior(X: Any, fn: Any, *args: Any) -> Any:
     """log P(class | x)."""
-    joint = in_blocks(X, fn, *args)
-    return joint - _log_sum(joint)[:, None]
+    joint = relative(X, fn, *args)
+    xp = namespace(joint)
+    return joint - xp.log(xp.sum(xp.exp(joint), axis=1))[:, None]
 
 
 def posterior(X: Any, fn: Any, *args: Any) -> Any:
     """P(class | x)."""
-    return namespace(X).exp(log_posterior(X, fn, *args))
+    joint = relative(X, fn, *args)
+    xp = namespace(joint)
+    shares = xp.exp(joint)
+    return shares / xp.sum(shares, axis=1)[:, None]
 
 
 def log_density(X: Any, fn: Any, *args: Any) -> Any:
@@ -59,9 +64,37 @@ def log_density(X: Any, fn: Any, *args: Any) -> Any:
 
 def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
     """The label with the largest joint probability."""
-    joint = in_blocks(X, fn, *args)
+    joint = relative(X, fn, *args)
     best = namespace(joint).argmax(joint, axis=1)
     return classes[best.cpu().numpy() if is_tensor(best) else best]
+
+
+def relative(X: Any, fn: Any, *args: Any) -> Any:
+    """Joint log probabilities less the largest in each row.
+
+    A row so far away that all of them overflow is brought nearer to the origin by powers of ten: ratios of densities
+    grow with the distance, so that they name the same class where the numbers suffice again.
+    """
+    joint = in_blocks(X, fn, *args)
+    best = namespace(joint).max(joint, axis=1)
+    if is_tensor(joint):
+        return joint - best[:, None]
+    lost = np.flatnonzero(~np.isfinite(best))
+    with np.errstate(invalid="ignore"):
+        joint = joint - best[:, None]
+    if len(lost):
+        far = X[lost]
+        far = np.asarray(far.toarray() if is_sparse(far) else far, np.float64)
+    for _ in range(NEARER):
+        if not len(lost):
+            break
+        far = 1e-10 * far
+        near = in_blocks(far, fn, *args)
+        best = near.max(axis=1)
+        found = np.isfinite(best)
+        joint[lost[found]] = near[found] - best[found, None]
+        lost, far = lost[~found], far[~found]
+    return joint
 
 
 def _log_sum(joint: Any) -> Any:

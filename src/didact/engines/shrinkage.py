@@ -30,21 +30,28 @@ def shrunk(covariance: Array, share: float) -> Array:
 
 def ledoit_wolf_share(covariance: Array, weight: float, fourth: float) -> float:
     """The γ of Ledoit and Wolf for rows that weigh `weight`, with `fourth` = Σ w ‖x − μ‖⁴."""
-    p = len(covariance)
-    if p == 1:
-        return 0.0
-    squares = float((covariance * covariance).sum())
-    distance = squares - float(np.trace(covariance)) ** 2 / p
-    noise = min((fourth / weight - squares) / weight, distance)
-    return max(noise, 0.0) / distance if distance > 0 and noise > 0 else 0.0
+    return estimated_share(*_traces(covariance), weight, fourth)
 
 
 def oas_share(covariance: Array, weight: float) -> float:
     """The oracle-approximating γ for normal rows that weigh `weight`."""
-    p = len(covariance)
-    mean_square, mean = float((covariance * covariance).mean()), float(np.trace(covariance)) / p
-    bottom = (weight + 1.0) * (mean_square - mean * mean / p)
-    return 1.0 if bottom <= 0 else min((mean_square + mean * mean) / bottom, 1.0)
+    return estimated_share(*_traces(covariance), weight, None)
+
+
+def _traces(covariance: Array) -> tuple[int, float, float]:
+    """p, tr Σ and tr Σ²: what both rules know of a covariance."""
+    return len(covariance), float(np.trace(covariance)), float((covariance * covariance).sum())
+
+
+def estimated_share(p: int, trace: float, squares: float, weight: float, fourth: float | None) -> float:
+    """The γ of Ledoit and Wolf from the fourth moment, of OAS without it."""
+    if fourth is None:
+        mean = trace / p
+        bottom = (weight + 1.0) * (squares / p**2 - mean * mean / p)
+        return 1.0 if bottom <= 0 else min((squares / p**2 + mean * mean) / bottom, 1.0)
+    distance = squares - trace**2 / p
+    noise = min((fourth / weight - squares) / weight, distance)
+    return max(noise, 0.0) / distance if p > 1 and distance > 0 and noise > 0 else 0.0
 
 
 def scales(covariance: Array) -> Array:

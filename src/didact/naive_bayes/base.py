@@ -17,7 +17,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.random import streams
 from didact.core.rows import MemoryRows, Rows, blocks_of
-from didact.engines.class_sums import spread
+from didact.engines.class_sums import refuse_too_large, spread
 from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
 Array = np.ndarray[Any, Any]
@@ -61,8 +61,11 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _sum_up(self, rows: Rows) -> Any:
         """The statistic of all rows; sums of sparse rows are large beside them, so those in memory are one block."""
         if self._sparse_at_once and isinstance(rows, MemoryRows) and is_sparse(rows.X):
-            return self._summary(*rows.columns, *self._summary_arguments())
-        return rows.reduce(self._summary, *self._summary_arguments())
+            stats = self._summary(*rows.columns, *self._summary_arguments())
+        else:
+            stats = rows.reduce(self._summary, *self._summary_arguments())
+        refuse_too_large(rows, *self._sums_of_columns(stats))
+        return stats
 
     def _learn(self, classes: Array, dtype: Any) -> Any:
         """Attributes from the statistics, in the float type of the rows."""
@@ -86,6 +89,10 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         """What has to be known of the rows before they are summed up."""
 
     def _summary_arguments(self) -> tuple[Any, ...]:
+        return ()
+
+    def _sums_of_columns(self, stats: Any) -> tuple[Array, ...]:
+        """Tables of the statistic with an entry for each column, which must be finite."""
         return ()
 
     def _finish(self, place: Array) -> None:

@@ -29,18 +29,39 @@ def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
     values = X.data if is_sparse(X) else X
     if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
         raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
-    if not is_sparse(X) and np.isnan(X).any():
-        X = np.where(np.isnan(X), 0.0, X)
+    X = without_gaps(X)
     return ClassSums(classes, weight, (class_sums(X, codes, w, len(classes)),))
+
+
+def with_data(X: Any, data: Array) -> Any:
+    """Sparse rows with other numbers in the same places."""
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
+
+
+def without_gaps(X: Any) -> Any:
+    """Rows with 0 in place of missing counts, which say nothing."""
+    values = X.data if is_sparse(X) else X
+    if not np.isnan(values).any():
+        return X
+    full = np.where(np.isnan(values), 0.0, values)
+    return with_data(X, full) if is_sparse(X) else full
+
+
+def gaps(X: Any) -> Any:
+    """Ones where a value is missing, as rows of the same kind; None if there is none."""
+    missing = np.isnan(X.data if is_sparse(X) else X)
+    if not missing.any():
+        return None
+    return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
 def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
     """How often each column is one, and how often it is missing (a table without columns: never), by class."""
     classes, codes, w, weight = by_class(y, w)
     K, ones, absent = len(classes), binarized(X, threshold), np.zeros((len(classes), 0))
-    if not is_sparse(X) and (missing := np.isnan(X)).any():
-        absent = class_sums(missing.astype(np.float64), codes, w, K)
-        ones = np.where(missing, 0.0, ones)
+    if (missing := gaps(X)) is not None:
+        absent = class_sums(missing, codes, w, K)
+        ones = without_gaps(ones)
     return ClassSums(classes, weight, (class_sums(ones, codes, w, K), absent))
 
 
@@ -54,11 +75,7 @@ def one_log_probabilities(S: ClassSums, place: Array, K: int, alpha: Array) -> A
 def binarized(X: Any, threshold: float | None) -> Any:
     """Ones where X is above the threshold (None: X holds zeros and ones already); NaN stays."""
     if is_sparse(X):
-        out = X.copy()
-        out.data = (
-            (X.data > (threshold or 0.0)).astype(np.float64) if threshold is not None else X.data.astype(np.float64)
-        )
-        return out
+        return with_data(X, binarized(X.data, threshold))
     if threshold is None:
         return np.asarray(X, np.float64)
     return np.where(np.isnan(X), np.nan, threshold < X)
@@ -66,19 +83,15 @@ def binarized(X: Any, threshold: float | None) -> Any:
 
 def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
     """log P(k) + Σ_j x_j w_jk; a missing count says nothing."""
-    if not is_sparse(X) and np.isnan(X).any():
-        X = np.where(np.isnan(X), 0.0, X)
-    return np.asarray(X @ weights) + log_prior
+    return np.asarray(without_gaps(X) @ weights) + log_prior
 
 
 def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
     """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
     log_zero = np.log(np.maximum(-np.expm1(log_one), TINY))
-    ones = binarized(X, threshold)
-    if not is_sparse(ones) and (missing := np.isnan(ones)).any():
-        ones = np.where(missing, 0.0, ones)
-        return log_prior + ones @ (log_one - log_zero).T + ~missing @ log_zero.T
-    return np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
+    ones, missing = without_gaps(binarized(X, threshold)), gaps(X)
+    joint = np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
+    return joint if missing is None else joint - np.asarray(missing @ log_zero.T)
 
 
 NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another column of counts."
@@ -107,6 +120,9 @@ class _CountNB(_NaiveBayes):
                 f"alpha must be at least 0: one number, or {self.n_features_in_}, one for each column."
             )
         return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
+
+    def _sums_of_columns(self, stats: ClassSums) -> tuple[Array, ...]:
+        return stats.sums[:1]
 
     @property
     def _weights(self) -> Array:

@@ -22,6 +22,12 @@ def gaussian_table(S: ClassMoments, place: Array, K: int, smoothing: float) -> t
     return spread(S.mean, place, K), np.maximum(spread(variance, place, K), np.finfo(float).tiny ** 0.5)
 
 
+def moment_tables(S: ClassMoments) -> tuple[Array, ...]:
+    """What of the moments has to be finite."""
+    with np.errstate(all="ignore"):
+        return S.mean, S.scatter, S.total_variance
+
+
 class GaussianNB(_NaiveBayes):
     r"""Naive Bayes with a normal distribution for each column and class.
 
@@ -69,6 +75,9 @@ class GaussianNB(_NaiveBayes):
     var_smoothing: float = param(
         1e-9, at_least(0), "Part of the largest variance of all columns added to each variance."
     )
+
+    def _sums_of_columns(self, stats: ClassMoments) -> tuple[Array, ...]:
+        return moment_tables(stats)
 
     def _finish(self, place: Array) -> None:
         self.epsilon_ = self.var_smoothing * float(np.max(self._stats.total_variance, initial=0.0))

@@ -17,7 +17,7 @@ from didact.engines.gaussian_scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
 from didact.naive_bayes.discrete import bernoulli_joint, one_log_probabilities, one_rows
-from didact.naive_bayes.gaussian import gaussian_table
+from didact.naive_bayes.gaussian import gaussian_table, moment_tables
 
 KINDS = ("gaussian", "categorical", "bernoulli", "poisson", "binned")
 SAMPLE = 100_000  # rows from which the edges of bins are taken
@@ -221,6 +221,15 @@ class MixedNB(_NaiveBayes):
 
     def _summary_arguments(self) -> tuple[Any, ...]:
         return (self._plan,)
+
+    def _sums_of_columns(self, stats: MixedStats) -> tuple[Array, ...]:
+        tables = []
+        for kind in ("gaussian", "poisson"):
+            for part in moment_tables(stats.parts[kind]) if kind in stats.parts else ():
+                table = np.zeros((*part.shape[:-1], self.n_features_in_))
+                table[..., self._plan.columns[kind]] = part
+                tables.append(table)
+        return tuple(tables)
 
     def _finish(self, place: Array) -> None:
         self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)

@@ -228,7 +228,7 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     """Raise an error that names the columns of X with infinite values, if there are any; NaN passes."""
     if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
-        raise InputError(f"Input X contains infinity or a value too large for its type, in {_listed(where, names)}.")
+        raise InputError(f"Input X contains infinity or a value too large for its type, in {listed(where, names)}.")
 
 
 def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
@@ -240,11 +240,11 @@ def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
         where = np.flatnonzero((np.abs(X) > limit).any(axis=0))
     if len(where):
         raise InputError(
-            f"Input X has values beyond {limit:.1g}, whose products overflow, in {_listed(where, names)}: rescale them."
+            f"Input X has values beyond {limit:.1g}, whose products overflow, in {listed(where, names)}: rescale them."
         )
 
 
-def _listed(where: Any, names: Sequence[str] | None) -> str:
+def listed(where: Any, names: Sequence[str] | None) -> str:
     """The names, or else the numbers, of some columns."""
     where = np.unique(where)
     labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
@@ -264,7 +264,7 @@ def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:
     where = np.flatnonzero(bad)
     if not len(where):
         return
-    columns = _listed(where, names)
+    columns = listed(where, names)
     if missing:
         raise InputError(
             f"Input X contains NaN: {int(bad.sum())} missing or infinite value(s) in {columns}. "
