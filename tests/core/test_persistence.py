@@ -15,7 +15,9 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 import skops.io
+from sklearn import neighbors
 from sklearn.callback import ScoringMonitor
+from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
@@ -23,15 +25,16 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge, TweedieRegressor
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, RepeatedKFold
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import didact
 from didact.core import persistence
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.neighbors import KNeighborsClassifier
 from didact.parts import regression_losses
 from didact.parts.families import GLMLoss
 from didact.parts.links import Power
@@ -133,6 +136,7 @@ def test_attributes_keep_value_type_and_order(dtype, path):
 
 def test_sparse_training_data_and_metadata_requests(path):
     model = KNeighborsClassifier(algorithm="brute").fit(sp.csr_array(X), y)
+    assert sp.issparse(model._index.rows)
     np.testing.assert_array_equal(again(model, path).predict_proba(X), model.predict_proba(X))
     with sklearn.config_context(enable_metadata_routing=True):
         model = LogisticRegression().set_fit_request(sample_weight=True).fit(X, y)
@@ -260,8 +264,9 @@ def test_types_of_other_people_are_refused_by_name(path):
         didact.save(Model().fit(X), path)
     with pytest.raises(InputError, match="lambda"):
         didact.save(FunctionTransformer(lambda x: x), path)
-    with pytest.raises(InputError, match=r"sklearn\.tree\._tree\.Tree"):
-        didact.save(DecisionTreeClassifier().fit(X, y), path)
+    for model in (DecisionTreeClassifier(), neighbors.KNeighborsClassifier(), SVC(), KMeans(2, n_init=1)):
+        with pytest.raises(InputError, match=rf"holds sklearn\..*{type(model).__name__}"):
+            didact.save(model.fit(X, y), path)
     with pytest.raises(InputError, match="a dict is none"):
         didact.save({"a": 1}, path)
     assert not path.exists()
@@ -350,7 +355,7 @@ def test_a_method_in_a_forged_file_is_refused(path):
 def test_forged_indices_of_a_sparse_matrix_are_refused(path):
     model = KNeighborsClassifier(algorithm="brute").fit(sp.csr_array(X), y)
     didact.save(model, path)
-    model._fit_X.indices[3] = 10**6
+    model._index.rows.indices[3] = 10**6
     didact.save(model, path)
     with pytest.raises(InputError, match="is damaged"):
         didact.load(path)
@@ -363,7 +368,47 @@ def test_a_file_that_holds_no_model_is_refused(path):
         didact.load(path)
 
 
+@pytest.mark.parametrize(
+    "kind", [np.ma.MaskedArray, lambda a: np.ma.array(a.astype(object)), lambda a: a.view(np.recarray)]
+)
+def test_only_plain_arrays_are_written_and_read(path, kind):
+    model = Ridge().fit(X, y)
+    model.coef_ = kind(np.asarray(model.coef_))
+    with pytest.raises(InputError, match=r"Ridge\.coef_ is a numpy.*plain arrays only"):
+        didact.save(model, path)
+    didact_file(path, model)
+    with pytest.raises(InputError, match=r"plain arrays only|is damaged|does not trust"):
+        didact.load(path)
+
+
+def test_masked_arrays_hidden_in_sparse_matrices_and_nouns(path):
+    model = Ridge()
+    model.table_ = sp.csr_array(X)
+    model.table_.data = np.ma.array(model.table_.data)
+    with pytest.raises(InputError, match="plain arrays only"):
+        didact.save(model, path)
+    model = Ridge()
+    model.loss_ = {persistence.NOUN: "didact.parts.links.Power", "fields": [np.ma.array([1.0])]}
+    didact_file(path, model)
+    refuses(path, "plain arrays only")
+
+
+def test_types_that_read_beyond_their_arrays_are_refused(path):
+    for model in (neighbors.KNeighborsClassifier(algorithm="brute"), SVC(), KMeans(2, n_init=1)):
+        didact_file(path, model.fit(X, y))
+        refuses(path, f"names .*{type(model).__name__}")
+
+
 # ------------------------------------------------------------------------------------------------ damaged files
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="This system has no named pipes.")
+def test_a_pipe_is_no_file(path):
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="no regular file"):
+        didact.load(path)
+    with pytest.raises(InputError, match="no regular file"):
+        didact.load(path.parent)
 
 
 def test_files_that_are_no_zip(path):
@@ -496,6 +541,17 @@ def test_an_interrupted_write_leaves_the_old_file(path, monkeypatch, step, error
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
     assert didact.load(path).alpha == 1.0
+
+
+def test_what_killed_saves_left_behind_is_removed_in_time(path):
+    old, new, other = (path.with_name(f".{name}.{'0a' * 16}") for name in (path.name, path.name, "else.didact"))
+    new = new.with_name(new.name[:-1] + "b")
+    for file in (old, new, other):
+        file.write_bytes(b"half")
+    for file in (old, other):
+        os.utime(file, (0, 0))
+    didact.save(Ridge(), path)
+    assert sorted(os.listdir(path.parent)) == sorted([path.name, new.name, other.name])
 
 
 def test_a_model_that_cannot_be_saved_leaves_the_old_file(path):

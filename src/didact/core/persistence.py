@@ -11,10 +11,13 @@ import json
 import os
 import re
 import shutil
+import stat
+import time
 import uuid
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -22,12 +25,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
 
 from didact.core.errors import InputError
-from didact.core.trusted import noun, strangers
+from didact.core.sparse import check_sparse
+from didact.core.trusted import noun, untrusted
 
 FORMAT = 1
 LIBRARIES = ("didact", "scikit-learn", "numpy", "scipy", "skops")
@@ -37,6 +42,8 @@ CALLBACKS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx"
 # What a file may grow to when it is unpacked: all that is small, and else a hundred times its own size.
 SMALL, RATIO = 64 << 20, 100
 COMPRESS_BELOW = 16 << 20  # what is larger is arrays, which hardly shrink
+SEARCHED = re.compile(r"SearchCV\.cv_results_\['param_[^']*'\]$")
+LEFT_SECONDS = 3600  # after which a file that is being written is taken for one that nobody writes any more
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -59,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     bare = _mapped(model, _encoded, name, {})
     try:
         part = skops.io.dumps(bare)
-        unknown = strangers(skops.io.get_untrusted_types(data=part))
+        _, unknown = untrusted(part)
     except Exception as error:
         reason = "it refers to itself" if isinstance(error, RecursionError) else str(error).rstrip(".")
         raise InputError(f"This {name} cannot be saved: {reason}.") from error
@@ -86,11 +93,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     import skops.io
 
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         part, manifest = _read(file, os.fspath(path))
     _warn_of_versions(manifest, path)
     try:
-        unknown = strangers(names := skops.io.get_untrusted_types(data=part))
+        names, unknown = untrusted(part)
         if unknown:
             raise InputError(f"{path} was not opened: it names {_listed(unknown)}, which didact does not trust.")
         with warnings.catch_warnings():
@@ -99,10 +106,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         if not isinstance(model, BaseEstimator):
             raise InputError(f"{path} holds a {type(model).__name__} and no model.")
         return _mapped(model, partial(_decoded, path=path), type(model).__name__, {})
-    except InputError:
-        raise
     except Exception as error:
-        raise InputError(f"{path} is damaged: the model in it cannot be put together ({error}).") from error
+        if str(path) in str(error):
+            raise
+        said = str(error).rstrip(".").replace("\n", " ")
+        raise InputError(f"{path} is damaged: the model in it cannot be put together ({said}).") from error
 
 
 # ------------------------------------------------------------------------------------------------ the model
@@ -112,6 +120,8 @@ def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[
     """A copy of a model without its callbacks: `leaf` is applied to all that is no model and no plain container."""
     if id(value) in memo:
         return memo[id(value)]
+
+    _refuse_kinds_of_arrays(value, where)
 
     def inner(part: Any, place: str) -> Any:
         return _mapped(part, leaf, where + place, memo)
@@ -152,7 +162,7 @@ def _encoded(value: Any, where: str) -> Any:
 def _decoded(value: Any, where: str, path: Any) -> Any:
     """The noun that was written as its name and fields."""
     if not isinstance(value, dict):
-        _check_sparse(value)
+        check_sparse(value, where)  # compiled code trusts its indices, and a file may say anything
         return value
     cls = noun(value[NOUN])
     if cls is None:
@@ -168,10 +178,16 @@ def _check_noun(value: Any) -> Any:
     return value
 
 
-def _check_sparse(value: Any) -> None:
-    """Compiled code trusts the indices of a sparse matrix; a file may say anything."""
-    if hasattr(value, "check_format"):
-        value.check_format(full_check=True)
+def _refuse_kinds_of_arrays(value: Any, where: str) -> None:
+    """Refuse masked arrays, matrices and other kinds of arrays, which answer to every check as arrays do and differ.
+
+    Masked ones are in the results of a search, which no prediction reads.
+    """
+    for part in vars(value).values() if sp.issparse(value) else ():
+        _refuse_kinds_of_arrays(part, where)
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and not SEARCHED.search(where):
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise InputError(f"{where} is a {kind}, and models in files hold plain arrays only: use numpy.asarray first.")
 
 
 def _manifest(model: Any) -> dict[str, Any]:
@@ -201,8 +217,18 @@ def _warn_of_versions(manifest: dict[str, Any], path: Any) -> None:
 # ------------------------------------------------------------------------------------------------ the file
 
 
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """The file, if it is one: opening a pipe would wait for somebody who writes into it."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path} is no regular file: a model is read from a file on disk.")
+    return os.fdopen(descriptor, "rb")
+
+
 def _write(path: Path, parts: dict[str, bytes]) -> None:
     """Write beside, make sure that it is on the disk, then rename."""
+    _tidy(path)
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with open(beside, "xb") as file:
@@ -217,6 +243,15 @@ def _write(path: Path, parts: dict[str, bytes]) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what saves to this path that were killed an hour ago or earlier have left beside it."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
+    with suppress(OSError):  # another process may be tidying, too, or the folder be read by nobody
+        for file in path.parent.iterdir():
+            if left.fullmatch(file.name) and file.stat().st_mtime < time.time() - LEFT_SECONDS:
+                file.unlink()
 
 
 def _read(file: BinaryIO, path: str) -> tuple[bytes, dict[str, Any]]:

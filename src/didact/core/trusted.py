@@ -2,18 +2,44 @@
 
 The names are compared with lists that are made here, without looking at the file; nothing that a file names is
 imported, but for modules of didact itself. Left out on purpose are types whose numbers compiled code uses unchecked,
-as scikit-learn's trees and neighbour indices: a forged file could crash the process.
+as scikit-learn's trees, neighbours, support vectors and clusters: a forged file could crash the process.
 """
 
 import importlib
 import inspect
+import io
+import json
 import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+# Parts of scikit-learn whose predictions read arrays in compiled code by sizes that a file may have forged, and tests.
+UNCHECKED = ("neighbors", "svm", "cluster", "tree", "semi_supervised", "manifold", "_hist_gradient_boosting", "_gb")
+UNCHECKED += ("_forest", "_iforest", "_weight_boosting", "tests", "externals", "_testing", "_mocking")
+_UNCHECKED = re.compile(rf"(sklearn|scipy\.sparse)\.(.*\.)?({'|'.join(UNCHECKED)})\.")
 PRODUCT = ("cli", "study", "serve", "lab")
 REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
+
+
+def untrusted(part: bytes) -> tuple[list[str], list[str]]:
+    """Of the types that a part written by skops names: those that skops does not know, and those that nobody trusts."""
+    import skops.io
+
+    names = skops.io.get_untrusted_types(data=part)
+    with zipfile.ZipFile(io.BytesIO(part)) as archive:
+        every = set(_named(json.loads(archive.read("schema.json"))))
+    return names, sorted({*strangers(names), *(name for name in every if _UNCHECKED.match(name))})
+
+
+def _named(node: Any) -> Iterator[str]:
+    """The full names of all types in a schema of skops, which trusts all of scikit-learn's by itself."""
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    if isinstance(node, dict) and {"__module__", "__class__"} <= node.keys():
+        yield f"{node['__module__']}.{node['__class__']}"
+    for part in parts:
+        yield from _named(part)
 
 
 def strangers(names: Iterable[str]) -> list[str]:
@@ -79,8 +105,8 @@ def _known() -> frozenset[str]:
         if inspect.isfunction(function) and not function.__name__.startswith("_")
     ]
     names = (f"{thing.__module__}.{thing.__name__}" for thing in (*classes, *functions))
-    theirs = re.compile(r"(sklearn|scipy\.sparse)\.(?!(.*\.)?(tests|externals|_testing|_mocking)\.)")
-    return frozenset({name for name in names if theirs.match(name)} | REDUCTIONS | {"numpy.dtype"})
+    theirs = {name for name in names if re.match(r"(sklearn|scipy\.sparse)\.", name) and not _UNCHECKED.match(name)}
+    return frozenset(theirs | REDUCTIONS | {"numpy.dtype"})
 
 
 def _descendants(cls: Any) -> Iterator[Any]:

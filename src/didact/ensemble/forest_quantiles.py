@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.trees.quantile_loops import leaf_quantiles
 from didact.engines.trees.tree import Tree, apply
@@ -37,7 +37,9 @@ class Members(NamedTuple):
 
     def check(self) -> None:
         """Refuse arrays that do not fit together: compiled code trusts them."""
-        fits = len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()
+        whole = self.offsets.dtype == self.starts.dtype == np.int64 and self.ranks.dtype == np.int32
+        lines = whole and all(part.ndim == 1 for part in self) and len(self.starts) > 0 and self.starts[0] == 0
+        fits = lines and len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()
         if not fits or (len(self.ranks) and (self.ranks.min() < 0 or self.ranks.max() >= len(self.values))):
             raise ParameterError("The members of a forest's leaves do not fit together.")
 
@@ -65,6 +67,9 @@ def collect(trees: list[Tree], X: Any, y: Array, weights: Any) -> Members:
 def quantiles_of(X: Any, trees: list[Tree], members: Members, quantiles: Array) -> Array:
     """Conditional quantiles of the rows of a block, (n, quantiles)."""
     X = local(X)
+    rooms = np.diff(np.append(members.offsets, len(members.starts) - 1))
+    if len(trees) != len(rooms) or members.offsets[0] != 0 or any(t.node_count != r for t, r in zip(trees, rooms)):
+        raise InputError("The members of a forest's leaves are not those of its trees.")
     order = np.argsort(quantiles, kind="stable")
     out = np.empty((X.shape[0], len(quantiles)))
 

@@ -37,6 +37,9 @@ SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
 SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
 
 
+WAYS = ("boxes", "balls", "products", "tables")  # sparse rows know the last two
+
+
 class Index(NamedTuple):
     """Rows as the distance transforms them, and what finds neighbours among them (a tree, centred rows, or nothing)."""
 
@@ -53,11 +56,13 @@ class Index(NamedTuple):
     def check(self) -> None:
         """Raise if the parts do not belong together, as in a forged file: loops trust them."""
         n, p = self.rows.shape
-        parts: list[tuple[Any, Any]] = [(getattr(self.distance.inner, "weights", np.empty(p)).shape, (p,))]
+        sparse = sp.issparse(self.rows)
+        parts: list[tuple[Any, Any]] = [(self.way in WAYS[2 * sparse :], True)]
+        parts += [(field.shape, (p,)) for field in self.distance.inner if isinstance(field, np.ndarray) and field.ndim]
         if self.way in ("boxes", "balls"):
             low = self.plan.low if self.way == "boxes" else self.plan.centres
             parts += [(self.plan.order.shape, (n,)), (low.shape[1], p), (type(self.plan).__name__.lower(), self.way)]
-        elif self.way == "products" and not sp.issparse(self.rows):
+        elif self.way == "products" and not sparse:
             parts += [(self.plan.rows.shape, (n, p)), (self.plan.half.shape, (n,))]
             parts += [(len(self.plan.size), -(-n // products.ROWS)), (self.plan.centre.shape, (p,))]
         if any(found != wanted for found, wanted in parts):

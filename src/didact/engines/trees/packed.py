@@ -86,6 +86,8 @@ def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | 
     """Add the values of the trees first … last − 1 to out (n, columns), which is returned."""
     last = len(packed.roots) if last is None else last
     check_columns(packed, X, out)
+    if not 0 <= first <= last <= len(packed.roots):
+        raise InputError(f"There are no trees {first} to {last - 1} among {len(packed.roots)}.")
 
     def task(start: int) -> None:
         stop = min(start + TASK, X.shape[0])

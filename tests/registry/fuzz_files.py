@@ -1,0 +1,301 @@
+"""Forged model files: every kind of model, saved, changed by hand with checksums made good, opened and asked.
+
+``python tests/registry/fuzz_files.py [--number 2000] [--only NAME] [--seed 0]`` writes a table with one line for each
+instance of the registry: files refused in words, files that still open, and what must not be: raw errors of `load`,
+crashes of the process and calls that do not end. Each instance is handled in a child process of its own.
+"""
+
+import argparse
+import copy
+import io
+import json
+import multiprocessing
+import resource
+import signal
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from registry_cases import METHODS, all_instances, label, problem
+from sklearn.base import clone
+
+import didact
+from didact.core.errors import InputError
+
+SECONDS, BYTES = 20, 8 << 30
+NUMBERS = [
+    0,
+    -1,
+    1,
+    2,
+    7,
+    255,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**62,
+    -(2**62),
+    0.5,
+    -3.5,
+    1e308,
+    float("nan"),
+    float("inf"),
+]
+OTHER = [None, True, "", "no", [], [1], {}]
+TYPES = ["i1", "u1", "i2", "<i4", ">i4", "<i8", "<u8", "<f2", "<f4", "<f8", ">f8", "?", "<c16", "S4", "U3", "M8[s]"]
+
+
+def unpacked(data):
+    """The members of a zip by name."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(members):
+    """A zip with good checksums."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+# ------------------------------------------------------------------------------------------------ changes
+
+
+def change_array(rng, members, schema):
+    """Other numbers, another shape or another type in one of the arrays."""
+    names = [name for name in members if name.endswith(".npy")]
+    if not names:
+        return
+    name = names[rng.integers(len(names))]
+    array = np.load(io.BytesIO(members[name]))
+    how = rng.integers(6)
+    if how == 0 and array.size and array.dtype.names is None:
+        flat = array.ravel()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                flat[rng.integers(flat.size)] = np.asarray(NUMBERS[rng.integers(len(NUMBERS))]).astype(array.dtype)
+            except (TypeError, ValueError):
+                return
+        array = flat.reshape(array.shape)
+    elif how == 0 and array.size:
+        field = array.dtype.names[rng.integers(len(array.dtype.names))]
+        array[field].reshape(-1)[...] = rng.integers(-5, 2**31 - 1)
+    elif how == 1:
+        array = array[: rng.integers(len(array) + 1)] if array.ndim else array
+    elif how == 2:
+        array = np.concatenate([array, array[: rng.integers(1, 4)]]) if array.ndim else array
+    elif how == 3:
+        shapes = [np.ravel, lambda a: a[None], np.transpose, lambda a: a.reshape(-1, 1), lambda a: a.ravel()[:0]]
+        array = shapes[rng.integers(len(shapes))](array)
+    elif how == 4:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                array = array.astype(TYPES[rng.integers(len(TYPES))])
+            except (TypeError, ValueError):
+                return
+    else:
+        array = np.roll(array, 1) if array.size else array
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    members[name] = buffer.getvalue()
+
+
+def exchange_arrays(rng, members, schema):
+    """Two arrays change places."""
+    names = [name for name in members if name.endswith(".npy")]
+    if len(names) > 1:
+        a, b = rng.choice(names, 2, replace=False)
+        members[a], members[b] = members[b], members[a]
+
+
+def leaves(node, path=()):
+    """The places of all numbers and texts in the schema that are content."""
+    if isinstance(node, dict):
+        for key, part in node.items():
+            if key not in ("__id__", "protocol", "_skops_version"):
+                yield from leaves(part, (*path, key))
+    elif isinstance(node, list):
+        yield path
+        for i, part in enumerate(node):
+            yield from leaves(part, (*path, i))
+    else:
+        yield path
+
+
+def parent_of(node, path):
+    for key in path[:-1]:
+        node = node[key]
+    return node
+
+
+def change_leaf(rng, members, schema):
+    """Another number or text, or a list that is shorter or longer, somewhere in the schema."""
+    places = [path for path in leaves(schema) if path]
+    path = places[rng.integers(len(places))]
+    parent, key = parent_of(schema, path), path[-1]
+    value = parent[key]
+    if isinstance(value, list):
+        parent[key] = [value[:-1], value + value[-1:], value[::-1], []][rng.integers(4)]
+    elif isinstance(value, str) and path[-1] == "content":  # a number or a text as JSON
+        new = (NUMBERS + OTHER)[rng.integers(len(NUMBERS) + len(OTHER))]
+        parent[key] = json.dumps(new)
+    elif isinstance(value, str):
+        others = [parent_of(schema, other)[other[-1]] for other in places if other[-1] == key]
+        parent[key] = others[rng.integers(len(others))]
+    else:
+        parent[key] = (NUMBERS + OTHER)[rng.integers(len(NUMBERS) + len(OTHER))]
+
+
+def exchange_nodes(rng, members, schema):
+    """A part of the schema stands in the place of another one."""
+    places = [path for path in leaves(schema) if len(path) > 2]
+    a, b = (places[rng.integers(len(places))][: -1 - rng.integers(2)] for _ in range(2))
+    if a and b and a != b[: len(a)] and b != a[: len(b)]:
+        parent_of(schema, a)[a[-1]] = copy.deepcopy(parent_of(schema, b)[b[-1]])
+
+
+def mask_array(rng, members, schema):
+    """An array becomes a masked one, which is an array, too, and has another memory."""
+    places = [path[:-1] for path in leaves(schema) if path[-1] == "__loader__"]
+    nodes = [parent_of(schema, (*place, "")) for place in places]
+    nodes = [node for node in nodes if node["__loader__"] == "NdArrayNode" and node.get("type") == "numpy"]
+    if nodes:
+        node = nodes[rng.integers(len(nodes))]
+        data = copy.deepcopy(node)
+        node.clear()
+        node |= {"__module__": "numpy.ma", "__class__": "MaskedArray", "__loader__": "MaskedArrayNode", "__id__": 1}
+        node["content"] = {"data": data, "mask": copy.deepcopy(data)}
+
+
+CHANGES = [mask_array, change_array, change_array, change_leaf, exchange_arrays, exchange_nodes]
+
+
+def forged(original, seed):
+    """The file with one to three changes."""
+    rng = np.random.default_rng(seed)
+    outer = unpacked(original)
+    members = unpacked(outer["model.skops"])
+    schema = json.loads(members["schema.json"])
+    for _ in range(rng.integers(1, 4)):
+        CHANGES[rng.integers(len(CHANGES))](rng, members, schema)
+    members["schema.json"] = json.dumps(schema).encode()
+    return packed(outer | {"model.skops": packed(members)})
+
+
+# ------------------------------------------------------------------------------------------------ a child
+
+
+def saved(model):
+    """A fitted model as the bytes of a file, and rows to ask it about."""
+    X, y = problem(model, n=60, p=4)
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        fitted = clone(model).fit(X, y)
+        path = Path(folder) / "model.didact"
+        didact.save(fitted, path)
+        return path.read_bytes(), X
+
+
+def attempt(path, X):
+    """What becomes of one file: refused, opened, or a raw error."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model = didact.load(path)
+        except InputError:
+            return "refused"
+        except Exception as error:
+            return f"raw {type(error).__name__}"
+        for method in (*METHODS, "kneighbors", "apply", "staged_predict"):
+            try:
+                found = getattr(model, method)(X)
+                if method == "staged_predict":
+                    list(found)
+            except Exception:
+                continue
+    return "opened"
+
+
+def child(index, first, number, sender):
+    """Forge and open files one after the other; before each, its seed is told, and after it what became of it."""
+    model = all_instances()[index]
+    original, X = saved(model)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "forged.didact"
+        for seed in range(first, first + number):
+            path.write_bytes(forged(original, seed))
+            sender.send((seed, None))
+            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            outcome = attempt(path, X)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            sender.send((seed, outcome))
+    sender.send(None)
+
+
+def count(index, first, number):
+    """How often what became of the files of one instance, and the seeds of those that must not be."""
+    outcomes, bad = Counter(), []
+    seed, stop = first, first + number
+    context = multiprocessing.get_context("spawn")
+    while seed < stop:
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=child, args=(index, seed, stop - seed, sender))
+        process.start()
+        sender.close()
+        current = None
+        while True:
+            try:
+                message = receiver.recv()
+            except EOFError:
+                break
+            if message is None:
+                seed = stop
+                break
+            current, outcome = message
+            if outcome is not None:
+                outcomes[outcome.partition(" ")[0]] += 1
+                if outcome.startswith("raw"):
+                    bad.append((current, outcome))
+        process.join()
+        if seed < stop:
+            if current is None:
+                return outcomes, [(seed, f"could not begin (exit {process.exitcode})")]
+            kind = "hang" if process.exitcode == -signal.SIGALRM else f"crash ({process.exitcode})"
+            outcomes[kind.partition(" ")[0]] += 1
+            bad.append((current, kind))
+            seed = current + 1
+    return outcomes, bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--number", type=int, default=2000, help="forged files for each instance")
+    parser.add_argument("--only", default="", help="part of the name of the instances to try")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    total, failures = Counter(), 0
+    for index, model in enumerate(all_instances()):
+        if arguments.only in label(model):
+            outcomes, bad = count(index, arguments.seed, arguments.number)
+            total += outcomes
+            failures += len(bad)
+            print(f"{label(model)[:90]:90s}", dict(outcomes), bad[:8], flush=True)
+    print("in sum", dict(total))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
