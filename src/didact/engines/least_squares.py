@@ -84,7 +84,8 @@ def solve_triangle(
     without being dependent, and a constant column is not saved by the noise that centring leaves of it.
     """
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
-    scale = np.sqrt((A * A).sum(axis=0)) if sizes is None else sizes
+    own = lengths(A)
+    scale = own if sizes is None else np.where(np.isfinite(sizes) & (sizes > 0), sizes, own)
     scale = np.where(scale > 0, scale, 1.0)
     core = A / scale
     if len(core) < n_features:  # few rows: a square factor has the same left vectors and values
@@ -97,8 +98,14 @@ def solve_triangle(
     return coef, rank, singular
 
 
+def lengths(A: Array) -> Array:
+    """The Euclidean lengths of the columns, whose squares may be outside the range of numbers."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    return np.asarray(largest * np.sqrt(((A / np.where(largest > 0, largest, 1.0)) ** 2).sum(axis=0)))
+
+
 def _least_norm(A: Array, B: Array, size: int) -> tuple[Array, Array]:
-    """The shortest x with Ax = B, for independent rows of A, and A's singular values, filled up with zeros to `size`."""
+    """The shortest x with Ax = B, for independent rows of A, and A's singular values, with zeros up to `size`."""
     Q, T = np.linalg.qr(A.T)
     solution = Q @ linalg.solve_triangular(T, B, trans="T", check_finite=False)
     singular = np.zeros(size)
@@ -155,8 +162,8 @@ def refine(
         step = solve((gradient - level * mean_x if weight else gradient).T).T
         shift = level / weight - step @ mean_x[:, None] if weight else np.zeros_like(level)
         length, change = np.abs(sizes * high[:, 1:]).max(axis=1), np.abs(sizes * step).max(axis=1)
-        share = float(np.max(np.divide(change, length, out=np.zeros_like(change), where=change > 0), initial=0.0))
-        if not share < 0.5 * before:
+        share = np.divide(change, length, out=np.zeros_like(change), where=change != 0).max()
+        if not share < 0.5 * before:  # true of NaN as well
             break
         high, lost = _two_sum(high, np.hstack([shift, step]))
         high, low = _two_sum(high, low + lost)

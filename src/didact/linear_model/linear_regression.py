@@ -2,9 +2,10 @@ r"""Least squares: minimise :math:`\sum_i w_i (y_i - x_i^T b - b_0)^2`.
 
 1. One pass over the rows gives means and centred cross-products (`parts.statistics.moments`).
 2. Cholesky solves the normal equations; cost n p² + p³/3.
-3. If their condition is too poor, a second pass merges triangular factors of the rows, and their SVD gives the
-   solution of least norm.
-4. Sparse data with many columns: conjugate gradients on the normal equations, two sparse products an iteration.
+3. If their condition is too poor, or rows are fewer than columns, a second pass merges triangular factors of the rows,
+   and their SVD gives the solution of least norm; cost 2 n p², or n² p for few rows.
+4. In the first case, and on small data, further passes take off rounding errors (`engines.least_squares.refine`).
+5. Sparse data with many columns: conjugate gradients on the normal equations, two sparse products an iteration.
 
 Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/9781421407944.
 """
@@ -22,7 +23,15 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
 from didact.engines.column_loops import sparse_column_sums
 from didact.engines.conjugate_gradients import conjugate_gradients
-from didact.engines.least_squares import refine, solve_nonnegative, solve_normal, solve_triangle, solve_twice, triangle
+from didact.engines.least_squares import (
+    lengths,
+    refine,
+    solve_nonnegative,
+    solve_normal,
+    solve_triangle,
+    solve_twice,
+    triangle,
+)
 from didact.engines.result import Result
 from didact.linear_model.infer import infer_least_squares, ready
 from didact.parts.statistics import Sums, moments
@@ -45,6 +54,7 @@ class Solution(NamedTuple):
     result: Result | None = None
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares beyond the range of numbers make normal equations unsafe
 def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: float = 1e-6) -> Solution:
     """Least squares of the rows, by the cheapest method that is accurate."""
     if wide_sparse(rows) and not positive:
@@ -55,15 +65,15 @@ def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: f
     sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
     S = S if fit_intercept else S.about_zero()
     coef, safe = solve_normal(S.xx, S.xy)
-    lengths = np.sqrt(np.diag(S.xx))
-    if positive or not safe or bool(np.any(lengths <= FLAT * sizes)):  # a constant column leaves only rounding
+    spread = np.sqrt(np.diag(S.xx))
+    if positive or not safe or bool(np.any(spread <= FLAT * sizes)):  # a constant column leaves only rounding
         return _solve_factor(rows, S.mean_x, S.mean_y, S.weight * fit_intercept, sizes, positive)
     with blas_for(len(coef)):
         singular = np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0))
     intercept = S.mean_y - S.mean_x @ coef
     if S.rows * coef.size <= SMALL and float_type(rows) == np.float64:
         weight = S.weight * fit_intercept
-        coef, intercept = refine(rows, coef, S.mean_x, S.mean_y, weight, lengths, lambda g: solve_normal(S.xx, g)[0])
+        coef, intercept = refine(rows, coef, S.mean_x, S.mean_y, weight, spread, lambda g: solve_normal(S.xx, g)[0])
     return Solution(coef, intercept, len(coef), singular)
 
 
@@ -79,8 +89,7 @@ def _solve_factor(
         coef = solve_nonnegative(factor, p)
     elif rank == p and float_type(rows) == np.float64:
         R = factor.R[:p, :p]
-        lengths = np.sqrt((R * R).sum(axis=0))
-        coef, intercept = refine(rows, coef, mean_x, mean_y, weight, lengths, lambda g: solve_twice(R, g))
+        coef, intercept = refine(rows, coef, mean_x, mean_y, weight, lengths(R), lambda g: solve_twice(R, g))
         return Solution(coef, intercept, rank, singular)
     return Solution(coef, mean_y - mean_x @ coef, rank, singular)
 
@@ -122,6 +131,8 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
         return image - np.outer(mean_x, total) + alpha * V
 
     diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
+    if few_rows(rows):  # steps that are combinations of the rows lead to the solution of least norm, scaled ones do not
+        diagonal = np.where(alpha > 0, diagonal, 1.0)
     result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)
 
@@ -179,12 +190,16 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         Rank of the centred data (not for wide sparse data).
     singular_ : ndarray
         Singular values of the centred data (not for wide sparse data).
+    n_iter_ : int
+        Iterations of conjugate gradients (for wide sparse data only).
 
     Notes
     -----
     Cost: one pass, n p² + p³/3; a second pass when the condition is poor. Sample weights are frequencies. Shape of
     computation: reduce, so arrays, sparse matrices, frames, `Batches`, Dask collections and tensors are all fitted by
-    the same code. Rank-deficient data give the solution of least norm.
+    the same code. Fewer rows than columns cost n² p. Rank-deficient data give the solution of least norm (sparse data
+    with more than 1,500 columns one that is not the shortest, unless their rows are fewer). Where the condition is poor,
+    and on small data, coefficients are refined with residuals in twice the precision, to those of exact arithmetic.
 
     References
     ----------
@@ -216,6 +231,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         if solution.rank is not None:
             self.rank_, self.singular_ = solution.rank, solution.singular
+        if solution.result is not None:
+            self.report_convergence(solution.result)
         return self
 
     def predict(self, X: Any) -> Any:

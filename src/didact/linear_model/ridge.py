@@ -55,8 +55,9 @@ def solve_dual(X: Array, Y: Array, w: Any, alpha: Array) -> Array:
     root = 1.0 if w is None else np.sqrt(w)[:, None]
     X, Y = X * root, Y * root
     values, V = linalg.eigh(X @ X.T)
-    values = np.where(values > values[-1:] * np.finfo(float).eps * len(X), values, 0.0)
-    return X.T @ (V @ ((V.T @ Y) * _inverse(values[:, None] + alpha)))
+    kept = values > values[-1:] * np.finfo(float).eps * len(X)  # Xᵀ takes the others to zero, but for rounding
+    values, V = values[kept], V[:, kept]
+    return X.T @ (V @ ((V.T @ Y) / (values[:, None] + alpha)))
 
 
 def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, Array]:
@@ -64,7 +65,7 @@ def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, A
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
     U, s, Vt = linalg.svd(A, full_matrices=False)
     s = np.where(s > s[:1] * np.finfo(float).eps * max(A.shape), s, 0.0)
-    return Vt.T @ (s[:, None] * _inverse(s[:, None] ** 2 + alpha) * (U.T @ B)), s
+    return Vt.T @ (_inverse(s[:, None] + alpha * _inverse(s[:, None])) * (U.T @ B)), s
 
 
 def _inverse(values: Array) -> Array:
@@ -72,6 +73,7 @@ def _inverse(values: Array) -> Array:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares beyond the range of numbers make normal equations unsafe
 def solve(
     rows: Rows, alpha: Array, fit_intercept: bool, positive: bool, solver: str, tol: float, max_iter: int
 ) -> Solution:
@@ -79,8 +81,8 @@ def solve(
     solver = choose(rows, positive) if solver == "auto" else solver
     if solver == "sparse_cg":
         return solve_iteratively(rows, alpha, fit_intercept, tol, max_iter)
-    if solver == "dual":
-        return _solve_dual_rows(rows, alpha, fit_intercept)
+    if solver == "dual" and (found := _solve_dual_rows(rows, alpha, fit_intercept)) is not None:
+        return found
     if solver == "cholesky" and not positive:
         S = rows.reduce(moments)
         S = S if fit_intercept else S.about_zero()
@@ -94,7 +96,7 @@ def solve(
 
 
 def choose(rows: Rows, positive: bool) -> str:
-    """The solver for these rows: Cholesky; the dual, or singular values, for few; conjugate gradients if wide, sparse."""
+    """The solver for these rows: Cholesky; the dual or singular values for few; conjugate gradients if wide sparse."""
     if wide_sparse(rows) and not positive:
         return "sparse_cg"
     if positive or not few_rows(rows):
@@ -102,13 +104,15 @@ def choose(rows: Rows, positive: bool) -> str:
     return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
 
 
-def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution:
+def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution | None:
+    """The dual form, or None where squares are beyond the range of numbers."""
     if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
     X, y, w = rows.columns
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
-    rows.reduce(gram_trace)  # refuses NaN by name
+    if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
+        return None
     weights = np.ones(len(X)) if w is None else w
     total = weights.sum() if fit_intercept else np.inf
     mean_x, mean_y = (weights @ X) / total, (weights @ Y) / total

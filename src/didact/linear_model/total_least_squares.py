@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.engines.least_squares import DEPENDENT, triangle
+from didact.engines.least_squares import DEPENDENT, lengths, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics import Sums
 
@@ -67,7 +67,7 @@ def solve(R: Array, p: int) -> Orthogonal:
 
 def row_space(R: Array) -> Array:
     """An orthonormal basis (p, r) of the rows of R, columns of which are compared at equal length."""
-    size = np.sqrt((R * R).sum(axis=0))
+    size = lengths(R)
     scale = np.where(size > 0, size, 1.0)
     _, s, Vt = linalg.svd(R / scale, full_matrices=False)
     rank = int((s > DEPENDENT).sum())
