@@ -198,8 +198,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     Cost: one pass, n p² + p³/3; a second pass when the condition is poor. Sample weights are frequencies. Shape of
     computation: reduce, so arrays, sparse matrices, frames, `Batches`, Dask collections and tensors are all fitted by
     the same code. Fewer rows than columns cost n² p. Rank-deficient data give the solution of least norm (sparse data
-    with more than 1,500 columns one that is not the shortest, unless their rows are fewer). Where the condition is poor,
-    and on small data, coefficients are refined with residuals in twice the precision, to those of exact arithmetic.
+    with more than 1,500 columns one that is not the shortest, unless their rows are fewer). Where the condition is
+    poor, and on small data, coefficients are refined with residuals in twice the precision, to those of exact
+    arithmetic.
 
     References
     ----------
