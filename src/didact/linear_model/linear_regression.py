@@ -59,7 +59,7 @@ def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: f
     """Least squares of the rows, by the cheapest method that is accurate."""
     if wide_sparse(rows) and not positive:
         return solve_iteratively(rows, np.zeros(1), fit_intercept, tol)
-    if few_rows(rows):
+    if more_columns(rows):
         return _solve_factor(rows, *means(rows, fit_intercept), positive)
     S = rows.reduce(moments)
     sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
@@ -94,8 +94,8 @@ def _solve_factor(
     return Solution(coef, mean_y - mean_x @ coef, rank, singular)
 
 
-def few_rows(rows: Rows) -> bool:
-    """Whether there are fewer rows than columns; where only a pass can tell, it is made if the columns are many."""
+def more_columns(rows: Rows) -> bool:
+    """Whether there are more columns than rows; where only a pass can tell, it is made if the columns are many."""
     if isinstance(rows, MemoryRows):
         return rows.n_rows < rows.n_features
     return rows.n_features >= MANY and rows.reduce(count_rows).parts[0] < rows.n_features
@@ -131,7 +131,9 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
         return image - np.outer(mean_x, total) + alpha * V
 
     diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
-    if few_rows(rows):  # steps that are combinations of the rows lead to the solution of least norm, scaled ones do not
+    if more_columns(
+        rows
+    ):  # steps that are combinations of the rows lead to the solution of least norm, scaled ones do not
         diagonal = np.where(alpha > 0, diagonal, 1.0)
     result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)

@@ -28,7 +28,7 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.linear_regression import (
     Solution,
-    few_rows,
+    more_columns,
     means,
     one_or_many,
     predict,
@@ -99,7 +99,7 @@ def choose(rows: Rows, positive: bool) -> str:
     """The solver for these rows: Cholesky; the dual or singular values for few; conjugate gradients if wide sparse."""
     if wide_sparse(rows) and not positive:
         return "sparse_cg"
-    if positive or not few_rows(rows):
+    if positive or not more_columns(rows):
         return "cholesky"
     return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
 
