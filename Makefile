@@ -7,15 +7,15 @@ STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
 LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit.py')
 
-.PHONY: setup study test smoke bench lint types docs clean
+.PHONY: setup study test test-portable smoke bench lint types docs clean
 
 setup: $(STAMP) $(WARM)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; sys.exit("didact needs Python 3.11 or later; try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q -e '.[$(EXTRAS)]' --group test --group lint
+	$(BIN)/python -m pip install -q -e '.[$(EXTRAS)]' --group test --group lint --group docs
 	@touch $@
 
 $(WARM): $(STAMP) $(LOOPS)
@@ -30,7 +30,12 @@ test: setup
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/sphinx-build -q -W --keep-going -j 2 -t quick -b html docs docs/_build/quick
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q --durations=15
+	$(BIN)/python tests/portable.py --short
+
+test-portable: setup
+	$(BIN)/python tests/portable.py
 
 smoke: setup
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
@@ -52,7 +57,6 @@ lint: setup
 	$(BIN)/lint-imports
 
 docs: setup
-	$(BIN)/python -m pip install -q --group docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:

@@ -50,6 +50,9 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",
 }
+if tags.has("quick"):  # noqa: F821  # a name that Sphinx gives; pages alone: no example runs, so there are no pictures
+    sphinx_gallery_conf["plot_gallery"] = False
+    suppress_warnings.append("image.not_readable")
 
 html_theme = "alabaster"
 html_title = "didact"

@@ -1,5 +1,9 @@
 """Least squares: normal equations, least norm, weights, several outputs, nonnegative fits, worked examples."""
 
+import tracemalloc
+from fractions import Fraction
+
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +11,7 @@ from sklearn import linear_model as reference
 from sklearn.base import clone
 
 from didact import Batches
+from didact.core.backend import namespace
 from didact.linear_model import LinearRegression, Ridge
 
 
@@ -111,6 +116,36 @@ def test_rank_deficient_batches_give_the_same(case):
     assert model.rank_ == memory.rank_
 
 
+def wide_forms(X, y):
+    """The rows in memory, in batches, on a cluster, and as tensors."""
+    torch = pytest.importorskip("torch")
+    namespace(torch.zeros(1))  # what is imported on first use counts for no fit
+    yield "batches", (Batches(lambda: ((X[i : i + 2], y[i : i + 2]) for i in range(0, len(X), 2))),)
+    yield "dask", [da.from_array(a, chunks=(3, *a.shape[1:])) for a in (X, y)]
+    yield "tensors", (torch.asarray(X), torch.asarray(y))
+    yield "memory", (X, y)
+
+
+@pytest.mark.parametrize(("fit_intercept", "positive"), [(True, False), (False, False), (True, True)])
+def test_few_rows_of_many_columns_take_little_memory(fit_intercept, positive):
+    """p × p would be 800 MB; the solution of least norm is a combination of the centred rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 10_000)) + 3.0, rng.normal(size=6)
+    Xc = X - X.mean(axis=0) if fit_intercept else X
+    for kind, rows in wide_forms(X, y):
+        tracemalloc.start()
+        model = LinearRegression(fit_intercept=fit_intercept, positive=positive).fit(*rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 50e6, kind
+        np.testing.assert_allclose(X @ model.coef_ + model.intercept_, y, rtol=1e-9, atol=1e-9, err_msg=kind)
+        if not positive:
+            along = np.linalg.lstsq(Xc.T, model.coef_)[0]
+            np.testing.assert_allclose(Xc.T @ along, model.coef_, atol=1e-12, err_msg=kind)
+            assert model.rank_ == 6 - fit_intercept
+            np.testing.assert_allclose(model.singular_, np.linalg.svd(Xc, compute_uv=False), atol=1e-8)
+
+
 @pytest.mark.parametrize("condition", [1e4, 1e6, 1e8, 1e10])
 def test_ill_conditioned_data_keep_digits_like_an_svd(condition):
     """Normal equations alone would lose κ² of them."""
@@ -120,6 +155,48 @@ def test_ill_conditioned_data_keep_digits_like_an_svd(condition):
     b = rng.normal(size=6)
     coef = LinearRegression(fit_intercept=False).fit(X, X @ b).coef_
     np.testing.assert_allclose(coef, b, rtol=1e-14 * condition * 100, atol=1e-14 * condition * 10)
+
+
+def solve_exactly(A, b):
+    """The solution of a square system in rational arithmetic, rounded once."""
+    rows = [[*map(Fraction, row), Fraction(v)] for row, v in zip(A, b, strict=True)]
+    for i in range(len(rows)):
+        top = next(r for r in range(i, len(rows)) if rows[r][i])
+        rows[i], rows[top] = rows[top], rows[i]
+        rows[i] = [v / rows[i][i] for v in rows[i]]
+        for r in range(len(rows)):
+            if r != i and rows[r][i]:
+                rows[r] = [u - rows[r][i] * v for u, v in zip(rows[r], rows[i], strict=True)]
+    return np.array([float(row[-1]) for row in rows])
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("degree", [2, 6, 9])
+def test_solutions_are_those_of_exact_arithmetic(degree, weighted, fit_intercept):
+    """Polynomials of whole numbers with noise a hundred times the signal, and conditions up to 1e11."""
+    rng = np.random.default_rng(degree)
+    t = rng.permutation(24) - 3
+    X, Y = np.array([[int(v) ** d for d in range(1, degree + 1)] for v in t]), rng.integers(-999, 1000, size=(24, 2))
+    w = rng.integers(1, 5, size=24) if weighted else np.ones(24, int)
+    design = np.array([[1] * fit_intercept + list(map(int, row)) for row in X], object)
+    gram, sides = (design.T * w.astype(object)) @ design, (design.T * w.astype(object)) @ Y.astype(object)
+    expected = np.array([solve_exactly(gram, side) for side in sides.T])
+    model = LinearRegression(fit_intercept=fit_intercept).fit(X, Y, w if weighted else None)
+    got = np.column_stack([model.intercept_, model.coef_]) if fit_intercept else model.coef_
+    np.testing.assert_allclose(got, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e154, 1e160, 1e300])
+@pytest.mark.parametrize("shape", [(50, 3), (3, 50)])
+def test_numbers_whose_squares_are_out_of_range(shape, scale):
+    X, y = data(*shape)
+    expected = LinearRegression().fit(X, y).predict(X)
+    np.testing.assert_allclose(LinearRegression().fit(X * scale, y).predict(X * scale), expected, rtol=1e-9)
+    if scale > 1:  # the penalty is nothing beside them
+        for solver in ("auto", "svd"):
+            found = Ridge(solver=solver).fit(X * scale, y).predict(X * scale)
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), Ridge(alpha=1e-12)], ids=repr)

@@ -1,10 +1,13 @@
 """Ridge: three equal forms, the course's identities, a penalty per target, bias and covariance in closed form."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import linear_model as reference
 
+from didact import Batches
 from didact.core.errors import ParameterError
 from didact.linear_model import LinearRegression, Ridge, ridge_bias_covariance
 
@@ -119,6 +122,42 @@ def test_no_penalty_is_least_squares_also_when_deficient():
         ridge, least = Ridge(alpha=0.0).fit(deficient, y), LinearRegression().fit(deficient, y)
         np.testing.assert_allclose(ridge.predict(deficient), least.predict(deficient), rtol=1e-8)
         np.testing.assert_allclose(ridge.coef_, least.coef_, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_no_penalty_on_few_rows_is_the_least_norm(solver, fit_intercept, convert):
+    """Columns of unequal length: steps scaled by them would lead elsewhere. Two rows are alike, with unlike targets."""
+    X, y = data(8, 30)
+    X = X * np.linspace(0.3, 3, 30)
+    X[1] = X[0]
+    Xc, yc = (X - X.mean(axis=0), y - y.mean()) if fit_intercept else (X, y)
+    model = Ridge(alpha=0.0, solver=solver, fit_intercept=fit_intercept, tol=1e-12).fit(convert(X), y)
+    np.testing.assert_allclose(model.coef_, np.linalg.pinv(Xc, rtol=1e-10) @ yc, rtol=1e-7, atol=1e-9)
+
+
+def test_no_penalty_on_wide_sparse_rows_is_the_least_norm():
+    X = sp.random_array((40, 2000), density=0.05, rng=np.random.default_rng(0), format="csr")
+    X = sp.csr_array(X * np.geomspace(0.1, 10, 2000))
+    y = np.random.default_rng(1).normal(size=40)
+    Xc = X.toarray() - X.mean(axis=0)
+    expected = np.linalg.pinv(Xc, rtol=1e-10) @ (y - y.mean())
+    for model in (Ridge(alpha=0.0, tol=1e-12), LinearRegression(tol=1e-12)):
+        np.testing.assert_allclose(model.fit(X, y).coef_, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_few_rows_in_batches_take_little_memory():
+    """p × p would be 800 MB."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 10_000)) + 3.0, rng.normal(size=6)
+    batches = Batches(lambda: ((X[i : i + 2], y[i : i + 2]) for i in range(0, 6, 2)))
+    tracemalloc.start()
+    model = Ridge(alpha=2.0).fit(batches)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6
+    np.testing.assert_allclose(model.coef_, Ridge(alpha=2.0).fit(X, y).coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_a_large_penalty_gives_the_mean():

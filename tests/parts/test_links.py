@@ -99,6 +99,17 @@ def test_means_stay_inside_and_slopes_finite_at_every_predictor(link, dtype):
         assert (np.diff(mu) >= 0).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("link", [Logit(), Probit(), CLogLog(), Cauchit()], ids=repr)
+def test_means_never_fall_where_rounding_is_coarser_than_the_slope(link, dtype):
+    step = 0.01 * np.finfo(dtype).eps
+    for centre in (0.0, -1.0):  # μ = ½; and where the two forms of the Cauchy tail meet
+        eta = (centre + step * np.arange(-300, 301)).astype(dtype)
+        assert (np.diff(link.inverse(eta)) >= 0).all()
+    if not isinstance(link, CLogLog):
+        assert link.inverse(np.zeros(1, dtype))[0] == 0.5
+
+
 @everyone
 def test_single_precision_stays(link):
     mu = means(link)[2:5].astype(np.float32)

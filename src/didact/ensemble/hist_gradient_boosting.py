@@ -173,7 +173,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     Cost: n p for binning, then for each class at most n p log₂(leaves) additions and leaves · p · bins scores an
     iteration; memory n p bytes and 32 n for each class. Missing values have a bin of their own and go to the side that
     gains more. Categories are ordered by their mean gradient and split at the best place. No leaf's step is longer than
-    is sure to lower the loss: log(1 + |v|), where v is the Newton step. `loss` may be "log_loss",
+    is sure to lower the loss: log(1 + v) for a Newton step of size v. `loss` may be "log_loss",
     "exponential" (AdaBoost's loss, two classes) or, for two classes, an object with `grad_hess(y, z)`, one gradient and
     one curvature of at least 0 a row, and `value(y, z)`, for y ∈ {0, 1} or the `classes` that it names. Rows of batches
     and Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay on the workers, and histograms are

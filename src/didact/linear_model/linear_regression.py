@@ -2,9 +2,10 @@ r"""Least squares: minimise :math:`\sum_i w_i (y_i - x_i^T b - b_0)^2`.
 
 1. One pass over the rows gives means and centred cross-products (`parts.statistics.moments`).
 2. Cholesky solves the normal equations; cost n p² + p³/3.
-3. If their condition is too poor, a second pass merges triangular factors of the rows, and their SVD gives the
-   solution of least norm.
-4. Sparse data with many columns: conjugate gradients on the normal equations, two sparse products an iteration.
+3. If their condition is too poor, or rows are fewer than columns, a second pass merges triangular factors of the rows,
+   and their SVD gives the solution of least norm; cost 2 n p², or n² p for few rows.
+4. In the first case, and on small data, further passes take off rounding errors (`engines.least_squares.refine`).
+5. Sparse data with many columns: conjugate gradients on the normal equations, two sparse products an iteration.
 
 Golub, Van Loan (2013), Matrix Computations, chapter 5, doi:10.56021/9781421407944.
 """
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, like
+from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
@@ -22,7 +23,15 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
 from didact.engines.column_loops import sparse_column_sums
 from didact.engines.conjugate_gradients import conjugate_gradients
-from didact.engines.least_squares import solve_nonnegative, solve_normal, solve_triangle, triangle
+from didact.engines.least_squares import (
+    lengths,
+    refine,
+    solve_nonnegative,
+    solve_normal,
+    solve_triangle,
+    solve_twice,
+    triangle,
+)
 from didact.engines.result import Result
 from didact.linear_model.infer import infer_least_squares, ready
 from didact.parts.statistics import Sums, moments
@@ -30,6 +39,9 @@ from didact.parts.statistics import Sums, moments
 Array = np.ndarray[Any, Any]
 
 WIDE_SPARSE = 1500  # columns from which sparse data are solved by conjugate gradients
+MANY = 1000  # columns from which a pass that only counts rows pays, as it may save p × p numbers
+FLAT = 1e-10  # a column whose spread is this share of its size counts as constant
+SMALL = 1 << 16  # rows × columns × targets up to which a refinement takes no time that anybody notices
 
 
 class Solution(NamedTuple):
@@ -42,22 +54,63 @@ class Solution(NamedTuple):
     result: Result | None = None
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares beyond the range of numbers make normal equations unsafe
 def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: float = 1e-6) -> Solution:
     """Least squares of the rows, by the cheapest method that is accurate."""
     if wide_sparse(rows) and not positive:
         return solve_iteratively(rows, np.zeros(1), fit_intercept, tol)
+    if more_columns(rows):
+        return _solve_factor(rows, *means(rows, fit_intercept), positive)
     S = rows.reduce(moments)
     sizes = np.sqrt(np.diag(S.xx) + S.weight * S.mean_x**2)
     S = S if fit_intercept else S.about_zero()
     coef, safe = solve_normal(S.xx, S.xy)
-    safe = safe and bool(np.all(np.sqrt(np.diag(S.xx)) > 1e-10 * sizes))  # a constant column leaves only rounding
+    spread = np.sqrt(np.diag(S.xx))
+    if positive or not safe or bool(np.any(spread <= FLAT * sizes)):  # a constant column leaves only rounding
+        return _solve_factor(rows, S.mean_x, S.mean_y, S.weight * fit_intercept, sizes, positive)
     with blas_for(len(coef)):
-        rank, singular = len(coef), np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0)) if safe else None
-    if positive or not safe:
-        factor = rows.reduce(triangle, S.mean_x, S.mean_y)
-        coef, rank, singular = solve_triangle(factor, len(coef), sizes=sizes)
-        coef = solve_nonnegative(factor, len(coef)) if positive else coef
-    return Solution(coef, S.mean_y - S.mean_x @ coef, rank, singular)
+        singular = np.sqrt(np.maximum(np.linalg.eigvalsh(S.xx)[::-1], 0.0))
+    intercept = S.mean_y - S.mean_x @ coef
+    if S.rows * coef.size <= SMALL and float_type(rows) == np.float64:
+        weight = S.weight * fit_intercept
+        coef, intercept = refine(rows, coef, S.mean_x, S.mean_y, weight, spread, lambda g: solve_normal(S.xx, g)[0])
+    return Solution(coef, intercept, len(coef), singular)
+
+
+def _solve_factor(
+    rows: Rows, mean_x: Array, mean_y: Array, weight: float, sizes: Array, positive: bool = False
+) -> Solution:
+    """Least squares from merged triangular factors of the rows, which have no more rows than there are."""
+    p = len(mean_x)
+    factor = rows.reduce(triangle, mean_x, mean_y)
+    with blas_for(len(factor.R)):
+        coef, rank, singular = solve_triangle(factor, p, sizes=sizes)
+    if positive:
+        coef = solve_nonnegative(factor, p)
+    elif rank == p and float_type(rows) == np.float64:
+        R = factor.R[:p, :p]
+        coef, intercept = refine(rows, coef, mean_x, mean_y, weight, lengths(R), lambda g: solve_twice(R, g))
+        return Solution(coef, intercept, rank, singular)
+    return Solution(coef, mean_y - mean_x @ coef, rank, singular)
+
+
+def more_columns(rows: Rows) -> bool:
+    """Whether there are more columns than rows; where only a pass can tell, it is made if the columns are many."""
+    if isinstance(rows, MemoryRows):
+        return rows.n_rows < rows.n_features
+    return rows.n_features >= MANY and rows.reduce(count_rows).parts[0] < rows.n_features
+
+
+def count_rows(X: Any, y: Any, w: Any) -> Sums:
+    """The number of rows of a block."""
+    return Sums((X.shape[0],))
+
+
+def means(rows: Rows, fit_intercept: bool) -> tuple[Array, Array, float, Array]:
+    """Means of the columns and targets, total weight (all 0 without a constant), and the columns' lengths."""
+    weight, sum_x, sum_y, squares, _ = rows.reduce(first_moments).parts
+    share = fit_intercept / weight
+    return sum_x * share, sum_y * share, weight * fit_intercept, np.sqrt(squares)
 
 
 def wide_sparse(rows: Rows) -> bool:
@@ -78,6 +131,10 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
         return image - np.outer(mean_x, total) + alpha * V
 
     diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
+    if more_columns(
+        rows
+    ):  # steps that are combinations of the rows lead to the solution of least norm, scaled ones do not
+        diagonal = np.where(alpha > 0, diagonal, 1.0)
     result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)
 
@@ -85,7 +142,12 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
 def first_moments(X: Any, y: Any, w: Any) -> Sums:
     """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
     Y = y if y.ndim == 2 else y[:, None]
+    if is_tensor(X):
+        xp = namespace(X)
+        ones = xp.ones_like(Y[:, 0]) if w is None else w
+        return Sums(to_host(xp.sum(ones), ones @ X, ones @ Y, ones @ (X * X), X.T @ (ones[:, None] * Y)))
     ones = np.ones(X.shape[0]) if w is None else w
+    X = X if is_sparse(X) else X.astype(np.float64, copy=False)
     sums, squares = sparse_column_sums(X, w) if is_sparse(X) else (ones @ X, ones @ (X * X))
     xy = np.column_stack([X.T @ (ones * column) for column in Y.T])  # products with vectors are quickest
     return Sums((ones.sum(), sums, ones @ Y, squares, xy))
@@ -130,12 +192,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         Rank of the centred data (not for wide sparse data).
     singular_ : ndarray
         Singular values of the centred data (not for wide sparse data).
+    n_iter_ : int
+        Iterations of conjugate gradients (for wide sparse data only).
 
     Notes
     -----
     Cost: one pass, n p² + p³/3; a second pass when the condition is poor. Sample weights are frequencies. Shape of
     computation: reduce, so arrays, sparse matrices, frames, `Batches`, Dask collections and tensors are all fitted by
-    the same code. Rank-deficient data give the solution of least norm.
+    the same code. Fewer rows than columns cost n² p. Rank-deficient data give the solution of least norm (sparse data
+    with more than 1,500 columns one that is not the shortest, unless their rows are fewer). Where the condition is
+    poor, and on small data, coefficients are refined with residuals in twice the precision, to those of exact
+    arithmetic.
 
     References
     ----------
@@ -167,6 +234,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         if solution.rank is not None:
             self.rank_, self.singular_ = solution.rank, solution.singular
+        if solution.result is not None:
+            self.report_convergence(solution.result)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -26,7 +26,15 @@ from didact.core.parameters import array_like, at_least, is_bool, none, one_of, 
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
-from didact.linear_model.linear_regression import Solution, one_or_many, predict, solve_iteratively, wide_sparse
+from didact.linear_model.linear_regression import (
+    Solution,
+    more_columns,
+    means,
+    one_or_many,
+    predict,
+    solve_iteratively,
+    wide_sparse,
+)
 from didact.parts.statistics import Moments, moments
 
 Array = np.ndarray[Any, Any]
@@ -47,15 +55,17 @@ def solve_dual(X: Array, Y: Array, w: Any, alpha: Array) -> Array:
     root = 1.0 if w is None else np.sqrt(w)[:, None]
     X, Y = X * root, Y * root
     values, V = linalg.eigh(X @ X.T)
-    return X.T @ (V @ ((V.T @ Y) * _inverse(np.maximum(values, 0.0)[:, None] + alpha)))
+    kept = values > values[-1:] * np.finfo(float).eps * len(X)  # Xᵀ takes the others to zero, but for rounding
+    values, V = values[kept], V[:, kept]
+    return X.T @ (V @ ((V.T @ Y) / (values[:, None] + alpha)))
 
 
 def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, Array]:
     """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y]; also the singular values."""
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
     U, s, Vt = linalg.svd(A, full_matrices=False)
-    s = np.where(s > s[0] * np.finfo(float).eps * max(A.shape), s, 0.0)
-    return Vt.T @ (s[:, None] * _inverse(s[:, None] ** 2 + alpha) * (U.T @ B)), s
+    s = np.where(s > s[:1] * np.finfo(float).eps * max(A.shape), s, 0.0)
+    return Vt.T @ (_inverse(s[:, None] + alpha * _inverse(s[:, None])) * (U.T @ B)), s
 
 
 def _inverse(values: Array) -> Array:
@@ -63,6 +73,7 @@ def _inverse(values: Array) -> Array:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares beyond the range of numbers make normal equations unsafe
 def solve(
     rows: Rows, alpha: Array, fit_intercept: bool, positive: bool, solver: str, tol: float, max_iter: int
 ) -> Solution:
@@ -70,34 +81,38 @@ def solve(
     solver = choose(rows, positive) if solver == "auto" else solver
     if solver == "sparse_cg":
         return solve_iteratively(rows, alpha, fit_intercept, tol, max_iter)
-    if solver == "dual":
-        return _solve_dual_rows(rows, alpha, fit_intercept)
-    S = rows.reduce(moments)
-    S = S if fit_intercept else S.about_zero()
-    coef, safe = solve_primal(S, alpha) if solver == "cholesky" else (S.xy, False)
-    if positive or not safe:
-        factor = rows.reduce(triangle, S.mean_x, S.mean_y)
-        p = rows.n_features
-        coef = _solve_positive(factor, p, alpha) if positive else solve_svd(factor, p, alpha)[0]
-    return Solution(coef, S.mean_y - S.mean_x @ coef)
+    if solver == "dual" and (found := _solve_dual_rows(rows, alpha, fit_intercept)) is not None:
+        return found
+    if solver == "cholesky" and not positive:
+        S = rows.reduce(moments)
+        S = S if fit_intercept else S.about_zero()
+        coef, safe = solve_primal(S, alpha)
+        if safe:
+            return Solution(coef, S.mean_y - S.mean_x @ coef)
+    mean_x, mean_y, _, _ = means(rows, fit_intercept)
+    factor, p = rows.reduce(triangle, mean_x, mean_y), rows.n_features
+    coef = _solve_positive(factor, p, alpha) if positive else solve_svd(factor, p, alpha)[0]
+    return Solution(coef, mean_y - mean_x @ coef)
 
 
 def choose(rows: Rows, positive: bool) -> str:
-    """The solver for these rows: Cholesky, the dual for few rows, conjugate gradients for wide sparse data."""
-    if positive or not isinstance(rows, MemoryRows) or is_tensor(rows.X):
-        return "cholesky"
-    if wide_sparse(rows):
+    """The solver for these rows: Cholesky; the dual or singular values for few; conjugate gradients if wide sparse."""
+    if wide_sparse(rows) and not positive:
         return "sparse_cg"
-    return "dual" if rows.n_features > rows.n_rows and not is_sparse(rows.X) else "cholesky"
+    if positive or not more_columns(rows):
+        return "cholesky"
+    return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
 
 
-def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution:
+def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution | None:
+    """The dual form, or None where squares are beyond the range of numbers."""
     if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
     X, y, w = rows.columns
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
-    rows.reduce(gram_trace)  # refuses NaN by name
+    if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
+        return None
     weights = np.ones(len(X)) if w is None else w
     total = weights.sum() if fit_intercept else np.inf
     mean_x, mean_y = (weights @ X) / total, (weights @ Y) / total

@@ -25,9 +25,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.engines.least_squares import DEPENDENT, triangle
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.parts.statistics import Sums, moments
+from didact.engines.least_squares import DEPENDENT, lengths, triangle
+from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
+from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +67,7 @@ def solve(R: Array, p: int) -> Orthogonal:
 
 def row_space(R: Array) -> Array:
     """An orthonormal basis (p, r) of the rows of R, columns of which are compared at equal length."""
-    size = np.sqrt((R * R).sum(axis=0))
+    size = lengths(R)
     scale = np.where(size > 0, size, 1.0)
     _, s, Vt = linalg.svd(R / scale, full_matrices=False)
     rank = int((s > DEPENDENT).sum())
@@ -79,13 +79,12 @@ def row_space(R: Array) -> Array:
 def solve_rows(rows: Rows, fit_intercept: bool) -> tuple[Orthogonal, Solution]:
     """Two passes with a constant term, one without."""
     if fit_intercept:
-        S = rows.reduce(moments)
-        means = (S.mean_x, S.mean_y)
+        mean_x, mean_y, _, _ = means(rows, True)
     else:
         k = int(rows.reduce(targets).parts[0].shape[0]) if rows.y_ndim == 2 else 1
-        means = (np.zeros(rows.n_features), np.zeros(k))
-    fit = solve(rows.reduce(triangle, *means).R, rows.n_features)
-    return fit, Solution(fit.coef, means[1] - means[0] @ fit.coef)
+        mean_x, mean_y = np.zeros(rows.n_features), np.zeros(k)
+    fit = solve(rows.reduce(triangle, mean_x, mean_y).R, rows.n_features)
+    return fit, Solution(fit.coef, mean_y - mean_x @ fit.coef)
 
 
 def targets(X: Any, y: Any, w: Any) -> Sums:
@@ -111,7 +110,7 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     Notes
     -----
-    Cost: 2 n (p + k)² in one pass, and one more pass of n p² for the means if there is a constant term. Sample weights
+    Cost: 2 n (p + k)² in one pass, and one more pass of n p for the means if there is a constant term. Sample weights
     are frequencies. Shape of computation: reduce. All columns are taken to have independent errors of equal variance:
     divide each by the standard deviation of its error first. Constant and dependent columns get the solution of least
     norm; data without a solution are refused.

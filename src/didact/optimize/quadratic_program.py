@@ -81,12 +81,12 @@ def quadratic_program(
 
     Examples
     --------
-    The point of the line x + y = 1 that is nearest to (2, 0), with y ≥ 0:
+    The point of the line x + y = 1 that is nearest to (2, 0), with y ≥ ½:
 
     >>> from didact.optimize import quadratic_program
-    >>> found = quadratic_program([[1, 0], [0, 1]], [-2, 0], A_eq=[[1, 1]], b_eq=[1], lower=[float("-inf"), 0])
-    >>> found.x.tolist(), found.multipliers.equalities.round(9).tolist(), found.multipliers.lower.round(9).tolist()
-    ([1.0, 0.0], [1.0], [0.0, 1.0])
+    >>> found = quadratic_program([[1, 0], [0, 1]], [-2, 0], A_eq=[[1, 1]], b_eq=[1], lower=[float("-inf"), 0.5])
+    >>> found.x.round(9), found.multipliers.equalities.round(9), found.multipliers.lower.round(9)
+    (array([0.5, 0.5]), array([1.5]), array([0., 2.]))
     """
     q = vector(q, "q")
     with blas_for(len(q)):

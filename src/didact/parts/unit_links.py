@@ -111,9 +111,11 @@ class Cauchit(Link, Plain):
         return -1.0 / namespace(mu).tan(math.pi * mu)
 
     def inverse(self, eta: Array) -> Array:
-        """½ + atan(η)/π, written as the angle of (−η, 1) to keep precision near 0."""
+        """½ + atan(η)/π, and atan(−1/η)/π below −1 to keep precision near μ = 0; held apart where the two meet."""
         xp = namespace(eta)
-        mu = xp.atan2(xp.ones_like(eta), -eta) * (1.0 / math.pi)
+        near = xp.clip(0.5 + xp.atan(eta) * (1.0 / math.pi), 0.25, None)
+        far = xp.clip(xp.atan(-1.0 / xp.clip(eta, None, -1.0)) * (1.0 / math.pi), None, 0.25)
+        mu = xp.where(eta < -1.0, far, near)
         return xp.clip(mu, *mean_bounds("unit", float(xp.finfo(eta.dtype).eps)))
 
     def derivative(self, eta: Array) -> Array:
