@@ -197,6 +197,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, covariance: Any = None, factor: bool = False, noise_mean: Any = None) -> Any:
         """Fit to rows X with targets y, whose noise has the given covariance (None: equal variances) and mean."""
+        check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
         rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
@@ -229,6 +230,14 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
     """Moments of a block, whatever stands beside it."""
     return moments(X, y, w)
+
+
+def check_factor(covariance: Any, factor: Any) -> None:
+    """Refuse a factor that stands in the wrong place, or that is not there."""
+    if not isinstance(factor, bool | np.bool_):
+        raise InputError("factor says whether the covariance is given by a factor: pass covariance=L, factor=True.")
+    if factor and covariance is None:
+        raise InputError("factor=True speaks of the covariance, and none is given: pass covariance=L, factor=True.")
 
 
 def _dimensions(values: Any) -> int:

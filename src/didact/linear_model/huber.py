@@ -29,6 +29,7 @@ from didact.engines.line_search import ROUNDING, Armijo
 from didact.engines.loop import iterate
 from didact.engines.newton import NewtonState, newton_direction
 from didact.engines.result import Result
+from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics import Moments, Sums, gram, moments
 
@@ -220,6 +221,8 @@ class HuberRegressor(RegressorMixin, Estimator):
         coef, intercept, scale = objective.split(x)
         dtype = float_type(objective.rows)
         return {"coef_": coef.astype(dtype), "intercept_": dtype(intercept), "scale_": scale}
+
+    inference = no_inference("LinearRegression, for its robust covariances")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
