@@ -24,6 +24,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.parts.statistics import Moments, moments
@@ -72,6 +73,7 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     """Independent noise: rows divided by their standard deviations, which is a weight for each row."""
     rows = rows.prepared(inverse_variances)
     S = rows.reduce(moments)
+    refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
     factor = factorise(S, lambda: rows.reduce(triangle, S.mean_x, S.mean_y))
     return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)

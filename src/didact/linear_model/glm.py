@@ -61,8 +61,8 @@ class GeneralizedLinearRegressor(_GLM):
         "auto",
         [one_of("auto", "estimate"), above(0)],
         "The negative binomial's overdispersion or the beta's precision: estimated if the family is given by name "
-        "('auto'), always ('estimate'), or this number. For other families what dispersion_ becomes: 1 where the family "
-        "fixes it, else Pearson's estimate ('auto'), always the estimate, or this number.",
+        "('auto'), always ('estimate'), or this number. For other families what dispersion_ becomes: 1 where the "
+        "family fixes it, else Pearson's estimate ('auto'), always the estimate, or this number.",
     )
 
     def _model(self) -> tuple[Any, Link | None]:

@@ -24,6 +24,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Rows, is_dask
+from didact.engines.column_units import refuse_overflow
 from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective, linear_predictor
 from didact.engines.newton import newton_direction
@@ -85,7 +86,9 @@ def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
         return x0
     if not objective.fit_intercept:
         G, c = objective.rows.reduce(first_guess, objective.loss).parts
-        return newton_direction(G + 1e-8 * np.mean(np.diag(G)) * np.eye(len(G)), -c)
+        with np.errstate(all="ignore"):
+            guess = newton_direction(G + 1e-8 * np.mean(np.diag(G)) * np.eye(len(G)), -c)
+        return guess if np.isfinite(guess).all() else x0
     mean = np.asarray([total / (exposure if isinstance(link, Log) else weight)])
     family = objective.loss.family
     x0[-1] = float(link.link(family.inside(0.5 * (mean + family.start(mean))))[0])
@@ -191,6 +194,7 @@ class _GLM(RegressorMixin, Estimator):
         weight, total, _ = sums.parts
         if weight <= 0:
             raise InputError("All sample weights are zero.")
+        refuse_overflow(rows, total)
         multi = isinstance(family, Multinomial)
         loss = Softmax() if multi else GLMLoss(family, link)
         outputs = len(total) if multi else 0

@@ -86,10 +86,11 @@ def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, 
     """Weighted mean deviance of rows; −2 log-likelihood where the family's own parameter differs from fit to fit."""
     y, mu = np.asarray(y, np.float64), np.asarray(mu, np.float64)
     w = np.ones(len(y)) if w is None else np.asarray(w, np.float64)
-    if estimated:
-        total = -2.0 * float(loss.family.log_likelihood(y, mu, w).sum())
-    else:
-        total = float(w @ family.deviance(y, mu))
+    with np.errstate(over="ignore"):  # held-out rows may lie where the deviance is infinite
+        if estimated:
+            total = -2.0 * float(loss.family.log_likelihood(y, mu, w).sum())
+        else:
+            total = float(w @ family.deviance(y, mu))
     return total / max(float(w.sum()), np.finfo(float).tiny)
 
 

@@ -199,8 +199,8 @@ class Inference:
             R = np.empty((0, 0))
         if R.ndim != 2 or R.shape[1] != len(self.names) or not len(R):
             raise ParameterError(
-                f"A hypothesis is names of coefficients, such as {list(self.names[-2:])}, or a matrix with one column for "
-                f"each of the {len(self.names)} coefficients; got {hypothesis!r}."
+                f"A hypothesis is names of coefficients, such as {list(self.names[-2:])}, or a matrix with one column "
+                f"for each of the {len(self.names)} coefficients; got {hypothesis!r}."
             )
         return R
 

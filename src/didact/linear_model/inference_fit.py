@@ -15,6 +15,7 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, solve_normal
 from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (
@@ -69,6 +70,7 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     n, weight, _, deviance, chi, _, _ = total.sums.parts
     if weight <= 0:
         raise InputError("All sample weights are zero.")
+    refuse_overflow(rows, total)
     centre, root, score = (_softmax_root if point.several else _root)(rows, total, point)
     k = len(root)
     free = n * len(np.atleast_1d(point.intercept)) - k  # a row of K classes has K − 1 numbers that can vary
