@@ -170,3 +170,12 @@ def test_lower_factor_reproduces_the_covariance():
     L = lower_factor(covariance, 12, False)
     np.testing.assert_allclose(L @ L.T, covariance, atol=1e-12)
     assert not np.triu(L, 1).any()
+
+
+def test_a_factor_in_the_place_of_the_covariance_is_refused():
+    X, y, L = [[0.0], [1.0], [2.0]], [0.0, 1.0, 3.0], np.diag([1.0, 2.0, 5.0])
+    for wrong in ({"factor": L}, {"factor": L.tolist()}, {"factor": True}, {"covariance": L, "factor": L}):
+        with pytest.raises(InputError, match="covariance=L, factor=True"):
+            GeneralizedLeastSquares().fit(X, y, **wrong)
+    a = GeneralizedLeastSquares().fit(X, y, covariance=L, factor=np.True_)
+    np.testing.assert_allclose(a.coef_, GeneralizedLeastSquares().fit(X, y, covariance=L @ L).coef_, rtol=1e-12)

@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 import statsmodels.api as sm
 from scipy import stats
 from sklearn import linear_model as reference
+from sklearn.metrics import mean_poisson_deviance
+from sklearn.model_selection import KFold, cross_validate
 from statsmodels.othermod.betareg import BetaModel
 
 import didact.parts.families as families
@@ -288,6 +291,88 @@ def test_offsets_in_batches_and_wrong_ones():
             model.fit(X, y, exposure=np.full(len(y), bad))
     with pytest.raises(InputError, match="offset"):
         model.fit(X, y, offset=np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["poisson", "negative_binomial", "gamma", "inverse_gaussian"])
+def test_score_with_an_exposure_is_the_explained_deviance(name):
+    """D² against a constant with the same exposure: from statsmodels' two deviances, and from inference."""
+    X, y = data(name, "log")
+    t = np.random.default_rng(1).uniform(0.1, 20, size=len(y))
+    y = np.ceil(y * t) if name in ("poisson", "negative_binomial") else y * t
+    w = np.random.default_rng(2).integers(0, 4, size=len(y))
+    model = GeneralizedLinearRegressor(family=family_of(name), link="log", **TIGHT).fit(X, y, w, exposure=t)
+    expected = sm.GLM(y, sm.add_constant(X), family=sm_family(name, "log"), offset=np.log(t), freq_weights=w)
+    found = expected.fit(tol=1e-13)
+    assert model.score(X, y, w, exposure=t) == pytest.approx(1 - found.deviance / found.null_deviance, rel=1e-6)
+    assert model.score(X, y, w, offset=np.log(t)) == pytest.approx(model.score(X, y, w, exposure=t), rel=1e-12)
+    assert model.score(X, y, w, exposure=t) == pytest.approx(model.inference(X, y, w, exposure=t).r_squared, rel=1e-9)
+    once = model.score(np.repeat(X, w, axis=0), np.repeat(y, w), exposure=np.repeat(t, w))
+    assert once == pytest.approx(model.score(X, y, w, exposure=t), rel=1e-9)
+    batches = Batches(lambda: ((X[s], y[s], w[s], np.log(t[s])) for s in (slice(0, 70), slice(70, None))))
+    assert model.score(batches) == pytest.approx(once, rel=1e-9)
+
+
+def test_exposure_and_weights_are_routed_to_cross_validated_scores():
+    rng = np.random.default_rng(1)
+    X, t = rng.normal(size=(150, 2)), rng.uniform(0.1, 50, size=150)
+    y = rng.poisson(t * np.exp(X @ [1.0, -0.5])).astype(float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = GeneralizedLinearRegressor(family="poisson")
+        model.set_fit_request(exposure=True).set_score_request(exposure=True)
+        found = cross_validate(model, X, y, cv=KFold(3), params={"exposure": t})["test_score"]
+    for score, (a, b) in zip(found, KFold(3).split(X), strict=True):
+        alone = GeneralizedLinearRegressor(family="poisson").fit(X[a], y[a], exposure=t[a])
+        mu = alone.predict(X[b], exposure=t[b])
+        null = t[b] * y[b].sum() / t[b].sum()  # the best constant rate
+        expected = 1 - mean_poisson_deviance(y[b], mu) / mean_poisson_deviance(y[b], null)
+        assert score == pytest.approx(expected, rel=1e-7)
+        assert score > 0.5 > alone.score(X[b], y[b])
+
+
+def test_score_uses_the_fitted_family_and_counts_of_classes():
+    X, y = data("negative_binomial", "log")
+    model = GeneralizedLinearRegressor(family="negative_binomial", link="log", tol=1e-9).fit(X, y)
+    assert model.score(X, y) == pytest.approx(model.inference(X, y).r_squared, rel=1e-6)
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(7, [0.2, 0.3, 0.5], size=80).astype(float)
+    A = rng.normal(size=(80, 2))
+    model = GeneralizedLinearRegressor(family="multinomial", tol=1e-9).fit(A, counts)
+    assert model.score(A, counts) == pytest.approx(model.inference(A, counts).r_squared, rel=1e-6)
+    assert model.score(A, counts / 7, np.full(80, 7.0)) == pytest.approx(model.score(A, counts), rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ dispersion
+
+
+@pytest.mark.parametrize(("name", "link"), [("gaussian", "identity"), ("gamma", "log"), ("inverse_gaussian", "log")])
+def test_dispersion_is_pearsons_and_weights_count_rows(name, link):
+    X, y = data(name, link)
+    w = np.random.default_rng(2).integers(0, 4, size=len(y))
+    model = GeneralizedLinearRegressor(family=name, link=link, **TIGHT).fit(X, y, w)
+    expected = sm.GLM(y, sm.add_constant(X), family=sm_family(name, link), freq_weights=w).fit(tol=1e-13)
+    assert model.dispersion_ == pytest.approx(expected.scale, rel=1e-6)
+    assert model.dispersion_ == pytest.approx(model.inference(X, y, w).dispersion, rel=1e-9)
+    again = GeneralizedLinearRegressor(family=name, link=link, **TIGHT).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert again.dispersion_ == pytest.approx(model.dispersion_, rel=1e-7)
+
+
+def test_dispersion_where_the_family_fixes_it_is_estimated_on_request():
+    X, y = data("poisson", "log")
+    model = GeneralizedLinearRegressor(family="poisson", **TIGHT).fit(X, y)
+    mu = model.predict(X)
+    asked = GeneralizedLinearRegressor(family="poisson", dispersion="estimate", **TIGHT).fit(X, y)
+    assert model.dispersion_ == PoissonRegressor().fit(X, y).dispersion_ == 1.0
+    assert asked.dispersion_ == pytest.approx(((y - mu) ** 2 / mu).sum() / (len(y) - X.shape[1] - 1), rel=1e-9)
+    assert GeneralizedLinearRegressor(dispersion=2.5).fit(X, y).dispersion_ == 2.5
+    assert GeneralizedLinearRegressor(family="negative_binomial", link="log").fit(X, y).dispersion_ == 1.0
+    assert np.isnan(GeneralizedLinearRegressor().fit(X[:2], y[:2]).dispersion_)
+    trials = np.random.default_rng(0).integers(1, 9, size=len(y))
+    share = np.random.default_rng(1).binomial(trials, 0.3) / trials
+    model = GeneralizedLinearRegressor(family="binomial", dispersion="estimate", **TIGHT).fit(X, share, trials)
+    found = model.inference(X, share, trials, dispersion="estimate").dispersion
+    assert model.dispersion_ == pytest.approx(found, rel=1e-9)
+    model.set_params(family="multinomial").fit(X, np.column_stack([share, 1 - share]), trials)
+    assert model.dispersion_ == pytest.approx(found, rel=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------ binomial, multinomial

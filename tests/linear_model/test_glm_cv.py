@@ -120,8 +120,30 @@ def test_offset_and_exposure_reach_the_folds():
     by_offset = GeneralizedLinearRegressorCV(**common, alphas=[0.01, 3.0], cv=FOLDS).fit(X, y, w, offset=logs)
     np.testing.assert_allclose(by_offset.coef_, model.coef_, rtol=1e-10)
     np.testing.assert_allclose(model.predict(X, exposure=exposure), exposure * model.predict(X), rtol=1e-10)
-    with pytest.raises(ParameterError, match="scoring=None"):
-        GeneralizedLinearRegressorCV(**common, scoring="r2").fit(X, y, offset=logs)
+    for scoring, measure in (
+        ("neg_mean_poisson_deviance", mean_poisson_deviance),
+        (lambda m, A, t: m.score(A, t), None),
+    ):
+        chosen = GeneralizedLinearRegressorCV(**common, alphas=[0.01], cv=FOLDS, scoring=scoring).fit(X, y, offset=logs)
+        train, test = next(iter(FOLDS.split(X)))
+        alone = GeneralizedLinearRegressor(**common, alpha=0.01).fit(X[train], y[train], offset=logs[train])
+        means = alone.predict(X[test], offset=logs[test])
+        expected = alone.score(X[test], y[test], offset=logs[test])
+        expected = -mean_poisson_deviance(y[test], means) if isinstance(scoring, str) else expected
+        np.testing.assert_allclose(chosen.scores_[0, 0, 0], expected, rtol=1e-6)
+
+
+def test_score_takes_the_exposure():
+    X, eta, w, rng = rows(300)
+    exposure = rng.uniform(0.5, 20.0, 300)
+    y = rng.poisson(exposure * np.exp(eta)).astype(float)
+    chosen = GeneralizedLinearRegressorCV(family="poisson", alphas=[0.0], cv=FOLDS, tol=1e-9).fit(
+        X, y, w, exposure=exposure
+    )
+    plain = GeneralizedLinearRegressor(family="poisson", tol=1e-9).fit(X, y, w, exposure=exposure)
+    expected = plain.inference(X, y, w, exposure=exposure).r_squared
+    assert chosen.score(X, y, w, exposure=exposure) == pytest.approx(expected, rel=1e-7)
+    assert chosen.dispersion_ == 1.0
 
 
 def test_an_estimated_parameter_is_judged_by_the_likelihood():

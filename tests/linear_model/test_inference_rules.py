@@ -12,7 +12,20 @@ from sklearn.exceptions import NotFittedError
 
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
-from didact.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+from didact.linear_model import (
+    ElasticNet,
+    ElasticNetCV,
+    GeneralizedLinearRegressorCV,
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+    Ridge,
+    RidgeCV,
+)
 
 COVARIANCES = ("model", "HC0", "HC1", "HC2", "HC3", "clustered")
 CASES = [(m, c) for m in MODELS for c in COVARIANCES if m != "softmax" or c not in ("HC2", "HC3")]
@@ -218,3 +231,21 @@ def test_wrong_arguments_are_refused():
             softmax.fit(X, y).inference(X, y, covariance=kind)
     with pytest.raises(ParameterError, match="not defined for more than two"):
         _ = softmax.inference(X, y).leverage
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Ridge(), RidgeCV(), Lasso(), LassoCV(), ElasticNet(), ElasticNetCV(), HuberRegressor(), LogisticRegressionCV(),
+     GeneralizedLinearRegressorCV()],
+    ids=repr,
+)  # fmt: skip
+def test_penalised_models_say_why_they_have_no_inference(model):
+    with pytest.raises(ParameterError, match=f"no {type(model).__name__}.inference.*biases.*Fit .*Regress"):
+        model.inference(X, Y)
+
+
+def test_a_hypothesis_that_is_none_hears_of_names_and_matrices():
+    result = LinearRegression().fit(X, Y).inference(X, Y)
+    for wrong in ([2, 3], 5, [["x0"]], [None], [], ["x0", 1]):
+        with pytest.raises(ParameterError, match=r"names of coefficients, such as \['x1', 'x2'\], or a matrix"):
+            result.wald_test(wrong)

@@ -221,6 +221,9 @@ def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
         precondition=_preconditioner(problem, now),
     )
     if inner.status in ("stopped", "unbounded", "not finite"):
+        end = problem.state(inner.x, now.m, 0.0)
+        if problem.unit * end.value < -LARGEST and end.feasible(tol, problem.equalities):
+            return end._replace(fate="unbounded")
         # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
         fate = "unbounded" if inner.status != "not finite" else "no progress"
         return now._replace(rho=now.rho * GROWTH**2, fate=fate if now.rho > STEEPEST else "")

@@ -72,9 +72,11 @@ def line_minimum(f: Callable[[float], float], start: float, reach: float) -> tup
         return math.inf if math.isnan(value) else value
 
     try:
-        low, middle, high = optimize.bracket(finite, start, start + reach, maxiter=60)[:3]
+        low, middle, high, *values = optimize.bracket(finite, start, start + reach, maxiter=60)[:6]
     except RuntimeError:  # no bracket: the function falls on and on
         return start, -math.inf
+    if -math.inf in values:
+        return float((low, middle, high)[values.index(-math.inf)]), -math.inf
     found = optimize.minimize_scalar(finite, bracket=(low, middle, high), tol=PRECISION)
     return float(found.x), float(found.fun)
 

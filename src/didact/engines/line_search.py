@@ -27,6 +27,8 @@ Objective = Callable[[Array], tuple[Any, ...]]
 DECREASE, CURVATURE = 1e-4, 0.9
 ROUNDING = 8 * float(np.finfo(float).eps)
 TRIALS = 40
+PATIENCE = 15  # longer trials after which the next are 10, 100, … times as long
+WIDE = 100.0  # ratio of the ends of an interval that is halved by orders of magnitude
 SERIAL = 10_000  # entries up to which BLAS works on one thread
 
 
@@ -154,7 +156,7 @@ class WeakWolfe(NamedTuple):
         value, slope = start.value, inner(start.gradient, direction)
         noise *= 1.0 + abs(value)
         best = None
-        for _ in range(self.trials):
+        for trial in range(self.trials):
             point = start.x + length * direction
             found = (point, *objective(point))
             if not found[1] <= value + self.decrease * length * slope + noise:  # also when it is not a number
@@ -163,7 +165,9 @@ class WeakWolfe(NamedTuple):
                 low, best = length, Step(length, found)
             else:
                 return Step(length, found)
-            length = 0.5 * (low + high) if high < math.inf else 2.0 * low
+            if found[1] == -math.inf:
+                break
+            length = _halfway(low, high) if high < math.inf else _longer(low, trial, 2.0)
         return best
 
 
@@ -196,7 +200,7 @@ class StrongWolfe(NamedTuple):
         high: _End | None = None
         origin, best = low, None
         noise *= 1.0 + abs(origin.value)
-        for _ in range(self.trials):
+        for trial in range(self.trials):
             point = start.x + length * direction
             found = (point, *objective(point))
             new = _End(length, found[1], inner(found[2], direction))
@@ -209,18 +213,27 @@ class StrongWolfe(NamedTuple):
                 if (high is None and new.slope >= 0) or (high and new.slope * (high.length - low.length) >= 0):
                     high = low
                 low, best = new, Step(length, found)
-            length = _longer(low) if high is None else _between(low, high)
+            if new.value == -math.inf:
+                break
+            length = _longer(low.length, trial, 2.5) if high is None else _between(low, high)
         return best if best is not None and best.point[1] < origin.value else None
 
 
-def _longer(low: _End) -> float:
-    """A longer trial while the slope still falls."""
-    return 2.5 * low.length
+def _longer(low: float, trial: int, factor: float) -> float:
+    """A longer trial while the slope still falls: by ever larger factors if that goes on, to an end or beyond all."""
+    return low * (factor if trial <= PATIENCE else 10.0 ** (trial - PATIENCE))
+
+
+def _halfway(low: float, high: float) -> float:
+    """The middle, of the orders of magnitude where the ends are orders apart."""
+    return math.sqrt(low) * math.sqrt(high) if 0 < WIDE * low < high else 0.5 * (low + high)
 
 
 def _between(low: _End, high: _End) -> float:
     """The minimiser of the cubic through both ends, kept away from them."""
     width = high.length - low.length
+    if low.length > 0 and high.length > WIDE * low.length:
+        return _halfway(low.length, high.length)
     if math.isfinite(high.value) and math.isfinite(high.slope):
         d = low.slope + high.slope - 3.0 * (high.value - low.value) / width
         root = math.sqrt(max(d * d - low.slope * high.slope, 0.0)) * math.copysign(1.0, width)

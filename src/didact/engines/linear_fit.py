@@ -15,7 +15,9 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_sparse
+from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
+from didact.engines.column_units import FAILED, column_units, in_units
 from didact.engines.lbfgs import lbfgs
 from didact.engines.line_search import inner
 from didact.engines.linear_objective import LinearObjective
@@ -45,11 +47,55 @@ def fit_linear(
 ) -> Result:
     """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs".
 
-    A warm start is taken to be near the solution: no sample is fitted first.
+    A warm start is taken to be near the solution: no sample is fitted first. Where columns are so large that sums of
+    squares overflow, the fit is made again in units in which they do not.
     """
     x0 = np.zeros(objective.size) if start is None else start
+    how = solver, tol, max_iter
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
+        result = _fit(objective, l1, *how, x0, warm, report)
+    if result.status in FAILED and (units := column_units(objective.rows)) is not None:
+        result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
+    if result.status == "not finite" and not result.n_iter:
+        raise InputError(
+            "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64, "
+            "or a warm start is far away. Divide y by a power of ten."
+        )
+    return result
+
+
+def _fit_in_units(
+    objective: LinearObjective,
+    l1: Any,
+    units: Array,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    x0: Array,
+    warm: bool,
+    report: Report | None,
+) -> Result:
+    """The fit to columns divided by their units; coefficients come back in those of X."""
+    each = objective.per_parameter(units, 1.0)
+    told = None if report is None else lambda i, value, x: report(i, value, x / each)
+    scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told)
+    result.x = result.x / each
+    return result
+
+
+def _fit(
+    objective: LinearObjective,
+    l1: Any,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    x0: Array,
+    warm: bool,
+    report: Report | None,
+) -> Result:
     if np.any(np.asarray(l1) > 0):
-        return _fit_l1(objective, _per_parameter(objective, l1), tol, max_iter, x0, report)
+        return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report)
     sample = _sample(objective) if solver != "newton" else None
     if sample is not None and not warm:
         x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
@@ -82,6 +128,8 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
     if sparse or rows.n_features > DENSE_CURVATURE:
         return _uncorrelated(objective)
     H = objective.block_curvature(x)
+    if not np.isfinite(H).all():
+        return np.copy
     factors = []
     for block in H:
         diagonal = np.diag(block).copy()
@@ -125,12 +173,6 @@ def _uncorrelated(objective: LinearObjective) -> Callable[[Array], Array]:
 def _along(m: Array, table: Array) -> Array:
     """The product of every row with m, on this thread."""
     return np.asarray([inner(m, row) for row in table])
-
-
-def _per_parameter(objective: LinearObjective, l1: Any) -> Array:
-    """The L1 strength of every parameter: none for intercepts."""
-    each = np.broadcast_to(np.asarray(l1, np.float64), (objective.rows.n_features,))
-    return np.tile(np.append(each, 0.0) if objective.fit_intercept else each, max(objective.outputs, 1))
 
 
 def _fit_l1(

@@ -103,8 +103,12 @@ class LinearObjective(NamedTuple):
 
     def penalties(self) -> Array:
         """The L2 strength of every parameter: none for intercepts."""
-        each = np.broadcast_to(np.asarray(self.alpha, np.float64), (self.rows.n_features,))
-        each = np.append(each, 0.0) if self.fit_intercept else each
+        return self.per_parameter(self.alpha, 0.0)
+
+    def per_parameter(self, values: Any, constant: float) -> Array:
+        """A number for every parameter from one (or one for each feature), and that of intercepts."""
+        each = np.broadcast_to(np.asarray(values, np.float64), (self.rows.n_features,))
+        each = np.append(each, constant) if self.fit_intercept else each
         return np.tile(each, max(self.outputs, 1))
 
     def on_columns(self, columns: Array) -> "LinearObjective":

@@ -30,6 +30,8 @@ class State(Protocol):
         ...
 
 
+BOTTOMLESS = 1e100  # times the first value: what falls below its negative has no lower bound that numbers can tell
+
 T = TypeVar("T", bound=State)
 Report = Callable[[int, float, Any], bool]
 Keep = Callable[[Any], Any] | None
@@ -45,11 +47,14 @@ def iterate(
 ) -> Result:
     """Step until the optimality is within tol, and say why it ended."""
     history: list[Any] = []
+    bottom = -BOTTOMLESS * (1.0 + abs(state.value))
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
-        if not math.isfinite(state.value) or math.isnan(state.optimality):
-            status = "unbounded" if state.value == -math.inf else "not finite"
+        if state.value < bottom:
+            status = "unbounded"
+        elif not math.isfinite(state.value) or math.isnan(state.optimality):
+            status = "not finite"
         elif state.optimality <= tol:
             status = "converged"
         elif stop:

@@ -7,6 +7,7 @@ solution errors square from step to step.
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -58,8 +59,10 @@ def newton(
     """
 
     def step(s: NewtonState) -> NewtonState | None:
-        H = s.hessian if hessian is None else hessian(s.x)
-        found = search(objective, s, newton_direction(H, s.gradient), 1.0, noise)
+        direction = newton_direction(s.hessian if hessian is None else hessian(s.x), s.gradient)
+        if not np.isfinite(direction).all():
+            return s._replace(value=math.nan)  # the curvature has overflowed: "not finite"
+        found = search(objective, s, direction, 1.0, noise)
         return None if found is None else NewtonState(*found.point)
 
     return iterate(NewtonState(x0, *objective(x0)), step, tol, max_iter, report, keep)
@@ -69,11 +72,15 @@ def newton_direction(hessian: Array, gradient: Array) -> Array:
     """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm.
 
     Directions in which the objective is concave count with the size of their curvature, so that the step descends.
+    NaN where H or g are not finite, which LAPACK must not see: its eigenvalue iterations may never end.
     """
     scale = np.sqrt(np.abs(np.diag(hessian)))
     scale[scale == 0] = 1.0
-    with blas_for(len(scale)):
+    with np.errstate(all="ignore"):
         scaled = hessian / scale[:, None] / scale
+    if not (np.isfinite(scaled).all() and np.isfinite(gradient).all()):
+        return np.full_like(gradient, np.nan)
+    with blas_for(len(scale)):
         factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
         if not failed:
             reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")

@@ -8,6 +8,7 @@ is in play: the present support and the worst violators of the optimality condit
 Lee, Sun, Saunders (2014), Proximal Newton-type methods, doi:10.1137/130921428.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -54,6 +55,8 @@ def proximal_newton(
         return _State(x, value + float(l1 @ np.abs(x)), gradient, hessian, worst)
 
     def step(s: _State) -> _State | None:
+        if not np.isfinite(s.hessian).all():
+            return s._replace(value=math.nan)  # the curvature has overflowed: "not finite"
         hessian = s.hessian + 1e-12 * np.mean(np.diag(s.hessian)) * np.eye(len(s.x))
         target, q = s.x.copy(), s.gradient.copy()
         descend(hessian, target, q, l1, False, min(0.1 * s.optimality, 10 * tol) * 0.1, 1000)

@@ -17,6 +17,7 @@ from didact.linear_model.logistic_cv import LogisticRegressionCV
 from didact.linear_model.neurons import McCullochPittsNeuron
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.perceptron import Perceptron
+from didact.linear_model.quantile import QuantileRegressor
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
 from didact.linear_model.ridge_cv import RidgeCV
 from didact.linear_model.sgd_classifier import SGDClassifier
@@ -44,6 +45,7 @@ __all__ = [
     "NonlinearRegressor",
     "Perceptron",
     "PoissonRegressor",
+    "QuantileRegressor",
     "Ridge",
     "RidgeCV",
     "SGDClassifier",

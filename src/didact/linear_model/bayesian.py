@@ -31,6 +31,7 @@ from didact.core.parameters import above, array_like, at_least, is_bool, one_of,
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
@@ -80,6 +81,7 @@ def read_prior(mean: Any, covariance: Any, p: int, ard: bool) -> Prior:
 def in_units_of_prior(rows: Rows, prior: Prior, fit_intercept: bool, ard: bool) -> tuple[Moments, Any]:
     """Moments of the rows, and the linear model of v that they stand for."""
     S = rows.reduce(moments)
+    refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
     R, B, rest = factorise(S, lambda: rows.reduce(triangle, S.mean_x, S.mean_y))
     n = S.weight - fit_intercept

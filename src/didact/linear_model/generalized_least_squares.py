@@ -24,6 +24,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.parts.statistics import Moments, moments
@@ -72,6 +73,7 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     """Independent noise: rows divided by their standard deviations, which is a weight for each row."""
     rows = rows.prepared(inverse_variances)
     S = rows.reduce(moments)
+    refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
     factor = factorise(S, lambda: rows.reduce(triangle, S.mean_x, S.mean_y))
     return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
@@ -197,6 +199,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, covariance: Any = None, factor: bool = False, noise_mean: Any = None) -> Any:
         """Fit to rows X with targets y, whose noise has the given covariance (None: equal variances) and mean."""
+        check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
         rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
@@ -229,6 +232,14 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
     """Moments of a block, whatever stands beside it."""
     return moments(X, y, w)
+
+
+def check_factor(covariance: Any, factor: Any) -> None:
+    """Refuse a factor that stands in the wrong place, or that is not there."""
+    if not isinstance(factor, bool | np.bool_):
+        raise InputError("factor says whether the covariance is given by a factor: pass covariance=L, factor=True.")
+    if factor and covariance is None:
+        raise InputError("factor=True speaks of the covariance, and none is given: pass covariance=L, factor=True.")
 
 
 def _dimensions(values: Any) -> int:

@@ -25,6 +25,10 @@ class GeneralizedLinearRegressor(_GLM):
         Constant term; (n_classes,) for a multinomial.
     loss_ : GLMLoss
         The family and link in use, with an estimated parameter where there is one (``loss_.family.alpha``).
+    dispersion_ : float
+        The dispersion φ of var(y) = φV(μ): 1 where the family fixes it (but with ``dispersion="estimate"``), else
+        Pearson's estimate :math:`\sum w(y-\mu)^2/V(\mu)/(n-k)` with n = Σw and k coefficients that are not zero; for a
+        binomial n counts rows. NaN if n ≤ k.
     n_iter_ : int
         Iterations of the solver.
 
@@ -57,7 +61,8 @@ class GeneralizedLinearRegressor(_GLM):
         "auto",
         [one_of("auto", "estimate"), above(0)],
         "The negative binomial's overdispersion or the beta's precision: estimated if the family is given by name "
-        "('auto'), always ('estimate'), or this number.",
+        "('auto'), always ('estimate'), or this number. For other families what dispersion_ becomes: 1 where the "
+        "family fixes it, else Pearson's estimate ('auto'), always the estimate, or this number.",
     )
 
     def _model(self) -> tuple[Any, Link | None]:
@@ -86,6 +91,8 @@ class PoissonRegressor(_GLM):
         Constant term.
     loss_ : GLMLoss
         The family and link.
+    dispersion_ : float
+        1: the variance is the mean.
     n_iter_ : int
         Iterations of the solver.
 
@@ -124,6 +131,8 @@ class GammaRegressor(_GLM):
         Constant term.
     loss_ : GLMLoss
         The family and link.
+    dispersion_ : float
+        Pearson's estimate of φ in var(y) = φμ², as in `GeneralizedLinearRegressor`.
     n_iter_ : int
         Iterations of the solver.
 
@@ -162,6 +171,8 @@ class TweedieRegressor(_GLM):
         Constant term.
     loss_ : GLMLoss
         The family and link.
+    dispersion_ : float
+        Pearson's estimate of φ, as in `GeneralizedLinearRegressor`; 1 for Poisson.
     n_iter_ : int
         Iterations of the solver.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
@@ -23,10 +24,12 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Rows, is_dask
+from didact.engines.column_units import refuse_overflow
 from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective, linear_predictor
 from didact.engines.newton import newton_direction
 from didact.engines.result import Result
+from didact.linear_model.glm_deviance import explained_deviance, mean_of, pearson_dispersion
 from didact.linear_model.infer import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.classification_losses import Softmax
@@ -83,7 +86,9 @@ def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
         return x0
     if not objective.fit_intercept:
         G, c = objective.rows.reduce(first_guess, objective.loss).parts
-        return newton_direction(G + 1e-8 * np.mean(np.diag(G)) * np.eye(len(G)), -c)
+        with np.errstate(all="ignore"):
+            guess = newton_direction(G + 1e-8 * np.mean(np.diag(G)) * np.eye(len(G)), -c)
+        return guess if np.isfinite(guess).all() else x0
     mean = np.asarray([total / (exposure if isinstance(link, Log) else weight)])
     family = objective.loss.family
     x0[-1] = float(link.link(family.inside(0.5 * (mean + family.start(mean))))[0])
@@ -114,11 +119,6 @@ def estimate_parameter(objective: LinearObjective, x: Array) -> float:
 def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
     """The mean of y for rows X."""
     return mean_of(linear_scores(X, coef, intercept), loss)
-
-
-def mean_of(eta: Any, loss: Any) -> Any:
-    """The mean of y for linear predictors."""
-    return loss.mean(eta) if isinstance(loss, GLMLoss) else loss.probabilities(eta)
 
 
 def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
@@ -163,24 +163,38 @@ class _GLM(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
         """Fit to rows X with targets y; sample_weight counts rows (trials, for a binomial), offset adds to Xb."""
+        rows = self._target_rows(X, y, sample_weight, offset, exposure)
         family, link = self._model()
-        offset = combined_offset(offset, exposure, link)
-        target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, offset, target=target).prepared(check_target, family)
         objective, start = self._objective(rows, family, link)
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             result = self._minimise(objective, start, progress.report)
             if self._estimates(family):
                 objective, result = self._alternate(objective, result, progress.report)
         vars(self).update(self._fitted(objective, result.x))
+        self.dispersion_ = self._dispersion(objective, result.x)
         self.report_convergence(result)
         return self
+
+    def _target_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, reset: bool = True) -> Rows:
+        """Rows (X, y, w, offset) whose targets are possible for the family."""
+        family, link = self._model()
+        offset = combined_offset(offset, exposure, link)
+        target = "outputs" if isinstance(family, Multinomial) else "numeric"
+        return self.rows(X, y, sample_weight, offset, target=target, reset=reset).prepared(check_target, family)
+
+    def _dispersion(self, objective: LinearObjective, x: Array) -> float:
+        """The dispersion φ: given, 1 where the family fixes it, or Pearson's estimate."""
+        asked, family = getattr(self, "dispersion", "auto"), self._model()[0]
+        if type(family) in ESTIMATED or (asked == "auto" and family.fixed_dispersion):
+            return 1.0
+        return pearson_dispersion(objective, x) if isinstance(asked, str) else float(asked)
 
     def _objective(self, rows: Rows, family: Any, link: Link | None) -> tuple[LinearObjective, Array]:
         sums = rows.reduce(target_sums)
         weight, total, _ = sums.parts
         if weight <= 0:
             raise InputError("All sample weights are zero.")
+        refuse_overflow(rows, total)
         multi = isinstance(family, Multinomial)
         loss = Softmax() if multi else GLMLoss(family, link)
         outputs = len(total) if multi else 0
@@ -234,12 +248,10 @@ class _GLM(RegressorMixin, Estimator):
         data = (X, y, sample_weight, combined_offset(offset, exposure, link))
         return infer_glm(self, data, (check_target, family), self._estimates(family), covariance, groups, dispersion)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D²: the share of the null model's deviance that the model explains."""
-        mu, y = to_numpy(self.predict(X)), np.asarray(to_numpy(y), np.float64)
-        w = np.ones(len(y)) if sample_weight is None else np.asarray(to_numpy(sample_weight), np.float64)
-        family = self._model()[0]
-        mean = np.broadcast_to(np.average(y, axis=0, weights=w), y.shape)
-        null = float(w @ family.deviance(y, mean))
-        explained = float(w @ family.deviance(y, mu.astype(np.float64)))
-        return 1.0 - explained / null if null > 0 else float(explained == 0)
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None
+    ) -> float:
+        """D²: the share of the deviance of a constant (and the rows' offset or exposure) that the model explains."""
+        check_is_fitted(self)
+        rows = self._target_rows(X, y, sample_weight, offset, exposure, reset=False)
+        return explained_deviance(rows, self.loss_, self.coef_, self.intercept_)

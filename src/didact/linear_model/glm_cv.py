@@ -22,7 +22,6 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 
 from didact.core.backend import to_numpy
-from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     above,
@@ -43,6 +42,7 @@ from didact.engines.linear_fit import fit_linear
 from didact.engines.linear_objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
 from didact.linear_model.glm_base import _GLM, check_target, combined_offset, target_sums
+from didact.linear_model.infer import no_inference
 from didact.linear_model.regularization_path import (
     ON_FOLDS,
     Fit,
@@ -65,6 +65,7 @@ from didact.parts.noun import Link
 Array = np.ndarray[Any, Any]
 
 SPAN = 1e-4  # the least automatic α relative to the largest, with an L1 part
+FITTED = ("coef_", "intercept_", "loss_", "dispersion_", "n_iter_")
 RIDGE_SPAN = (1.0, -5.0)  # powers of ten between which automatic α lie without one
 
 
@@ -85,10 +86,11 @@ def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, 
     """Weighted mean deviance of rows; −2 log-likelihood where the family's own parameter differs from fit to fit."""
     y, mu = np.asarray(y, np.float64), np.asarray(mu, np.float64)
     w = np.ones(len(y)) if w is None else np.asarray(w, np.float64)
-    if estimated:
-        total = -2.0 * float(loss.family.log_likelihood(y, mu, w).sum())
-    else:
-        total = float(w @ family.deviance(y, mu))
+    with np.errstate(over="ignore"):  # held-out rows may lie where the deviance is infinite
+        if estimated:
+            total = -2.0 * float(loss.family.log_likelihood(y, mu, w).sum())
+        else:
+            total = float(w @ family.deviance(y, mu))
     return total / max(float(w.sum()), np.finfo(float).tiny)
 
 
@@ -109,7 +111,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         NaN for fits that a callback kept from being made.
     scores_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
         With `scoring`: its values.
-    coef_, intercept_, loss_, n_iter_
+    coef_, intercept_, loss_, dispersion_, n_iter_
         As in `GeneralizedLinearRegressor`, fitted to all rows with the chosen pair.
 
     Notes
@@ -185,18 +187,18 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
             fits = walk(self._fold(rows, grid, ratios), folds, orders, progress.report)
         self._choose(fits, len(folds), grid, ratios)
         best = self._plain(self.alpha_, self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
-        self.coef_, self.intercept_, self.loss_, self.n_iter_ = best.coef_, best.intercept_, best.loss_, best.n_iter_
+        vars(self).update({name: getattr(best, name) for name in FITTED})
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
-        offset = combined_offset(offset, exposure, link)
-        if self.scoring is not None and offset is not None:
-            raise ParameterError("Scorers know nothing of offsets and exposures: leave scoring=None with them.")
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, offset, target=target)
+        rows = self.rows(X, y, sample_weight, combined_offset(offset, exposure, link), target=target)
         rows = in_memory(rows, "GeneralizedLinearRegressorCV", "GeneralizedLinearRegressor(alpha=…)")
         return rows.prepared(check_target, family)
+
+    def _target_rows(self, *data: Any, reset: bool = True) -> Any:
+        return _GLM._target_rows(self, *data, reset=reset)
 
     def _grid(self, rows: MemoryRows, ratios: Array) -> Array:
         """Strengths (n_l1_ratios, n_alphas)."""
@@ -231,7 +233,8 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
                 vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 mu = model.predict(X, offset)
                 deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
-                return Fit(result, deviance, -deviance if scorer is None else score(scorer, model, X, y, w))
+                judged = -deviance if scorer is None else score(scorer, _Shifted(model, offset), X, y, w)
+                return Fit(result, deviance, judged)
 
             return fit
 
@@ -248,13 +251,35 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         self.alpha_, self.l1_ratio_ = float(grid[r, a]), float(ratios[r])
         warn_short(self, fits)
 
+    inference = no_inference("GeneralizedLinearRegressor(alpha=0)")
+
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
         return _GLM.predict(self, X, offset, exposure)
 
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None
+    ) -> float:
+        """D²: the share of the deviance of a constant (and the rows' offset or exposure) that the model explains."""
+        return _GLM.score(self, X, y, sample_weight, offset, exposure)
+
+
+class _Shifted:
+    """A fitted model that predicts held-out rows with their own offsets: what a scorer is shown."""
+
+    def __init__(self, model: Any, offset: Any):
+        self.model, self.offset = model, offset
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    def predict(self, X: Any) -> Any:
+        """Means of the held-out rows."""
+        return self.model.predict(X, self.offset)
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """D²: the share of the null model's deviance that the model explains."""
-        return _GLM.score(self, X, y, sample_weight)
+        """D² of the held-out rows."""
+        return self.model.score(X, y, sample_weight, self.offset)
 
 
 def _local(values: Any) -> Any:

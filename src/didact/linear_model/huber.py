@@ -14,6 +14,7 @@ Huber (1964), Robust estimation of a location parameter, doi:10.1214/aoms/117770
 lasso and ridge regression, doi:10.1090/conm/443/08555.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_units import FAILED, column_units, in_units, refuse_overflow
 from didact.engines.lbfgs import lbfgs
 from didact.engines.line_search import ROUNDING, Armijo
 from didact.engines.loop import iterate
 from didact.engines.newton import NewtonState, newton_direction
 from didact.engines.result import Result
+from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics import Moments, Sums, gram, moments
 
@@ -66,7 +69,7 @@ class Objective(NamedTuple):
 
     rows: Rows
     epsilon: float
-    alpha: float  # α/W
+    alpha: Any  # α/W, a number or one for each feature
     weight: float  # W
     fit_intercept: bool
     exact: float  # the scale that counts as zero
@@ -83,7 +86,7 @@ class Objective(NamedTuple):
         value, slope, slope0, slope_scale, *second = self.rows.reduce(
             summarize, coef, intercept, scale, self.epsilon, share
         ).parts
-        value = float(value) / self.weight + self.alpha * float(coef @ coef)
+        value = float(value) / self.weight + float(np.sum(self.alpha * coef * coef))
         slope = slope / self.weight + 2 * self.alpha * coef
         tail = [slope0, slope_scale] if self.fit_intercept else [slope_scale]
         gradient = np.append(slope, np.asarray(tail) / self.weight) if scale > self.exact else np.zeros_like(x)
@@ -103,7 +106,7 @@ def bounded_direction(s: NewtonState) -> Array:
     """Newton's step, among those that leave the scale a tenth of what it is."""
     direction = newton_direction(s.hessian, s.gradient)
     least = -FURTHEST * s.x[-1]
-    if direction[-1] >= least:
+    if not direction[-1] < least:
         return direction
     H, g = s.hessian, s.gradient
     return np.append(newton_direction(H[:-1, :-1], g[:-1] + least * H[:-1, -1]), least)
@@ -114,14 +117,31 @@ def newton_huber(objective: Objective, x0: Array, tol: float, max_iter: int, rep
     search = Armijo()
 
     def step(s: NewtonState) -> NewtonState | None:
-        share = min(1.0, s.optimality)
-        found = search(lambda x: objective.value_gradient(x, share), s, bounded_direction(s), 1.0, noise)
+        share, direction = min(1.0, s.optimality), bounded_direction(s)
+        if not np.isfinite(direction).all():
+            return s._replace(value=math.nan)  # the curvature has overflowed: "not finite"
+        found = search(lambda x: objective.value_gradient(x, share), s, direction, 1.0, noise)
         return None if found is None else NewtonState(*found.point)
 
     return iterate(NewtonState(x0, *objective.value_gradient(x0, 1.0)), step, tol, max_iter, report)
 
 
 def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
+    """The best (w, b, σ), in units of the columns in which sums of squares do not overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
+        result = descend(objective, x0, tol, max_iter, report)
+    units = column_units(objective.rows) if result.status in FAILED else None
+    if units is None:
+        return result
+    each = np.concatenate([units, np.ones(len(x0) - len(units))])
+    told = None if report is None else lambda i, value, x: report(i, value, x / each)
+    scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+    result = descend(scaled, x0 * each, tol, max_iter, told)
+    result.x = result.x / each
+    return result
+
+
+def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
     """Newton for few features, L-BFGS for many."""
     rows = objective.rows
     single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
@@ -206,6 +226,7 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     def _objective(self, rows: Rows) -> tuple[Objective, Array]:
         S = rows.reduce(target_moments)
+        refuse_overflow(rows, S.yy)
         S = S if self.fit_intercept else S.about_zero()
         spread = float(np.sqrt(S.yy[0] / S.weight))
         exact = EXACT * spread if spread > 0 else 1e-100
@@ -220,6 +241,8 @@ class HuberRegressor(RegressorMixin, Estimator):
         coef, intercept, scale = objective.split(x)
         dtype = float_type(objective.rows)
         return {"coef_": coef.astype(dtype), "intercept_": dtype(intercept), "scale_": scale}
+
+    inference = no_inference("LinearRegression, for its robust covariances")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

@@ -31,6 +31,19 @@ def ready(model: Any, penalised: bool, remedy: str) -> None:
         )
 
 
+def no_inference(instead: str) -> Callable[..., Any]:
+    """The `inference` of a class whose estimates a penalty always moves: a sentence that says what to fit instead."""
+
+    def inference(self: Any, *data: Any, **options: Any) -> Any:
+        """Refused: a penalty, or a choice made on the same rows, biases estimates and voids their standard errors."""
+        raise ParameterError(
+            f"There is no {type(self).__name__}.inference(): a penalty, or its choice on the same rows, biases estimates,"
+            f" so that they have no valid standard errors. Fit {instead} and call its inference(X, y)."
+        )
+
+    return inference
+
+
 def infer_least_squares(
     model: Any, data: Columns, covariance: str, groups: Any, dispersion: Any
 ) -> Inference | tuple[Inference, ...]:

@@ -188,14 +188,20 @@ class Inference:
 
     def _contrast(self, hypothesis: Any) -> Array:
         names = [hypothesis] if isinstance(hypothesis, str) else hypothesis
-        if len(names) and all(isinstance(name, str) for name in names):
+        if np.ndim(names) == 1 and len(names) and all(isinstance(name, str) for name in names):
             unknown = [name for name in names if name not in self.names]
             if unknown:
                 raise ParameterError(f"There is no coefficient {unknown[0]!r}; there are {', '.join(self.names[:20])}.")
             return np.eye(len(self.names))[[self.names.index(name) for name in names]]
-        R = np.atleast_2d(np.asarray(hypothesis, np.float64))
+        try:
+            R = np.atleast_2d(np.asarray(hypothesis, np.float64))
+        except (TypeError, ValueError):
+            R = np.empty((0, 0))
         if R.ndim != 2 or R.shape[1] != len(self.names) or not len(R):
-            raise ParameterError(f"A hypothesis has one column for each of the {len(self.names)} coefficients.")
+            raise ParameterError(
+                f"A hypothesis is names of coefficients, such as {list(self.names[-2:])}, or a matrix with one column "
+                f"for each of the {len(self.names)} coefficients; got {hypothesis!r}."
+            )
         return R
 
     def likelihood_ratio_test(self, other: "Inference") -> TestResult:

@@ -15,9 +15,9 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, solve_normal
-from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective
+from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (
     Point,
     Totals,
@@ -70,9 +70,11 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     n, weight, _, deviance, chi, _, _ = total.sums.parts
     if weight <= 0:
         raise InputError("All sample weights are zero.")
+    refuse_overflow(rows, total)
     centre, root, score = (_softmax_root if point.several else _root)(rows, total, point)
     k = len(root)
-    dispersion, estimated = _dispersion(options.dispersion, point, chi, n - k)
+    free = n * len(np.atleast_1d(point.intercept)) - k  # a row of K classes has K − 1 numbers that can vary
+    dispersion, estimated = _dispersion(options.dispersion, point, chi, free)
     _check_optimum(root, score, dispersion, total)
     spread, df = _spread(rows, point, options, centre, root, dispersion, n)
     if not (estimated and point.gaussian):
@@ -198,20 +200,8 @@ def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Poin
     if not constant:
         return null
     _, weight, y, *_, offset = total.sums.parts
-    several = point.several
-    if several:
-        share = np.maximum(y / weight, np.finfo(float).tiny)
-        start = np.log(share) - np.log(share[-1])
-    else:
-        mean = point.family.inside(np.atleast_1d(y / weight))
-        start = point.loss.link.link(mean)
-    if offset > 0 or isinstance(point.family, Beta):
-        outputs = len(start) if several else 0
-        bare = rows.prepared(_without_groups).on_columns(np.arange(0))
-        objective = LinearObjective(bare, point.loss, weight, 0.0, True, outputs)
-        start = objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1]
-        start = np.atleast_1d(start)
-    return null._replace(intercept=start[:-1] - start[-1] if several else float(start[0]))
+    start = null_constant(rows.prepared(_without_groups), point.loss, weight, y, offset > 0)
+    return null._replace(intercept=start[:-1] - start[-1] if point.several else float(start[0]))
 
 
 def _without_groups(X: Any, y: Any, w: Any, offset: Any, groups: Any) -> tuple[Any, ...]:

@@ -27,6 +27,7 @@ from didact.engines.design import Design
 from didact.engines.lasso import LassoSolver
 from didact.engines.lasso_gram import MomentLassoSolver
 from didact.engines.result import Result
+from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.parts.statistics import Moments, moments
 
@@ -121,6 +122,8 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
     def sparse_coef_(self) -> Any:
         """The coefficients as a sparse matrix, one row for each target."""
         return sparse.csr_matrix(np.atleast_2d(self.coef_))
+
+    inference = no_inference("LinearRegression")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

@@ -18,6 +18,7 @@ from didact.core.parameters import above, array_like, at_least, between, is_bool
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import Problem
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import predict
@@ -83,6 +84,8 @@ class _L1CV(RegressorMixin, Estimator):
         self.coef_, self.dual_gap_ = coefs[:, -1].astype(dtype), float(gaps[-1])
         self.intercept_ = dtype((problem.mean_y - problem.mean_x @ coefs[:, -1])[0])
         self.n_iter_ = len(steps)
+
+    inference = no_inference("LinearRegression")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

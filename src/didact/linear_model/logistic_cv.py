@@ -36,6 +36,7 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.engines.linear_fit import fit_linear
+from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
     LogisticRegression,
     build,
@@ -234,6 +235,8 @@ class LogisticRegressionCV(ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
         return self.map_rows(X, decision, "coef_", "intercept_")
+
+    inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""

@@ -26,6 +26,7 @@ from didact.core.parameters import array_like, at_least, is_bool, none, one_of, 
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
+from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
     more_columns,
@@ -284,6 +285,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         if len(alpha) > 1 and len(alpha) != rows.n_targets:
             raise ParameterError(f"alpha has {len(alpha)} entries, but y has {rows.n_targets} target(s).")
         return alpha
+
+    inference = no_inference("LinearRegression")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

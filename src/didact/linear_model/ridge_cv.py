@@ -21,6 +21,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, is_callable, none, one_of, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.linear_model.infer import no_inference
 from didact.linear_model.leave_one_out import (
     Grid,
     few_rows,
@@ -229,6 +230,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
                 if progress.stopped:
                     break
         return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+
+    inference = no_inference("LinearRegression")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, lengths, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics import Sums
@@ -83,7 +84,10 @@ def solve_rows(rows: Rows, fit_intercept: bool) -> tuple[Orthogonal, Solution]:
     else:
         k = int(rows.reduce(targets).parts[0].shape[0]) if rows.y_ndim == 2 else 1
         mean_x, mean_y = np.zeros(rows.n_features), np.zeros(k)
-    fit = solve(rows.reduce(triangle, mean_x, mean_y).R, rows.n_features)
+    R = rows.reduce(triangle, mean_x, mean_y).R
+    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_overflow(rows, R * R)
+    fit = solve(R, rows.n_features)
     return fit, Solution(fit.coef, mean_y - mean_x @ fit.coef)
 
 

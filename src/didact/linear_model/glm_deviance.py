@@ -1,0 +1,115 @@
+r"""How well a generalized linear model fits its rows: the deviance that it explains, and the dispersion of the rest.
+
+.. math:: D^2 = 1 - \frac{\sum_i w_i\,d(y_i, \mu_i)}{\sum_i w_i\,d(y_i, \mu^0_i)},\qquad
+          \hat\phi = \frac{1}{n-k}\sum_i w_i\frac{(y_i-\mu_i)^2}{V(\mu_i)}
+
+The null model :math:`\mu^0` has a constant and the rows' offsets, but no slopes. Pearson's estimate of the dispersion φ
+counts n observations (the sum of weights; rows for a binomial or multinomial, whose weights are trials) less k
+coefficients that are not zero. One pass of n p each.
+
+McCullagh, Nelder (1989), Generalized Linear Models, doi:10.1007/978-1-4899-3242-6.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import to_numpy
+from didact.core.errors import InputError
+from didact.core.rows import Rows
+from didact.engines.linear_fit import fit_linear
+from didact.engines.linear_objective import LinearObjective, linear_predictor
+from didact.parts.classification_losses import Softmax
+from didact.parts.families import Beta, Binomial, Multinomial
+from didact.parts.statistics import Sums
+
+Array = np.ndarray[Any, Any]
+
+
+def family_of(loss: Any) -> Any:
+    """The distribution behind a loss."""
+    return Multinomial() if isinstance(loss, Softmax) else loss.family
+
+
+def mean_of(eta: Any, loss: Any) -> Any:
+    """The mean of y for linear predictors."""
+    return loss.probabilities(eta) if isinstance(loss, Softmax) else loss.mean(eta)
+
+
+def fitted_means(X: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Array:
+    """Means of a block as float64."""
+    return np.asarray(to_numpy(mean_of(linear_predictor(X, coef, intercept, offset), loss)), np.float64)
+
+
+def block_weights(w: Any, n: int) -> Array:
+    """Weights of a block, 1 where there are none."""
+    return np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
+
+
+def null_sums(X: Any, y: Any, w: Any, offset: Any) -> Sums:
+    """Σw, Σwy and the size of the offsets: what the null model rests on."""
+    y = np.asarray(to_numpy(y), np.float64)
+    each = block_weights(w, len(y))
+    size = 0.0 if offset is None else float(np.abs(to_numpy(offset)).sum())
+    return Sums((float(each.sum()), each @ y, size))
+
+
+def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: bool) -> Array:
+    """The constant term(s) of the null model of rows (X, y, w, offset), by maximum likelihood."""
+    several = isinstance(loss, Softmax)
+    if several:
+        share = np.maximum(total / weight, np.finfo(float).tiny)
+        start = np.log(share) - np.log(share[-1])
+    else:
+        start = loss.link.link(loss.family.inside(np.atleast_1d(total / weight)))
+    if not offsets and not isinstance(family_of(loss), Beta):  # the mean of y is the best mean
+        return start
+    objective = LinearObjective(rows.on_columns(np.arange(0)), loss, weight, 0.0, True, len(start) if several else 0)
+    return np.atleast_1d(objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1])
+
+
+def deviances(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, null: Array) -> Sums:
+    """Deviances of the model and the null model on a block; without offsets `null` is the mean, else the constant."""
+    y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
+    each = block_weights(w, len(y))
+    mu = fitted_means(X, offset, loss, coef, intercept)
+    if offset is not None:
+        shift = np.asarray(to_numpy(offset), np.float64)
+        null = np.asarray(mean_of(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None]), loss))
+    return Sums(tuple(float(each @ family.deviance(y, np.broadcast_to(m, y.shape))) for m in (mu, null)))
+
+
+def explained_deviance(rows: Rows, loss: Any, coef: Array, intercept: Any) -> float:
+    """D² of a model on rows (X, y, w, offset)."""
+    weight, total, offsets = rows.reduce(null_sums).parts
+    if weight <= 0:
+        raise InputError("All sample weights are zero.")
+    null = total / weight
+    if offsets > 0 or isinstance(family_of(loss), Beta):
+        rows = rows.prepared(with_offset)
+        null = null_constant(rows, loss, weight, total, True)
+    left, whole = rows.reduce(deviances, loss, coef, intercept, null).parts
+    return 1.0 - left / whole if whole > 0 else float(left == 0)
+
+
+def with_offset(X: Any, y: Any, w: Any, offset: Any) -> tuple[Any, ...]:
+    """A block that has offsets, zeros if none were given."""
+    return X, y, w, 0.0 * y if offset is None else offset
+
+
+def pearson_sums(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+    """The number of observations of a block, and Pearson's χ²."""
+    y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
+    each, mu = block_weights(w, len(y)), fitted_means(X, offset, loss, coef, intercept)
+    count = each > 0 if isinstance(family, Binomial | Multinomial) else each
+    chi = ((y - mu) ** 2 / mu).sum(axis=1) if y.ndim == 2 else (y - mu) ** 2 / family.variance(mu)
+    return Sums((float(count.sum()), float(each @ np.where(each > 0, chi, 0.0))))
+
+
+def pearson_dispersion(objective: LinearObjective, x: Array) -> float:
+    """Pearson's estimate of the dispersion; NaN if there are no more observations than coefficients."""
+    coef, intercept = objective.split(x)
+    n, chi = objective.rows.reduce(pearson_sums, objective.loss, coef, intercept).parts
+    used = np.any(np.atleast_2d(coef) != 0, axis=0).sum() + objective.fit_intercept
+    free = (n - used) * max(objective.outputs - 1, 1)  # K shares that sum to 1 have K − 1 that can vary
+    return chi / free if free > 0 else float("nan")
