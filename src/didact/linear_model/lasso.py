@@ -209,8 +209,8 @@ class Lasso(_L1):
     Cost: n p a round, and a handful of rounds; within a round k² a sweep over the k columns of the working set. The
     courses' λ (without 1/(2n)) is 2nα. ``alpha=0`` is least squares, solved as `LinearRegression` does, with the
     solution of least norm where there are many; `dual_gap_` is then an estimate, not a bound. Several targets are
-    fitted one by one. Differs from scikit-learn: `tol` is 1e-6 (there 1e-4). Shape of computation: in memory iterate; from
-    batches or Dask reduce, through the p × p cross-products.
+    fitted one by one. Differs from scikit-learn: `tol` is 1e-6 (there 1e-4). Shape of computation: in memory iterate;
+    from batches or Dask reduce, through the p × p cross-products.
 
     References
     ----------

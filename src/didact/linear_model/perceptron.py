@@ -29,6 +29,7 @@ from didact.engines.voted_perceptron import Store, Voters, gathered, stores, vot
 from didact.linear_model.logistic import decision
 from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
+from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.margin_losses import Perceptron as PerceptronLoss
 
 Array = np.ndarray[Any, Any]
@@ -79,12 +80,13 @@ def predict_voted(X: Any, vectors: Array, intercepts: Array, votes: Array, owner
 
 def distances(X: Any, coef: Array, intercept: Array) -> Any:
     """Signed distances to the hyperplanes."""
+    coef = dense(coef)
     lengths = np.linalg.norm(coef, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0
     return decision(X, coef / lengths, intercept / lengths[:, 0])
 
 
-class Perceptron(ClassifierMixin, Estimator):
+class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     r"""The perceptron, plain, averaged or voted, with its number of mistakes and the bound on it.
 
     .. math:: y_i(x_i^Tw + b) \le 0 \quad\Rightarrow\quad w \leftarrow w + \eta y_i x_i,\; b \leftarrow b + \eta y_i

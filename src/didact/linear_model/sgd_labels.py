@@ -23,7 +23,7 @@ def encode(X: Any, y: Any, w: Any, classes: Array, factors: Array | None) -> tup
     codes = np.clip(np.asarray(label_codes(y, classes)), 0, len(classes) - 1)
     strange = y[classes[codes] != y]
     if len(strange):
-        raise InputError(f"y holds the label {strange[0]!r}, which is not among the classes {classes}.")
+        raise InputError(f"y holds the label {strange.tolist()[0]!r}, which is not among the classes {classes}.")
     if factors is not None:
         w = factors[codes] if w is None else w * factors[codes]
     return X, codes.astype(np.float64), w

@@ -211,7 +211,7 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
 
 
 def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label in the sorted values."""
+    """The position of each label in the sorted values; of a label that is not among them any number may come."""
     if is_tensor(y):
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
@@ -220,7 +220,7 @@ def label_codes(y: Any, values: Array) -> Any:
         low = int(values[0])
         table = np.full(int(values[-1]) - low + 1, -1)
         table[values.astype(np.int64) - low] = np.arange(len(values))
-        return table[y.astype(np.int64) - low]
+        return np.take(table, y.astype(np.int64) - low, mode="clip")
     return np.searchsorted(values, y)
 
 
