@@ -24,6 +24,7 @@ from didact.linear_model.neurons import McCullochPittsNeuron
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.perceptron import Perceptron
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
+from didact.linear_model.ridge_classifier import RidgeClassifier, RidgeClassifierCV
 from didact.linear_model.ridge_cv import RidgeCV
 from didact.linear_model.sgd_classifier import SGDClassifier
 from didact.linear_model.sgd_regressor import SGDRegressor
@@ -56,6 +57,8 @@ __all__ = [
     "PoissonRegressor",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "SGDClassifier",
     "SGDRegressor",
     "TotalLeastSquares",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
-from didact.core.errors import ParameterError
+from didact.core.errors import InputError, ParameterError
 from didact.core.rows.memory import in_pieces
 from didact.parts.moment_loops import centred_products
 
@@ -194,11 +194,13 @@ def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
 
 
 def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
-    """One factor per class: given, or inversely proportional to the classes' weights."""
+    """One factor per class: given, or inversely proportional to the classes' weights, and 0 where there is none."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        return counts.weights.sum() / (len(counts.values) * np.maximum(counts.weights, np.finfo(float).tiny))
+        there = counts.weights > 0
+        share = counts.weights.sum() / max(np.count_nonzero(there), 1)
+        return np.divide(share, counts.weights, out=np.zeros(len(there)), where=there)
     unknown = [label for label in class_weight if label not in counts.values]
     if unknown:
         raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
@@ -211,17 +213,27 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
 
 
 def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label in the sorted values; of a label that is not among them any number may come."""
+    """The position of each label in the sorted values; a label that is not among them is refused."""
     if is_tensor(y):
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
     y = np.asarray(y)
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
-        low = int(values[0])
-        table = np.full(int(values[-1]) - low + 1, -1)
+        low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
+        table = np.full(span + 1, -1)
         table[values.astype(np.int64) - low] = np.arange(len(values))
-        return np.take(table, y.astype(np.int64) - low, mode="clip")
-    return np.searchsorted(values, y)
+        offset = y.astype(np.int64) - low
+        codes = table[np.where((offset < 0) | (offset > span), span, offset)]
+        strange = codes < 0
+    else:
+        codes = np.minimum(np.searchsorted(values, y), len(values) - 1)
+        strange = values[codes] != y
+    if strange.any():
+        raise InputError(
+            f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all of "
+            "them must be there in the first pass over the rows, or be named in the first call of partial_fit."
+        )
+    return codes
 
 
 class Histogram(NamedTuple):
