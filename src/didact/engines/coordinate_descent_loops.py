@@ -54,7 +54,7 @@ def descend(H: Array, u: Array, q: Array, l1: Array, positive: bool, tol: float,
 def descend_blocks(H: Array, U: Array, Q: Array, l1: float, sweeps: int) -> None:
     """Minimise ½ tr(UᵀHU) + … + l1 Σ‖U[j]‖₂ in place, row by row of U; Q is the gradient of the smooth part.
 
-    With curvature h and v = U[j] − Q[j]/h the best row is v·max(0, 1 − l1/(h‖v‖)): v shortened by l1/h.
+    With curvature h and g = h·U[j] − Q[j] the best row is g·max(0, 1 − l1/‖g‖)/h: g shortened by l1, divided by h.
     """
     p, T = U.shape
     d = np.empty(T)
@@ -65,10 +65,10 @@ def descend_blocks(H: Array, U: Array, Q: Array, l1: float, sweeps: int) -> None
                 continue
             square = 0.0
             for t in range(T):
-                d[t] = U[j, t] - Q[j, t] / curvature
+                d[t] = curvature * U[j, t] - Q[j, t]
                 square += d[t] * d[t]
             length = math.sqrt(square)
-            factor = max(0.0, 1.0 - l1 / (curvature * length)) if length > 0.0 else 0.0
+            factor = (1.0 - l1 / length) / curvature if length > l1 else 0.0
             moved = False
             for t in range(T):
                 new = factor * d[t] if factor > 0.0 else 0.0

@@ -13,7 +13,7 @@ Zou, Hastie (2005), Regularization and variable selection via the elastic net, d
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +39,7 @@ Array = np.ndarray[Any, Any]
 TALL = 4  # rows per column from which cross-products are the cheaper way
 MOST_FEATURES = 10_000  # for which a dense p × p matrix is formed
 SMOOTH_TOL = 1e-10  # relative residual of conjugate gradients, where there is no L1 part and they are called for
+LARGEST = 1e150  # values beyond which sums of squares overflow
 TOGETHER = (slice(None),)  # all targets at once, with features in common
 
 
@@ -48,6 +49,7 @@ Target = int | slice  # one target, or all of them with features in common
 class Problem:
     """The rows of a lasso, ready to be solved for any penalty, target by target or for all targets together."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # what leaves the range of numbers is refused in a sentence
     def __init__(self, rows: Rows, fit_intercept: bool, positive: bool):
         self.rows, self.fit_intercept, self.positive = rows, fit_intercept, positive
         self.n_features = rows.n_features
@@ -58,6 +60,8 @@ class Problem:
             S = rows.reduce(moments)
             self.moments = S if fit_intercept else S.about_zero()
             self.mean_x, self.mean_y, self.weight = self.moments.mean_x, self.moments.mean_y, S.weight
+            if not np.isfinite(S.xy).all():
+                refuse_overflow(rows)
             return
         _, y, w = rows.columns[:3]  # type: ignore[attr-defined]
         self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
@@ -65,6 +69,10 @@ class Problem:
         self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())
         self.mean_y = np.average(Y, axis=0, weights=w) if fit_intercept else np.zeros(Y.shape[1])
         self.Y = Y - self.mean_y
+        values = rows.X.data if is_sparse(rows.X) else rows.X  # type: ignore[attr-defined]
+        top = max(values.max(initial=0.0), -values.min(initial=0.0), self.Y.max(), -self.Y.min())
+        if not top < LARGEST:
+            refuse_overflow(rows)
 
     def solver(self, target: Target) -> LassoSolver | MomentLassoSolver:
         """The solver for a target, or for all of them; the last one is kept with what it knows of the columns."""
@@ -76,23 +84,47 @@ class Problem:
             self._solver = target, made
         return self._solver[1]
 
+    @np.errstate(over="ignore", invalid="ignore")
+    def strongest(self, targets: Sequence[Target]) -> float:
+        """The smallest λ₁ at which all coefficients of all targets are zero."""
+        found = max(self.solver(k).strongest() for k in targets)
+        return found if np.isfinite(found) else refuse_overflow(self.rows)
+
     def zeros(self, target: Target) -> Array:
         """Coefficients of zero: (p,), or (p, T) for all targets."""
         return np.zeros((self.n_features, len(self.mean_y)) if isinstance(target, slice) else self.n_features)
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def solve(
         self, target: Target, l1: float, l2: float, start: Array, tol: float, max_iter: int, report: Any = None
     ) -> Result:
         """The coefficients for one penalty, from a start; without an L1 part they are ridge's or least squares'."""
         if l1 > 0 or self.positive:
-            return self.solver(target).solve(l1, l2, start, tol, max_iter, report)
+            result = self.solver(target).solve(l1, l2, start, tol, max_iter, report)
+            return result if np.isfinite(result.value) else refuse_overflow(self.rows)
         if self._smooth is None or self._smooth[0] != l2:
             self._smooth = l2, solve_smooth(self.rows, l2 * self.weight, self.fit_intercept)
         coef, inner = self._smooth[1].coef[:, target], self._smooth[1].result
         value, gap = self.solver(target).value_gap(coef, l1, l2)
+        if not np.isfinite(value):
+            refuse_overflow(self.rows)
         if report is not None:
             report(1, value, coef)
         return Result(coef, value, 1, "converged" if inner is None else inner.status, gap, [value])
+
+
+def refuse_overflow(rows: Rows) -> NoReturn:
+    """Refuse data whose sums of products leave the range of numbers, and name the column with the largest value."""
+    where = "X or y has values"
+    if isinstance(rows, MemoryRows):
+        top = np.asarray(abs(rows.X).max(axis=0).todense() if is_sparse(rows.X) else np.abs(rows.X).max(axis=0)).ravel()
+        worst = int(np.argmax(top))
+        name = f"column {worst}" if rows.names is None else f"column {rows.names[worst]!r}"
+        where = f"X or y has values (in {name} of X up to {top[worst]:.2g})"
+    raise InputError(
+        f"{where} that are so large, or so small, that sums of their products leave the range of numbers: rescale X, "
+        "for example with didact.preprocessing.StandardScaler, or y."
+    )
 
 
 def solve_smooth(rows: Rows, alpha: float, fit_intercept: bool) -> Solution:

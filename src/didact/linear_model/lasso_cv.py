@@ -19,7 +19,7 @@ from didact.core.parameters import above, array_like, at_least, between, is_bool
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
-from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
+from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target, refuse_overflow
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
@@ -56,6 +56,7 @@ def walk_all(
     return np.concatenate(coefs, axis=1), np.stack([gaps for _, gaps in walks])
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def fold_errors(
     rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: Any, search: Search
 ) -> Array:
@@ -80,10 +81,12 @@ def choose_penalty(model: Any, search: Search, X: Any, y: Any, sample_weight: An
     with FitProgress(model, X=X, y=y):
         problem = Problem(rows, model.fit_intercept, search.positive)
         targets = search.targets(problem)
-        strongest = max(problem.solver(k).strongest() for k in targets)
+        strongest = problem.strongest(targets)
         grids = [(r, penalty_grid(strongest, r, model.eps, model.alphas)) for r in search.ratios]
         folds = split(model.cv, rows, rows.columns[1])
         errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, model, search), folds), axis=-1)
+        if not np.isfinite(errors).all():
+            refuse_overflow(rows)
         best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
         ratio, alphas = grids[best]
         steps = alphas[at % STRIDE : at + 1 : STRIDE]

@@ -130,8 +130,7 @@ def enet_path(
     rows = model.rows(X, y, sample_weight, target="outputs")
     problem = Problem(rows, False, positive)
     targets = range(len(problem.mean_y))
-    strongest = max(problem.solver(k).strongest() for k in targets)
-    grid = penalty_grid(strongest, l1_ratio, eps, alphas)
+    grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)
     walks = [walk(problem, k, grid, l1_ratio, tol, max_iter) for k in targets]
     if rows.y_ndim == 1:
         return Path(grid, *walks[0])

@@ -35,6 +35,7 @@ from didact.parts.margin_losses import Perceptron as PerceptronLoss
 Array = np.ndarray[Any, Any]
 
 TRIAL_ROWS = 5_000  # so many rows are tried before a loss that no longer falls ends a fit
+LARGE = 1e15  # values beyond which, in single precision first, squares may overflow
 VOTED = ("voters_", "voter_intercepts_", "votes_", "voter_outputs_")
 
 
@@ -54,11 +55,19 @@ def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: A
     scores = decision(X, coef, intercept)
     scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
     sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
-    squares = X.multiply(X).sum(axis=1) if is_sparse(X) else namespace(X).sum(X * X, axis=1)
-    lengths = np.sqrt(np.asarray(to_host(squares)[0]).ravel() + constant)
+    lengths = np.hypot(row_lengths(X), np.sqrt(constant))
     counts = slice(None) if w is None else to_numpy(w) > 0
     margins, lengths = (sides * scores)[counts], lengths[counts]
     return Geometry(np.min(margins, axis=0, initial=np.finfo(float).max), float(np.max(lengths, initial=0.0)))
+
+
+def row_lengths(X: Any) -> Array:
+    """The lengths of the rows, also where squares overflow."""
+    top = float(abs(X).max()) if 0 not in X.shape else 0.0
+    unit = top if top > LARGE else 1.0
+    X = X / unit if unit > 1.0 else X
+    squares = X.multiply(X).sum(axis=1) if is_sparse(X) else namespace(X).sum(X * X, axis=1)
+    return unit * np.sqrt(np.asarray(to_host(squares)[0]).ravel())
 
 
 def labels(scores: Any, classes: Array) -> Any:

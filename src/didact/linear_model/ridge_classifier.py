@@ -60,6 +60,11 @@ def code_table(X: Any, y: Any, w: Any, class_weight: Any) -> tuple[Any, Any, Any
     return X, 2.0 * np.asarray(y, np.float64) - 1.0, w
 
 
+def kind_of(y: Any) -> str:
+    """What kind of target to ask for: a table of labels, or one column of them."""
+    return "label columns" if (y.ndim if hasattr(y, "ndim") else np.ndim(y)) == 2 else "labels"
+
+
 def signed_rows(model: Any, rows: Rows) -> Rows:
     """Rows with ±1 for labels or for the entries of a table of labels; sets classes_ and whether it is a table."""
     y = rows.columns[1] if isinstance(rows, MemoryRows) else None
@@ -164,7 +169,7 @@ class RidgeClassifier(_Signs):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
-        rows = signed_rows(self, self.rows(X, y, sample_weight, target="label columns"))
+        rows = signed_rows(self, self.rows(X, y, sample_weight, target=kind_of(y)))
         self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
@@ -266,9 +271,7 @@ class RidgeClassifierCV(_Signs):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
-        given = in_memory(
-            self.rows(X, y, sample_weight, target="label columns"), "RidgeClassifierCV", "RidgeClassifier"
-        )
+        given = in_memory(self.rows(X, y, sample_weight, target=kind_of(y)), "RidgeClassifierCV", "RidgeClassifier")
         alphas, rows = numbers(self.alphas, "alphas", 0, above=self.cv is None), signed_rows(self, given)
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)

@@ -239,6 +239,7 @@ def kept_state(weights: Weights) -> dict[str, Array]:
     return {"V": weights.V, "D": weights.D, "A": weights.A, "S": weights.S}
 
 
+@np.errstate(over="ignore", invalid="ignore")  # weights that run away are reported below
 def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any,
           fitted: Callable[[Weights], dict[str, Any]], passes: Any = stochastic, trial: int = 0) -> Result:  # fmt: skip
     """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
