@@ -190,3 +190,94 @@ def test_compiled_sparse_sweeps_equal_the_slow_twin(p, seed, l1, l2, positive):
     shift = descend_sparse(A.data, A.indices, A.indptr, mean, square, w, u, r, 0.0, l1, l2, positive, 2)
     np.testing.assert_allclose(u, slow, atol=1e-9)
     np.testing.assert_allclose(r - shift, y - Z @ u, atol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ no penalty, targets
+
+
+def unpenalised_gradient(model, X, Y, w):
+    """Xᵀ W r / Σ w, column by target, and the weighted mean of the residuals."""
+    X = X.toarray() if sp.issparse(X) else X
+    w = np.ones(len(X)) if w is None else w
+    residual = (Y - model.predict(X)).reshape(len(X), -1)
+    return X.T @ (w[:, None] * residual) / w.sum(), w @ residual / w.sum()
+
+
+@pytest.mark.parametrize("shape", [(30, 10), (30, 20), (30, 80)])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_without_a_penalty_it_is_least_squares(shape, sparse, weighted, outputs):
+    """Fewer than four rows a column, which once gave zeros: residuals must be orthogonal to all columns."""
+    X, _, w = make(*shape)
+    X, w = np.where(np.abs(X) > 1, X, 0.0), w + 1 if weighted else None
+    Y = X[:, :3] @ np.random.default_rng(1).standard_normal((3, outputs)) + np.cos(np.arange(30.0))[:, None]
+    Y = Y[:, 0] if outputs == 1 else Y
+    data = sp.csr_array(X) if sparse else X
+    for model in (Lasso(alpha=0), ElasticNet(alpha=0, l1_ratio=0.3)):
+        model.fit(data, Y, w)
+        gradient, balance = unpenalised_gradient(model, X, Y, w)
+        assert np.abs(gradient).max() < 1e-9 * np.abs(Y).max()
+        assert np.abs(balance).max() < 1e-9
+        assert np.max(model.dual_gap_) < 1e-9
+    coefs = enet_path(data, Y, alphas=[0.1, 0.0], sample_weight=w, l1_ratio=0.3).coefs[..., -1]
+    weights = np.ones(30) if w is None else w
+    gradient = X.T @ (weights[:, None] * (Y.reshape(30, -1) - X @ np.atleast_2d(coefs).reshape(outputs, -1).T))
+    assert np.abs(gradient).max() < 1e-7 * np.abs(Y).max()
+
+
+@pytest.mark.parametrize("shape", [(30, 10), (30, 80)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_without_a_penalty_coefficients_can_be_kept_from_being_negative(shape, sparse):
+    """KKT: no column has a positive correlation with the residual, and those in use have none."""
+    X, y, w = make(*shape)
+    X = np.where(np.abs(X) > 1, X, 0.0) * np.geomspace(1e-3, 1e3, shape[1])  # columns of all sizes
+    model = Lasso(alpha=0, positive=True, tol=1e-13).fit(sp.csr_array(X) if sparse else X, y, w)
+    gradient = unpenalised_gradient(model, X, y, w)[0][:, 0] / np.abs(X).max(axis=0)
+    assert (model.coef_ >= 0).all()
+    assert model.coef_.any()
+    assert gradient.max() < 1e-5
+    assert np.abs(gradient[model.coef_ > 0]).max() < 1e-5
+
+
+def test_wide_tables_without_an_l1_part_need_no_matrix_of_columns_by_columns():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 30_000)), rng.standard_normal(5)
+    model = ElasticNet(alpha=0.1, l1_ratio=0.0).fit(X, y)
+    gradient = X.T @ (y - model.predict(X)) / 5 - 0.1 * model.coef_
+    assert np.abs(gradient).max() < 1e-9
+
+
+@pytest.mark.parametrize("model", [LassoCV(alphas=8), ElasticNetCV(alphas=8, l1_ratio=[0.5, 1.0])])
+def test_cross_validated_targets_share_the_penalty_of_the_smallest_mean_error(model):
+    X, y, w = make(90, 12)
+    Y = np.column_stack([y, X[:, 3] - 2 * y, np.cos(y)])
+    model.set_params(tol=1e-10).fit(X, Y, w + 1)
+    ratios = model.get_params().get("l1_ratio", [1.0])
+    alone = [
+        type(model)(**{**model.get_params(), "alphas": a}).fit(X, t, w + 1)
+        for t in Y.T
+        for a in [np.unique(model.alphas_)]
+    ]
+    if len(ratios) == 1:
+        np.testing.assert_allclose(model.mse_path_, np.mean([m.mse_path_ for m in alone], axis=0), rtol=1e-5)
+    errors = model.mse_path_.reshape(len(ratios), 8, -1).mean(axis=-1)
+    i, j = np.unravel_index(errors.argmin(), errors.shape)
+    assert model.l1_ratio_ == ratios[i]
+    assert model.alpha_ == np.atleast_2d(model.alphas_)[i, j]
+    each = ElasticNet(alpha=model.alpha_, l1_ratio=model.l1_ratio_, tol=1e-12).fit(X, Y, w + 1)
+    np.testing.assert_allclose(model.coef_, each.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, each.intercept_, atol=1e-5)
+    assert model.dual_gap_.shape == (3,)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("shape", [(60, 4), (6, 10)])
+@pytest.mark.parametrize("model", [Lasso(), Lasso(alpha=0), ElasticNet(l1_ratio=0.0), LassoCV(alphas=3, cv=3)])
+def test_values_whose_squares_overflow_are_refused_in_a_sentence(sparse, shape, model):
+    X, y = np.random.default_rng(0).standard_normal(shape), np.arange(float(shape[0]))
+    cell = X.copy()
+    cell[3, 1] = 1e160
+    for data in (cell, 1e160 * X, np.where(X > 0, 1e308, -1e308)):
+        with pytest.raises(ValueError, match=r"in column \d of X up to .* rescale X"):
+            model.fit(sp.csr_array(data) if sparse else data, y)

@@ -4,9 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from didact.linear_model import McCullochPittsNeuron, Perceptron
+from didact.linear_model.perceptron import row_lengths
 
 TABLE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -80,3 +82,11 @@ def test_a_neuron_refuses_what_does_not_fit():
         McCullochPittsNeuron(weights=[1.0, 1.0, 1.0]).fit(TABLE)
     with pytest.raises(ValueError, match="There is no gate 'xor'"):
         McCullochPittsNeuron.gate("xor")
+
+
+def test_lengths_of_rows_whose_squares_overflow():
+    X = np.array([[3e200, 4e200], [0.0, -1e190]])
+    for rows in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(row_lengths(rows), [5e200, 1e190])
+    np.testing.assert_allclose(row_lengths((X / 1e170).astype(np.float32)), [5e30, 1e20], rtol=1e-6)
+    np.testing.assert_array_equal(row_lengths(np.zeros((2, 3))), 0.0)

@@ -19,6 +19,7 @@ from didact.parts.losses import (
     Hinge,
     Huber,
     Logistic,
+    ModifiedHuber,
     Perceptron,
     Poisson,
     Quantile,
@@ -38,7 +39,7 @@ REGRESSION = [
     SquaredEpsilonInsensitive(0.3),
 ]
 LOG_LINK = [Poisson(), Gamma(), Tweedie(1.5), Tweedie(1), Tweedie(2), Tweedie(3), Tweedie(0), Tweedie(-1)]
-CLASSES = [Logistic(), SquaredLogistic(), Hinge(), SquaredHinge(), Exponential(), Perceptron()]
+CLASSES = [Logistic(), SquaredLogistic(), Hinge(), SquaredHinge(), ModifiedHuber(), Exponential(), Perceptron()]
 LOSSES = REGRESSION + LOG_LINK + CLASSES
 NOT_CONVEX = {SquaredLogistic(), Tweedie(3), Tweedie(0), Tweedie(-1)}
 everyone = pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -19,6 +19,7 @@ from didact.parts.statistics import (
     label_codes,
     label_counts,
     moments,
+    weigh_classes,
 )
 
 FIELDS = Moments._fields
@@ -215,3 +216,12 @@ def test_histogram():
     np.testing.assert_allclose(merged.weights, whole.weights)
     assert isinstance(merged, Histogram)
     np.testing.assert_allclose(histogram(X, None, None, edges).weights.sum(axis=1), len(X))
+
+
+def test_balanced_class_weights_leave_classes_without_weight_out():
+    """A class whose rows have no weight is as if it were not there: the others are equal in sum, nothing overflows."""
+    counts = Counts(np.array(["a", "b", "c"]), np.array([6.0, 0.0, 2.0]))
+    factors = weigh_classes("balanced", counts)
+    np.testing.assert_allclose(factors, [8 / (2 * 6), 0.0, 8 / (2 * 2)])
+    present = Counts(np.array(["a", "c"]), np.array([6.0, 2.0]))
+    np.testing.assert_array_equal(factors[[0, 2]], weigh_classes("balanced", present))

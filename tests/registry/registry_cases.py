@@ -94,6 +94,7 @@ def problem(model, n=240, p=5, seed=0):
         1.0 + rng.poisson(mean),
         1 / (1 + np.exp(-eta - rng.normal(size=n))),
         (rng.uniform(size=n) < 1 / (1 + np.exp(-eta))).astype(float),
+        np.column_stack([eta + rng.normal(size=n), rng.normal(size=n) - 2 * eta]),
         rng.multinomial(5, [0.2, 0.3, 0.5], size=n).astype(float),
     ]
     possible = domain(model)
@@ -105,8 +106,18 @@ def domain(model):
     family = model._model()[0] if hasattr(model, "_model") else None
     if family is not None:
         return lambda y: bool(np.all(family.in_domain(y)))
+    if not get_tags(model).target_tags.single_output:
+        return lambda y: y.ndim == 2
     positive = get_tags(model).target_tags.positive_only
     return lambda y: not positive or bool((y > 0).all())
+
+
+def target_columns(y):
+    """The columns of a frame that hold a target, by name, and what to ask the frame for to get them back."""
+    if y.ndim == 1:
+        return {"target": y}, "target"
+    columns = {f"target{k}": column for k, column in enumerate(y.T)}
+    return columns, list(columns)
 
 
 def answer(model):

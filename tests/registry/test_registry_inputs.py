@@ -24,6 +24,7 @@ from registry_cases import (
     problem,
     state,
     takes,
+    target_columns,
 )
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -201,9 +202,10 @@ def _assert_refused_by_name(model, kind):
 @over_registry([m for m in MODELS if not excuse(m, "collections")[0]], "text_refused/dask")
 def test_text_in_a_dask_frame_is_refused_by_name(model):
     X, y = problem(model)
-    frame = dd.from_pandas(_frame_with_text("pandas str", X).assign(target=y), npartitions=2)
+    targets, target = target_columns(y)
+    frame = dd.from_pandas(_frame_with_text("pandas str", X).assign(**targets), npartitions=2)
     with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=r"'age'.*didact\.preprocessing"):
-        clone(model).fit(frame[NAMES], frame["target"])
+        clone(model).fit(frame[NAMES], frame[target])
 
 
 BAD = {
@@ -264,8 +266,9 @@ def test_missing_values_in_blocks_are_refused_by_column(model, kind):
         data = (Batches(lambda: ((frame[s], y[s]) for s in pieces)),)
         new = Batches(lambda: (frame[s] for s in pieces))
     else:
-        table = dd.from_pandas(frame.assign(target=y), npartitions=2)
-        data, new = (table[NAMES], table["target"]), table[NAMES]
+        targets, target = target_columns(y)
+        table = dd.from_pandas(frame.assign(**targets), npartitions=2)
+        data, new = (table[NAMES], table[target]), table[NAMES]
     with dask.config.set(scheduler="synchronous"):
         if model._missing:
             assert_read(clone(model).fit(*data), frame)

@@ -19,6 +19,7 @@ from registry_cases import (
     problem,
     state,
     takes,
+    target_columns,
 )
 from sklearn.base import clone
 
@@ -93,9 +94,10 @@ def _collections(X, y, w, kind):
         DX = da.from_array(X, chunks=(70, 2))
         return (DX, da.from_array(y, chunks=60)), weights, DX
     frame = pd.DataFrame(X, columns=columns)
-    table = dd.from_pandas(frame.assign(target=y, weight=1.0 if w is None else w), npartitions=3)
+    targets, target = target_columns(y)
+    table = dd.from_pandas(frame.assign(**targets, weight=1.0 if w is None else w), npartitions=3)
     weights = {} if w is None else {"sample_weight": table["weight"]}
-    return (table[columns], table["target"]), weights, table[columns]
+    return (table[columns], table[target]), weights, table[columns]
 
 
 def _assert_same_as_memory(model, kind, w):

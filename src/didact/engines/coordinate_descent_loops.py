@@ -4,6 +4,7 @@ Coordinate j is minimised exactly: with curvature h and gradient q it moves from
 where coefficients must not be negative.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,38 @@ def descend(H: Array, u: Array, q: Array, l1: Array, positive: bool, tol: float,
         if largest <= tol:
             return sweep + 1
     return max_sweeps
+
+
+@jit
+def descend_blocks(H: Array, U: Array, Q: Array, l1: float, sweeps: int) -> None:
+    """Minimise ½ tr(UᵀHU) + … + l1 Σ‖U[j]‖₂ in place, row by row of U; Q is the gradient of the smooth part.
+
+    With curvature h and g = h·U[j] − Q[j] the best row is g·max(0, 1 − l1/‖g‖)/h: g shortened by l1, divided by h.
+    """
+    p, T = U.shape
+    d = np.empty(T)
+    for _ in range(sweeps):
+        for j in range(p):
+            curvature = H[j, j]
+            if curvature <= 0.0:
+                continue
+            square = 0.0
+            for t in range(T):
+                d[t] = curvature * U[j, t] - Q[j, t]
+                square += d[t] * d[t]
+            length = math.sqrt(square)
+            factor = (1.0 - l1 / length) / curvature if length > l1 else 0.0
+            moved = False
+            for t in range(T):
+                new = factor * d[t] if factor > 0.0 else 0.0
+                d[t] = new - U[j, t]
+                U[j, t] = new
+                moved = moved or d[t] != 0.0
+            if moved:
+                for k in range(p):
+                    h = H[j, k]
+                    for t in range(T):
+                        Q[k, t] += h * d[t]
 
 
 @jit
@@ -104,6 +137,7 @@ def descend_sparse(
 def warm() -> None:
     """Compile for the types that callers use."""
     descend(np.eye(2), np.zeros(2), np.ones(2), np.zeros(2), False, 1e-3, 2)
+    descend_blocks(np.eye(2), np.zeros((2, 2)), np.ones((2, 2)), 0.1, 2)
     combine(np.eye(2), np.zeros(1, np.intp), np.ones(1))
     gather(np.eye(2), np.zeros(1, np.intp))
     for index in (np.int32, np.int64):

@@ -50,16 +50,16 @@ class Design:
         return self.X.shape
 
     def matvec(self, b: Array) -> Array:
-        """The matrix times b."""
-        b = b if self.scale is None else b / self.scale
+        """The matrix times b, a vector or a matrix (p, k)."""
+        b = b if self.scale is None else (b.T / self.scale).T
         return np.asarray(self.X @ b - self.mean @ b)
 
     def rmatvec(self, r: Array) -> Array:
-        """The transposed matrix times the weighted rows of r."""
-        r = r if self.w is None else self.w * r
+        """The transposed matrix times the weighted rows of r, a vector or a matrix (n, k)."""
+        r = r if self.w is None else (self.w * r.T).T
         out = _transposed_product(self.X, r)
-        out = out - self.mean * r.sum()
-        return out if self.scale is None else out / self.scale
+        out = out - np.multiply.outer(self.mean, r.sum(axis=0))
+        return out if self.scale is None else (out.T / self.scale).T
 
     def columns(self, chosen: Array) -> Any:
         """Some columns: a dense centred and scaled array in column order, or sparse columns as they are."""

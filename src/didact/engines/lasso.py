@@ -10,8 +10,12 @@ r"""Least squares with an L1 (and L2) penalty, on working sets.
 4. Repeat until the gap is within tolerance. The working set grows for one penalty and begins with the support for the
    next one; columns and their cross-products stay, so that each is computed once on a path.
 
+Several targets Y (n, T) that share their features have :math:`\lambda_1\sum_j\|b_j\|_2` for rows :math:`b_j` of T
+coefficients (the group lasso): the same steps, on the Gram matrix of the working set for sparse columns, too.
+
 Massias, Vaiter, Gramfort, Salmon (2020), Dual extrapolation for sparse generalized linear models,
-doi:10.48550/arXiv.1907.05830;
+doi:10.48550/arXiv.1907.05830; Yuan, Lin (2006), Model selection and estimation in regression with grouped variables,
+doi:10.1111/j.1467-9868.2005.00532.x;
 Bertrand, Massias (2021), Anderson acceleration of coordinate descent, doi:10.48550/arXiv.2011.10065.
 """
 
@@ -24,7 +28,7 @@ from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
 from didact.engines.coordinate_descent_loops import combine, descend_sparse, gather
 from didact.engines.design import Design
-from didact.engines.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, solve_gram
+from didact.engines.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
 from didact.engines.loop import Report
 from didact.engines.result import Result
 
@@ -45,9 +49,13 @@ class LassoSolver:
         self.design, self.y, self.positive = design, y, positive
         self.w = np.full(len(y), 1.0 / total) if design.w is None else design.w / total
         self.total = total
-        self.square_y = float(self.w @ (y * y))
-        kind = SparseColumns if is_sparse(design.X) else DenseColumns
-        self.columns: SparseColumns | DenseColumns = kind(design, self.w, y, positive)
+        self.square_y = float(np.sum(self.w @ (y * y)))
+        self.columns: SparseColumns | SparseGram | DenseColumns
+        if not is_sparse(design.X):
+            self.columns = DenseColumns(design, self.w, y, positive)
+        else:
+            self.columns = (SparseColumns if y.ndim == 1 else SparseGram)(design, self.w, y, positive)
+        self.curvature = np.zeros(0)  # squared lengths of the columns, once a fit without a penalty asks for them
         self.last: tuple[Array, Array, Array] | None = None  # the last solution with its residual and correlations
 
     def correlations(self, residual: Array) -> Array:
@@ -57,7 +65,16 @@ class LassoSolver:
     def strongest(self) -> float:
         """The smallest λ₁ at which all coefficients are zero."""
         c = self.correlations(self.y)
-        return float(np.max(c if self.positive else np.abs(c), initial=0.0))
+        return float(np.max(c if self.positive else magnitude(c), initial=0.0))
+
+    def value_gap(self, b: Array, l1: float, l2: float) -> tuple[float, float]:
+        """The objective at b, and its distance to the minimum at most."""
+        residual, c = self._look(b)
+        if l1 == l2 == 0 and not len(self.curvature):
+            self.curvature = self.design.square_norms() / self.total
+        weighted = (self.w * residual.T).T
+        squares, inner_y = float(np.vdot(weighted, residual)), float(np.vdot(weighted, self.y))
+        return duality_gap(b, squares, inner_y, c, l1, l2, self.positive, self.curvature)
 
     def solve(
         self, l1: float, l2: float, start: Array, tol: float, max_rounds: int, report: Report | None = None
@@ -68,16 +85,13 @@ class LassoSolver:
         working = np.zeros(len(b), bool)
         history: list[float] = []
         for _ in range(max_rounds):
-            residual, c = self._look(b)
-            weighted = self.w * residual
-            squares, inner_y = float(weighted @ residual), float(weighted @ self.y)
-            value, gap = duality_gap(b, squares, inner_y, c, l1, l2, self.positive)
+            value, gap = self.value_gap(b, l1, l2)
             history.append(value)
             within = gap <= (goal if len(history) > 1 else AT_START * goal)
             if (ended := how_it_ended(value, within, len(history), b, report)) is not None:
                 status = ended
                 break
-            self._widen(working, b, c - l2 * b, l1)
+            self._widen(working, b, self._look(b)[1] - l2 * b, l1)
             at = np.flatnonzero(working)
             with one_blas_thread:
                 u = self.columns.solve(at, b[at], l1, l2, (INNER if l2 == 0 else INNER_L2) * goal)
@@ -94,8 +108,8 @@ class LassoSolver:
 
     def _widen(self, working: Array, b: Array, inner: Array, l1: float) -> None:
         """Put the support and the columns that violate optimality most into the working set."""
-        working |= b != 0
-        excess = (inner if self.positive else np.abs(inner)) - l1
+        working |= magnitude(b) != 0
+        excess = (inner if self.positive else magnitude(inner)) - l1
         excess[working] = 0.0
         new = np.flatnonzero(excess > 0)
         room = max(FIRST_SET, int(self.columns.growth * np.count_nonzero(working)))
@@ -111,16 +125,18 @@ class DenseColumns:
 
     def __init__(self, design: Design, w: Array, y: Array, positive: bool):
         self.design, self.w, self.y, self.positive = design, w, y, positive
-        self.square_y = float(w @ (y * y))
+        self.square_y = float(np.sum(w @ (y * y)))
         self.place = np.full(design.shape[1], -1)  # of each column in the arrays
         self.count = 0
-        self.block, self.gram, self.product = np.empty((0, len(y))), np.empty((0, 0)), np.empty(0)
+        self.block, self.gram, self.product = np.empty((0, len(y))), np.empty((0, 0)), np.empty((0, *y.shape[1:]))
 
     def image(self, b: Array) -> Array:
         """The matrix times b."""
-        at = np.flatnonzero(b)
+        at = np.flatnonzero(magnitude(b))
         place = self.place[at]
-        return combine(self.block, place, b[at]) if (place >= 0).all() else self.design.matvec(b)
+        if not (place >= 0).all():
+            return self.design.matvec(b)
+        return combine(self.block, place, b[at]) if b.ndim == 1 else self.block[place].T @ b[at]
 
     def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
         """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
@@ -144,9 +160,32 @@ class DenseColumns:
 
     def _grow(self, size: int) -> None:
         k = self.count
-        block, gram, product = np.empty((size, len(self.y))), np.empty((size, size)), np.empty(size)
+        block, gram = np.empty((size, len(self.y))), np.empty((size, size))
+        product = np.empty((size, *self.y.shape[1:]))
         block[:k], gram[:k, :k], product[:k] = self.block[:k], self.gram[:k, :k], self.product[:k]
         self.block, self.gram, self.product = block, gram, product
+
+
+class SparseGram:
+    """Sparse columns for several targets: their Gram matrix is made for each working set."""
+
+    growth = 0.2
+
+    def __init__(self, design: Design, w: Array, y: Array, positive: bool):
+        self.design, self.positive = design, positive
+        self.total = float(len(y)) if design.w is None else float(design.w.sum())
+        self.square_y = float(np.sum(w @ (y * y)))
+        self.product = design.rmatvec(y) / self.total
+
+    def image(self, b: Array) -> Array:
+        """The matrix times b."""
+        return self.design.matvec(b)
+
+    def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
+        """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
+        H = self.design.gram(at) / self.total
+        H.flat[:: len(H) + 1] += l2
+        return solve_gram(H, self.product[at], l1, l2, u, self.positive, self.square_y, goal)
 
 
 class SparseColumns:
@@ -184,7 +223,8 @@ class SparseColumns:
             actual = r - shift
             weighted = self.w * actual
             c = A.T @ weighted - mean * weighted.sum()
-            return duality_gap(v, float(weighted @ actual), float(weighted @ self.y), c, l1, l2, self.positive)
+            squares, inner_y = float(weighted @ actual), float(weighted @ self.y)
+            return duality_gap(v, squares, inner_y, c, l1, l2, self.positive, square)
 
         r, shift = residual(u)
         for _ in range(1000):

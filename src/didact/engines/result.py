@@ -9,6 +9,8 @@ MESSAGES = {
     "converged": "Converged.",
     "iteration limit": "The iteration limit was reached before the tolerance: raise max_iter, or scale the data.",
     "not finite": "The objective became NaN or infinite: scale the data, take shorter steps, or penalise more.",
+    "diverged": "The loss ended far above that of a model with all weights 0, so the steps are too long for these "
+    "data: scale the columns first (didact.preprocessing.StandardScaler), or take a smaller rate.",
     "no progress": "No step lowered the objective, though the tolerance was not met: the numbers allow no more.",
     "stopped": "Stopped by a callback, or because the validation no longer improved.",
     "infeasible": "No point satisfies the constraints.",

@@ -28,12 +28,16 @@ SMALLEST_RATE = 1e-6
 
 
 class Rate(NamedTuple):
-    """The rate scale/(offset + t)^power of step t = 1, 2, …; `adaptive`: cut to a fifth whenever progress ends."""
+    """The rate scale/(offset + t)^power of step t = 1, 2, …; `adaptive`: cut to a fifth whenever progress ends.
+
+    `aggressive` of 1 or 2: each row's step takes its loss to 0 if the scale, as C of PA-I or PA-II, allows it.
+    """
 
     scale: float
     offset: float = 0.0
     power: float = 0.0
     adaptive: bool = False
+    aggressive: int = 0
 
 
 class Training(NamedTuple):
@@ -69,7 +73,7 @@ class Training(NamedTuple):
         """The same for compiled loops; `damping` is of the intercept's steps."""
         l1, l2, pull, p = self.strengths()
         return Plan(self.rate.offset, self.rate.power, l1, l2, pull, p, self.averaged_from, self.fit_intercept,
-                    damping, max(self.batch, 1), *self.targets)  # fmt: skip
+                    damping, max(self.batch, 1), *self.targets, self.rate.aggressive)  # fmt: skip
 
 
 @dataclass

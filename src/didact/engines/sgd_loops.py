@@ -26,7 +26,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
-from didact.engines.row_loops import Dense, Sparse, add, ask1, begin1, column1, dot, end1, scattered1, scattered_dot
+from didact.engines.row_loops import (
+    Dense,
+    Sparse,
+    add,
+    ask1,
+    begin1,
+    column1,
+    dot,
+    end1,
+    entry1,
+    scattered1,
+    scattered_dot,
+)
 from didact.parts.losses import HalfSquared, Hinge, Logistic
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +70,7 @@ class Plan(NamedTuple):
     batch: int
     low: float
     high: float
+    aggressive: int  # 0: steps by the rate; 1 and 2: passive-aggressive steps
 
 
 @jit
@@ -73,6 +86,20 @@ def rate(a: float, plan: Plan, t: float) -> float:
     if plan.power == 0.25:
         return a / math.sqrt(math.sqrt(x))
     return a / x**plan.power
+
+
+@jit
+def aggressive_step(rows: Any, i: int, loss: float, most: float, kind: int) -> float:
+    """The step that takes a row's loss to 0, at most of a given length (PA-I) or shortened by it (PA-II).
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer (2006), Online passive-aggressive algorithms, section 3.
+    """
+    square = 0.0
+    for k in range(begin1(rows, i), end1(rows, i)):
+        square += entry1(rows, i, k) * entry1(rows, i, k)
+    if kind == 2:
+        return loss / (square + 0.5 / most)
+    return min(most, loss / square) if square > 0.0 else 0.0
 
 
 @jit
@@ -150,7 +177,7 @@ def learn(
 
     Meanwhile the first `more` of the coming rows are asked for, so that they are in the cache when they are needed.
     """
-    total, guard, updates, batch = 0.0, 0.0, 0, plan.batch
+    total, guard, updates, batch, value = 0.0, 0.0, 0, plan.batch, 0.0
     t, scale, clock, mass, bias = s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS]
     for start in range(0, count, batch):
         stop = min(start + batch, count)
@@ -166,7 +193,8 @@ def learn(
             z = scale * (scattered_dot(rows, i, v) if scattered1(rows) else dot(rows, i, v)) + bias
             w = weights[i] if weights.shape[0] > 0 else 1.0
             guard += z
-            total += w * value1(loss, target, z)
+            value = value1(loss, target, z)
+            total += w * value
             slopes[m - start] = w * min(max(grad1(loss, target, z), -STEEPEST), STEEPEST)
         eta = rate(s[RATE], plan, t)
         scale *= max(0.0, 1.0 - eta * plan.l2)
@@ -175,6 +203,8 @@ def learn(
             rescale(v, debt, shift, s)
             scale, clock, mass = s[SCALE], s[CLOCK], s[MASS]
         gain, inverse, share = -eta / (stop - start), 1.0 / scale, intercept_rate(eta, plan, t)
+        if plan.aggressive > 0:  # steps on one row each
+            gain = -aggressive_step(rows, order[start], value, eta, plan.aggressive)
         for m in range(start, stop):
             slope = slopes[m - start]
             if slope != 0.0:
@@ -246,7 +276,7 @@ def sweep(
 
 def warm() -> None:
     """Compile for the types and the losses that are used most."""
-    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1.0, 1, -1.0, 1.0)
+    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1.0, 1, -1.0, 1.0, 0)
     X, y, none, rows = np.ones((2, 2)), np.ones(2), np.zeros(0), np.zeros(0, np.int64)
     indices, indptr = np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
     for array in (X, y, none, rows, indices, indptr):

@@ -14,11 +14,18 @@ from didact.linear_model.linear_regression import LinearRegression
 from didact.linear_model.locally_weighted import LocallyWeightedRegression
 from didact.linear_model.logistic import LogisticRegression
 from didact.linear_model.logistic_cv import LogisticRegressionCV
+from didact.linear_model.multi_task import (
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
+)
 from didact.linear_model.neurons import McCullochPittsNeuron
 from didact.linear_model.nonlinear import NonlinearRegressor
 from didact.linear_model.perceptron import Perceptron
 from didact.linear_model.quantile import QuantileRegressor
 from didact.linear_model.ridge import Ridge, ridge_bias_covariance
+from didact.linear_model.ridge_classifier import RidgeClassifier, RidgeClassifierCV
 from didact.linear_model.ridge_cv import RidgeCV
 from didact.linear_model.sgd_classifier import SGDClassifier
 from didact.linear_model.sgd_regressor import SGDRegressor
@@ -42,12 +49,18 @@ __all__ = [
     "LogisticRegression",
     "LogisticRegressionCV",
     "McCullochPittsNeuron",
+    "MultiTaskElasticNet",
+    "MultiTaskElasticNetCV",
+    "MultiTaskLasso",
+    "MultiTaskLassoCV",
     "NonlinearRegressor",
     "Perceptron",
     "PoissonRegressor",
     "QuantileRegressor",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "SGDClassifier",
     "SGDRegressor",
     "TotalLeastSquares",

@@ -5,13 +5,15 @@ r"""The lasso and the elastic net: least squares with a penalty that sets coeffi
 
 Textbooks that minimise :math:`\sum(y-x^Tb)^2 + \lambda\|b\|_1` have λ = 2nα. Working sets with a duality-gap stop are
 in `engines.lasso`; data with many more rows than columns, out of core or on a cluster are solved from their
-cross-products. Along a falling penalty the features enter one after the other: `lasso_path`.
+cross-products. Without an L1 part (α = 0 or ρ = 0) the solution is that of least squares or of ridge, which solve it
+exactly. Along a falling penalty the features enter one after the other: `lasso_path`.
 
 Tibshirani (1996), Regression shrinkage and selection via the lasso, doi:10.1111/j.2517-6161.1996.tb02080.x;
 Zou, Hastie (2005), Regularization and variable selection via the elastic net, doi:10.1111/j.1467-9868.2005.00503.x.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -29,37 +31,108 @@ from didact.engines.lasso_gram import MomentLassoSolver
 from didact.engines.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.linear_model.linear_regression import solve as solve_least_squares
+from didact.linear_model.ridge import solve as solve_ridge
 from didact.parts.statistics import Moments, moments
 
 Array = np.ndarray[Any, Any]
 
 TALL = 4  # rows per column from which cross-products are the cheaper way
 MOST_FEATURES = 10_000  # for which a dense p × p matrix is formed
+SMOOTH_TOL = 1e-10  # relative residual of conjugate gradients, where there is no L1 part and they are called for
+LARGEST = 1e150  # values beyond which sums of squares overflow
+TOGETHER = (slice(None),)  # all targets at once, with features in common
+
+
+Target = int | slice  # one target, or all of them with features in common
 
 
 class Problem:
-    """The rows of a lasso, ready to be solved target by target for any penalty."""
+    """The rows of a lasso, ready to be solved for any penalty, target by target or for all targets together."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # what leaves the range of numbers is refused in a sentence
     def __init__(self, rows: Rows, fit_intercept: bool, positive: bool):
-        self.positive, self.n_features = positive, rows.n_features
+        self.rows, self.fit_intercept, self.positive = rows, fit_intercept, positive
+        self.n_features = rows.n_features
         self.moments: Moments | None = None
+        self._solver: tuple[Target, LassoSolver | MomentLassoSolver] | None = None
+        self._smooth: tuple[float, Solution] | None = None
         if from_moments(rows):
             S = rows.reduce(moments)
             self.moments = S if fit_intercept else S.about_zero()
-            self.mean_x, self.mean_y = self.moments.mean_x, self.moments.mean_y
+            self.mean_x, self.mean_y, self.weight = self.moments.mean_x, self.moments.mean_y, S.weight
+            if not np.isfinite(S.xy).all():
+                refuse_overflow(rows)
             return
         _, y, w = rows.columns[:3]  # type: ignore[attr-defined]
         self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
         Y = y if y.ndim == 2 else y[:, None]
-        self.mean_x = self.design.mean
+        self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())
         self.mean_y = np.average(Y, axis=0, weights=w) if fit_intercept else np.zeros(Y.shape[1])
         self.Y = Y - self.mean_y
+        values = rows.X.data if is_sparse(rows.X) else rows.X  # type: ignore[attr-defined]
+        top = max(values.max(initial=0.0), -values.min(initial=0.0), self.Y.max(), -self.Y.min())
+        if not top < LARGEST:
+            refuse_overflow(rows)
 
-    def solver(self, target: int) -> LassoSolver | MomentLassoSolver:
-        """The solver for one target."""
-        if self.moments is not None:
-            return MomentLassoSolver(self.moments, target, self.positive)
-        return LassoSolver(self.design, np.ascontiguousarray(self.Y[:, target]), self.positive)
+    def solver(self, target: Target) -> LassoSolver | MomentLassoSolver:
+        """The solver for a target, or for all of them; the last one is kept with what it knows of the columns."""
+        if self._solver is None or self._solver[0] != target:
+            if self.moments is not None:
+                made: Any = MomentLassoSolver(self.moments, target, self.positive)
+            else:
+                made = LassoSolver(self.design, np.ascontiguousarray(self.Y[:, target]), self.positive)
+            self._solver = target, made
+        return self._solver[1]
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def strongest(self, targets: Sequence[Target]) -> float:
+        """The smallest λ₁ at which all coefficients of all targets are zero."""
+        found = max(self.solver(k).strongest() for k in targets)
+        return found if np.isfinite(found) else refuse_overflow(self.rows)
+
+    def zeros(self, target: Target) -> Array:
+        """Coefficients of zero: (p,), or (p, T) for all targets."""
+        return np.zeros((self.n_features, len(self.mean_y)) if isinstance(target, slice) else self.n_features)
+
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    def solve(
+        self, target: Target, l1: float, l2: float, start: Array, tol: float, max_iter: int, report: Any = None
+    ) -> Result:
+        """The coefficients for one penalty, from a start; without an L1 part they are ridge's or least squares'."""
+        if l1 > 0 or self.positive:
+            result = self.solver(target).solve(l1, l2, start, tol, max_iter, report)
+            return result if np.isfinite(result.value) else refuse_overflow(self.rows)
+        if self._smooth is None or self._smooth[0] != l2:
+            self._smooth = l2, solve_smooth(self.rows, l2 * self.weight, self.fit_intercept)
+        coef, inner = self._smooth[1].coef[:, target], self._smooth[1].result
+        value, gap = self.solver(target).value_gap(coef, l1, l2)
+        if not np.isfinite(value):
+            refuse_overflow(self.rows)
+        if report is not None:
+            report(1, value, coef)
+        return Result(coef, value, 1, "converged" if inner is None else inner.status, gap, [value])
+
+
+def refuse_overflow(rows: Rows) -> NoReturn:
+    """Refuse data whose sums of products leave the range of numbers, and name the column with the largest value."""
+    where = "X or y has values"
+    if isinstance(rows, MemoryRows):
+        top = np.asarray(abs(rows.X).max(axis=0).todense() if is_sparse(rows.X) else np.abs(rows.X).max(axis=0)).ravel()
+        worst = int(np.argmax(top))
+        name = f"column {worst}" if rows.names is None else f"column {rows.names[worst]!r}"
+        where = f"X or y has values (in {name} of X up to {top[worst]:.2g})"
+    raise InputError(
+        f"{where} that are so large, or so small, that sums of their products leave the range of numbers: rescale X, "
+        "for example with didact.preprocessing.StandardScaler, or y."
+    )
+
+
+def solve_smooth(rows: Rows, alpha: float, fit_intercept: bool) -> Solution:
+    """What is left without an L1 part: ridge, or least squares (of least norm where columns depend on each other)."""
+    if alpha == 0:
+        return solve_least_squares(rows, fit_intercept, tol=SMOOTH_TOL)
+    return solve_ridge(rows, np.asarray([alpha]), fit_intercept, False, "auto", SMOOTH_TOL, 10 * rows.n_features)
 
 
 def from_moments(rows: Rows) -> bool:
@@ -73,6 +146,48 @@ def from_moments(rows: Rows) -> bool:
             f"X has {rows.n_features}."
         )
     return True
+
+
+def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio: float, X: Any, y: Any) -> None:
+    """Solve for each of the targets in turn, and store what a fitted model has."""
+
+    def fitted(x: Array) -> dict[str, Any]:
+        one = x if x.ndim == 1 else x[:, 0]
+        return {"coef_": one, "intercept_": problem.mean_y[0] - problem.mean_x @ one}
+
+    l1, l2 = model.alpha * ratio, model.alpha * (1 - ratio)
+    with FitProgress(model, model.max_iter * len(targets), X=X, y=y, attributes=fitted) as progress:
+        results = [
+            problem.solve(k, l1, l2, _start(model, problem, k), model.tol, model.max_iter, progress.report)
+            for k in targets
+        ]
+    coef = np.concatenate([r.x.reshape(problem.n_features, -1) for r in results], axis=1)
+    solution = Solution(coef, problem.mean_y - problem.mean_x @ coef)
+    model.coef_, model.intercept_ = one_or_many(solution, problem.rows.y_ndim, float_type(problem.rows))
+    gaps = np.asarray([r.optimality for r in results])
+    model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
+    model.report_convergence(max(results, key=lambda r: (not r.converged, r.n_iter)))
+
+
+def refuse_one_target(model: Any, rows: Rows) -> None:
+    """Refuse a target of one dimension where several are to have their features in common."""
+    if rows.y_ndim == 1:
+        name = type(model).__name__
+        raise InputError(
+            f"{name} fits several targets, with y of shape (n_samples, n_targets); this y is one column: use "
+            f"{name.removeprefix('MultiTask')} for mono-task outputs, or give y[:, None]."
+        )
+
+
+def _start(model: Any, problem: Problem, target: Target) -> Array:
+    """Zeros or, with warm_start, the coefficients of the last fit if they have the same shape."""
+    start = problem.zeros(target)
+    last = np.atleast_2d(np.asarray(getattr(model, "coef_", np.zeros(0)), np.float64)).T
+    if not model.warm_start or len(last) != problem.n_features:
+        return start
+    if isinstance(target, slice):
+        return last if last.shape == start.shape else start
+    return last[:, target % last.shape[1]]
 
 
 class _L1(MultiOutputMixin, RegressorMixin, Estimator):
@@ -93,30 +208,8 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         problem = Problem(rows, self.fit_intercept, self.positive)
-        targets = range(len(problem.mean_y))
-
-        def fitted(x: Array) -> dict[str, Any]:
-            return {"coef_": x, "intercept_": problem.mean_y[0] - problem.mean_x @ x}
-
-        with FitProgress(self, self.max_iter * len(targets), X=X, y=y, attributes=fitted) as progress:
-            results = [self._solve(problem, k, progress.report) for k in targets]
-        self._store(problem, results, rows)
+        solve_targets(self, problem, range(len(problem.mean_y)), self._ratio(), X, y)
         return self
-
-    def _solve(self, problem: Problem, target: int, report: Any) -> Result:
-        start = np.zeros(problem.n_features)
-        if self.warm_start and np.shape(getattr(self, "coef_", None))[-1:] == start.shape:
-            start = np.atleast_2d(np.asarray(self.coef_, np.float64))[target % len(np.atleast_2d(self.coef_))]
-        l1, l2 = self.alpha * self._ratio(), self.alpha * (1 - self._ratio())
-        return problem.solver(target).solve(l1, l2, start, self.tol, self.max_iter, report)
-
-    def _store(self, problem: Problem, results: list[Result], rows: Rows) -> None:
-        coef = np.stack([r.x for r in results], axis=1)
-        solution = Solution(coef, problem.mean_y - problem.mean_x @ coef)
-        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
-        gaps = np.asarray([r.optimality for r in results])
-        self.dual_gap_ = gaps if rows.y_ndim == 2 else gaps[0]
-        self.report_convergence(max(results, key=lambda r: (not r.converged, r.n_iter)))
 
     @property
     def sparse_coef_(self) -> Any:
@@ -149,8 +242,10 @@ class Lasso(_L1):
     Notes
     -----
     Cost: n p a round, and a handful of rounds; within a round k² a sweep over the k columns of the working set. The
-    courses' λ (without 1/(2n)) is 2nα. Differs from scikit-learn: `tol` is 1e-6 (there 1e-4). Shape of computation: in
-    memory iterate; from batches or Dask reduce, through the p × p cross-products.
+    courses' λ (without 1/(2n)) is 2nα. ``alpha=0`` is least squares, solved as `LinearRegression` does, with the
+    solution of least norm where there are many; `dual_gap_` is then an estimate, not a bound. Several targets are
+    fitted one by one. Differs from scikit-learn: `tol` is 1e-6 (there 1e-4). Shape of computation: in memory iterate;
+    from batches or Dask reduce, through the p × p cross-products.
 
     References
     ----------
@@ -186,7 +281,8 @@ class ElasticNet(_L1):
 
     Notes
     -----
-    Cost as for `Lasso`, which it equals with ``l1_ratio=1``; with ``l1_ratio=0`` it is ridge with α·W. Groups of
+    Cost as for `Lasso`, which it equals with ``l1_ratio=1``; with ``l1_ratio=0`` it is ridge with α·W, and with
+    ``alpha=0`` least squares, both solved directly. Groups of
     correlated features come in together, where the lasso picks one of them.
 
     References

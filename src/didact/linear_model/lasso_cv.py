@@ -1,16 +1,17 @@
 r"""The lasso and the elastic net with their penalty chosen by cross-validation.
 
 For every fold a whole path of penalties is walked on the training rows and scored by the squared error on the others;
-folds run side by side on the library's threads. The penalty with the smallest mean error is fitted to all rows.
+folds run side by side on the library's threads. The penalty with the smallest mean error is fitted to all rows. Several
+targets share one penalty: the one with the smallest error in the mean over folds and targets.
 
 Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models, doi:10.18637/jss.v033.i01.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
@@ -19,9 +20,9 @@ from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
 from didact.linear_model.infer import no_inference
-from didact.linear_model.lasso import Problem
+from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target, refuse_overflow
 from didact.linear_model.lasso_path import penalty_grid, walk
-from didact.linear_model.linear_regression import predict
+from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
 
 Array = np.ndarray[Any, Any]
@@ -30,21 +31,77 @@ FINAL_TOL = 1e-6  # of the fit to all rows, as for `Lasso`: it costs little besi
 STRIDE = 10  # penalties from one to the next on the way to the chosen one on all rows
 
 
+class Search(NamedTuple):
+    """What kinds of fits are tried."""
+
+    ratios: Array  # shares of the L1 penalty
+    positive: bool = False  # whether coefficients stay at or above zero
+    together: bool = False  # whether targets have their features in common
+
+    def targets(self, problem: Problem) -> Sequence[Target]:
+        """What is solved for in turn."""
+        return TOGETHER if self.together else range(len(problem.mean_y))
+
+    def check(self, model: Any, rows: MemoryRows) -> None:
+        """Refuse a single column where targets are to have something in common."""
+        if self.together:
+            refuse_one_target(model, rows)
+
+
+def walk_all(
+    problem: Problem, targets: Sequence[Target], alphas: Array, ratio: float, tol: float, max_iter: int
+) -> tuple[Array, Array]:
+    """Coefficients (p, T, m) of all targets and duality gaps (one row for each of `targets`, m) along the penalties."""
+    walks = [walk(problem, target, alphas, ratio, tol, max_iter) for target in targets]
+    coefs = [c.reshape(problem.n_features, -1, len(alphas)) for c, _ in walks]
+    return np.concatenate(coefs, axis=1), np.stack([gaps for _, gaps in walks])
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def fold_errors(
-    rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: "_L1CV"
+    rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: Any, search: Search
 ) -> Array:
     """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
-    problem = Problem(take(rows, train), model.fit_intercept, model.positive)
+    problem = Problem(take(rows, train), model.fit_intercept, search.positive)
     X, y, w = take(rows, test).columns
+    Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:
-        coefs, _ = walk(problem, 0, alphas, ratio, model.tol, model.max_iter)
-        residual = y[:, None] - (X @ coefs + (problem.mean_y - problem.mean_x @ coefs))
-        errors.append(np.average(residual**2, axis=0, weights=w))
+        coefs, _ = walk_all(problem, search.targets(problem), alphas, ratio, model.tol, model.max_iter)
+        images = (X @ coefs.reshape(problem.n_features, -1)).reshape(len(Y), *coefs.shape[1:])
+        residual = Y - images - (problem.mean_y[:, None] - np.tensordot(problem.mean_x, coefs, 1))
+        errors.append(np.average(residual**2, axis=0, weights=w).mean(axis=0))
     return np.stack(errors)
 
 
-class _L1CV(RegressorMixin, Estimator):
+def choose_penalty(model: Any, search: Search, X: Any, y: Any, sample_weight: Any) -> None:
+    """Choose the penalty on folds, fit it to all rows, and store what a fitted model has."""
+    name = type(model).__name__
+    rows = in_memory(model.rows(X, y, sample_weight, target="outputs"), name, name.removesuffix("CV"))
+    search.check(model, rows)
+    with FitProgress(model, X=X, y=y):
+        problem = Problem(rows, model.fit_intercept, search.positive)
+        targets = search.targets(problem)
+        strongest = problem.strongest(targets)
+        grids = [(r, penalty_grid(strongest, r, model.eps, model.alphas)) for r in search.ratios]
+        folds = split(model.cv, rows, rows.columns[1])
+        errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, model, search), folds), axis=-1)
+        if not np.isfinite(errors).all():
+            refuse_overflow(rows)
+        best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
+        ratio, alphas = grids[best]
+        steps = alphas[at % STRIDE : at + 1 : STRIDE]
+        coefs, gaps = walk_all(problem, targets, steps, ratio, min(model.tol, FINAL_TOL), model.max_iter)
+    model.alpha_, model.l1_ratio_ = float(alphas[at]), float(ratio)
+    model.mse_path_ = errors if len(grids) > 1 else errors[0]
+    model.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
+    solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
+    model.coef_, model.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+    model.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
+    model.n_iter_ = len(steps)
+
+
+class _L1CV(MultiOutputMixin, RegressorMixin, Estimator):
     """Abstract: what the cross-validated lasso and elastic net share."""
 
     eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
@@ -61,29 +118,8 @@ class _L1CV(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
-        name = type(self).__name__
-        rows = in_memory(self.rows(X, y, sample_weight), name, name.removesuffix("CV"))
-        with FitProgress(self, X=X, y=y):
-            problem = Problem(rows, self.fit_intercept, self.positive)
-            strongest = problem.solver(0).strongest()
-            grids = [(r, penalty_grid(strongest, r, self.eps, self.alphas)) for r in self._ratios()]
-            folds = split(self.cv, rows, rows.columns[1])
-            errors = np.stack(parallel_map(lambda fold: fold_errors(rows, *fold, grids, self), folds), axis=-1)
-            self._keep(problem, grids, errors, float_type(rows))
+        choose_penalty(self, Search(self._ratios(), self.positive), X, y, sample_weight)
         return self
-
-    def _keep(self, problem: Problem, grids: Sequence[tuple[float, Array]], errors: Array, dtype: Any) -> None:
-        """The best penalty, its fit to all rows, and the errors of the others."""
-        best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
-        ratio, alphas = grids[best]
-        steps = alphas[at % STRIDE : at + 1 : STRIDE]
-        coefs, gaps = walk(problem, 0, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
-        self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
-        self.mse_path_ = errors if len(grids) > 1 else errors[0]
-        self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
-        self.coef_, self.dual_gap_ = coefs[:, -1].astype(dtype), float(gaps[-1])
-        self.intercept_ = dtype((problem.mean_y - problem.mean_x @ coefs[:, -1])[0])
-        self.n_iter_ = len(steps)
 
     inference = no_inference("LinearRegression")
 
@@ -103,15 +139,15 @@ class LassoCV(_L1CV):
         The chosen penalty.
     l1_ratio_ : float
         The share of the L1 penalty: 1.
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Coefficients.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         Constant term.
     alphas_ : ndarray of shape (n_alphas,)
         Penalties that were tried.
     mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Squared errors on the folds.
-    dual_gap_ : float
+        Squared errors on the folds, in the mean over targets.
+    dual_gap_ : float or ndarray of shape (n_targets,)
         Duality gap of the final fit.
     n_iter_ : int
         Penalties walked through by the final fit.
@@ -119,7 +155,9 @@ class LassoCV(_L1CV):
     Notes
     -----
     Cost: a path for each fold, about n p for each penalty. Weights enter fits and errors. `tol` is that of the folds;
-    the fit to all rows has 1e-6, or `tol` if that is less.
+    the fit to all rows has 1e-6, or `tol` if that is less. Several targets are fitted one by one, with the one α that
+    has the smallest error in the mean over folds and targets (scikit-learn takes one target); `MultiTaskLassoCV` gives
+    them features in common.
 
     References
     ----------
@@ -152,15 +190,15 @@ class ElasticNetCV(_L1CV):
         The chosen penalty.
     l1_ratio_ : float
         The chosen share of the L1 penalty.
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
         Coefficients.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_targets,)
         Constant term.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
         Penalties that were tried.
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-        Squared errors on the folds.
-    dual_gap_ : float
+        Squared errors on the folds, in the mean over targets.
+    dual_gap_ : float or ndarray of shape (n_targets,)
         Duality gap of the final fit.
     n_iter_ : int
         Penalties walked through by the final fit.
@@ -168,7 +206,7 @@ class ElasticNetCV(_L1CV):
     Notes
     -----
     Cost: a path for each fold and share, about n p for each penalty. `tol` is that of the folds; the fit to all rows
-    has 1e-6, or `tol` if that is less.
+    has 1e-6, or `tol` if that is less. Several targets share α and ρ, as in `LassoCV`.
 
     References
     ----------

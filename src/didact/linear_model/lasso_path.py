@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.linear_model.lasso import ElasticNet, Problem
+from didact.linear_model.lasso import ElasticNet, Problem, Target
 
 Array = np.ndarray[Any, Any]
 
@@ -53,15 +53,15 @@ def penalty_grid(strongest: float, l1_ratio: float, eps: float, alphas: Any) -> 
 
 
 def walk(
-    problem: Problem, target: int, alphas: Array, l1_ratio: float, tol: float, max_iter: int
+    problem: Problem, target: Target, alphas: Array, l1_ratio: float, tol: float, max_iter: int
 ) -> tuple[Array, Array]:
-    """Coefficients (p, m) and duality gaps (m,) along falling penalties, each from the one before."""
-    solver = problem.solver(target)
-    b = np.zeros(problem.n_features)
-    coefs, gaps = np.empty((len(b), len(alphas))), np.empty(len(alphas))
+    """Coefficients (p, m), or (p, T, m) of all targets, and duality gaps (m,) along falling penalties, each from the
+    one before."""
+    b = problem.zeros(target)
+    coefs, gaps = np.empty((*b.shape, len(alphas))), np.empty(len(alphas))
     for k, alpha in enumerate(alphas):
-        result = solver.solve(alpha * l1_ratio, alpha * (1 - l1_ratio), b, tol, max_iter)
-        b = coefs[:, k] = result.x
+        result = problem.solve(target, alpha * l1_ratio, alpha * (1 - l1_ratio), b, tol, max_iter)
+        b = coefs[..., k] = result.x
         gaps[k] = result.optimality
     return coefs, gaps
 
@@ -130,8 +130,7 @@ def enet_path(
     rows = model.rows(X, y, sample_weight, target="outputs")
     problem = Problem(rows, False, positive)
     targets = range(len(problem.mean_y))
-    strongest = max(problem.solver(k).strongest() for k in targets)
-    grid = penalty_grid(strongest, l1_ratio, eps, alphas)
+    grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)
     walks = [walk(problem, k, grid, l1_ratio, tol, max_iter) for k in targets]
     if rows.y_ndim == 1:
         return Path(grid, *walks[0])

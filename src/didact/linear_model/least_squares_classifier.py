@@ -50,6 +50,18 @@ def code_labels(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | N
     return X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w
 
 
+def coded_rows(model: Any, rows: Rows, code: Any) -> Rows:
+    """Rows whose labels are numbers, by a function like `code_labels`; sets classes_."""
+    counts = rows.reduce(label_counts)
+    if (counts.weights > 0).sum() < 2:
+        raise InputError(
+            f"{type(model).__name__} needs samples of at least 2 classes in the data, but the data have only one "
+            f"class with positive weight: {counts.values[counts.weights > 0][:1]}"
+        )
+    model.classes_ = counts.values
+    return rows.prepared(code, model.classes_, weigh_classes(model.class_weight, counts))
+
+
 def solve(rows: Rows, alpha: float, fit_intercept: bool, tol: float) -> Solution:
     """Least squares of the codes, with an L2 penalty if alpha is not 0."""
     if alpha == 0:
@@ -106,15 +118,7 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LeastSquaresClassifier":
         """Fit to rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
-        counts = rows.reduce(label_counts)
-        if (counts.weights > 0).sum() < 2:
-            raise InputError(
-                "LeastSquaresClassifier needs samples of at least 2 classes in the data, but the data have only one "
-                f"class with positive weight: {counts.values[counts.weights > 0][:1]}"
-            )
-        self.classes_ = counts.values
-        factors = weigh_classes(self.class_weight, counts)
-        coded = rows.prepared(code_labels, self.classes_, factors)
+        coded = coded_rows(self, rows, code_labels)
         with FitProgress(self, X=X, y=y):
             solution = solve(coded, self.alpha, self.fit_intercept, self.tol)
         dtype = float_type(rows)

@@ -34,6 +34,7 @@ from didact.engines.least_squares import (
 )
 from didact.engines.result import Result
 from didact.linear_model.infer import infer_least_squares, ready
+from didact.linear_model.sparse_coef import sparse_scores
 from didact.parts.statistics import Sums, moments
 
 Array = np.ndarray[Any, Any]
@@ -165,8 +166,10 @@ def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:
 
 
 def predict(X: Any, coef: Array, intercept: Any) -> Any:
-    """X·coef + intercept for rows of any kind; coef is (p,) or (k, p)."""
+    """X·coef + intercept for rows of any kind; coef is (p,) or (k, p), which may be sparse."""
     dtype = float_type(X)
+    if is_sparse(coef):
+        return sparse_scores(X, coef, intercept, dtype)
     coef, intercept = like(np.asarray(coef, dtype), X), like(np.asarray(intercept, dtype), X)
     return X @ (coef if coef.ndim == 1 else coef.T) + intercept
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
+from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
@@ -31,6 +31,7 @@ from didact.engines.newton import newton_direction
 from didact.engines.result import Result
 from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
+from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 from didact.parts.statistics import label_codes, label_counts, weigh_classes
 
@@ -95,7 +96,7 @@ def probabilities(scores: Any) -> Any:
 def decision(X: Any, coef: Array, intercept: Array) -> Any:
     """Decision values: (n,) for two classes, (n, K) for more."""
     scores = linear_scores(X, coef, intercept)
-    return scores[:, 0] if len(coef) == 1 else scores
+    return scores[:, 0] if coef.shape[0] == 1 else scores
 
 
 def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
@@ -113,7 +114,7 @@ def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     return probabilities(decision(X, coef, intercept))
 
 
-class LogisticRegression(ClassifierMixin, Estimator):
+class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     r"""Logistic regression for two classes, softmax regression for more.
 
     .. math:: \min_{w, b}\; C\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \tfrac{1-\rho}{2}\|w\|_2^2 + \rho\|w\|_1
@@ -204,8 +205,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
     def _start(self, objective: LinearObjective) -> Array | None:
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        K = max(objective.outputs, 1)
-        start = objective.join(np.squeeze(self.coef_[:K], axis=0) if not objective.outputs else self.coef_[:K],
+        K, coef = max(objective.outputs, 1), dense(self.coef_)
+        start = objective.join(np.squeeze(coef[:K], axis=0) if not objective.outputs else coef[:K],
                                self.intercept_[0] if not objective.outputs else self.intercept_[:K])  # fmt: skip
         return start.astype(np.float64) if start.size == objective.size else None
 
@@ -240,6 +241,8 @@ class LogisticRegression(ClassifierMixin, Estimator):
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
         """Standard errors, tests and intervals of a fit with C=inf, from the rows of the fit: an `Inference`."""
         ready(self, bool(np.isfinite(self.C)), "C=inf")
+        if is_sparse(self.coef_):
+            raise InputError("The coefficients are in a sparse matrix: call densify() before inference().")
         data, prepare = (X, y, sample_weight, None), (encode, self.classes_, None)
         return infer_classes(self, data, prepare, covariance, groups, dispersion)
 

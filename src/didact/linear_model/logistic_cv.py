@@ -62,11 +62,12 @@ from didact.linear_model.regularization_path import (
     walk,
     warn_short,
 )
+from didact.linear_model.sparse_coef import SparseCoefficients
 
 Array = np.ndarray[Any, Any]
 
 
-class LogisticRegressionCV(ClassifierMixin, Estimator):
+class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
 
     .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)

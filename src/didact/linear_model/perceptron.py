@@ -29,11 +29,13 @@ from didact.engines.voted_perceptron import Store, Voters, gathered, stores, vot
 from didact.linear_model.logistic import decision
 from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
+from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.margin_losses import Perceptron as PerceptronLoss
 
 Array = np.ndarray[Any, Any]
 
 TRIAL_ROWS = 5_000  # so many rows are tried before a loss that no longer falls ends a fit
+LARGE = 1e15  # values beyond which, in single precision first, squares may overflow
 VOTED = ("voters_", "voter_intercepts_", "votes_", "voter_outputs_")
 
 
@@ -53,11 +55,19 @@ def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: A
     scores = decision(X, coef, intercept)
     scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
     sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
-    squares = X.multiply(X).sum(axis=1) if is_sparse(X) else namespace(X).sum(X * X, axis=1)
-    lengths = np.sqrt(np.asarray(to_host(squares)[0]).ravel() + constant)
+    lengths = np.hypot(row_lengths(X), np.sqrt(constant))
     counts = slice(None) if w is None else to_numpy(w) > 0
     margins, lengths = (sides * scores)[counts], lengths[counts]
     return Geometry(np.min(margins, axis=0, initial=np.finfo(float).max), float(np.max(lengths, initial=0.0)))
+
+
+def row_lengths(X: Any) -> Array:
+    """The lengths of the rows, also where squares overflow."""
+    top = float(abs(X).max()) if 0 not in X.shape else 0.0
+    unit = top if top > LARGE else 1.0
+    X = X / unit if unit > 1.0 else X
+    squares = X.multiply(X).sum(axis=1) if is_sparse(X) else namespace(X).sum(X * X, axis=1)
+    return unit * np.sqrt(np.asarray(to_host(squares)[0]).ravel())
 
 
 def labels(scores: Any, classes: Array) -> Any:
@@ -79,12 +89,13 @@ def predict_voted(X: Any, vectors: Array, intercepts: Array, votes: Array, owner
 
 def distances(X: Any, coef: Array, intercept: Array) -> Any:
     """Signed distances to the hyperplanes."""
+    coef = dense(coef)
     lengths = np.linalg.norm(coef, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0
     return decision(X, coef / lengths, intercept / lengths[:, 0])
 
 
-class Perceptron(ClassifierMixin, Estimator):
+class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     r"""The perceptron, plain, averaged or voted, with its number of mistakes and the bound on it.
 
     .. math:: y_i(x_i^Tw + b) \le 0 \quad\Rightarrow\quad w \leftarrow w + \eta y_i x_i,\; b \leftarrow b + \eta y_i

@@ -10,20 +10,23 @@ Widrow, Hoff (1960), Adaptive switching circuits, doi:10.21236/AD0241531; Robbin
 doi:10.1214/aoms/1177729586; Bottou (2012), Stochastic gradient descent tricks, doi:10.1007/978-3-642-35289-8_25.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.result import Result
+from didact.engines.result import MESSAGES, Result
 from didact.engines.sgd import Rate, Stopping, Training, Weights, run_passes
 from didact.engines.sgd_loops import BIAS, TIME
 from didact.engines.sgd_passes import full, losses_and_slopes, row_blocks, stochastic
@@ -32,7 +35,7 @@ from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 from didact.parts.statistics import Counts, label_counts
 
 Array = np.ndarray[Any, Any]
-
+TINY = float(np.finfo(np.float64).tiny)
 
 LOSSES = {
     "squared_error": losses.HalfSquared,
@@ -42,11 +45,21 @@ LOSSES = {
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
     "hinge": losses.Hinge,
     "squared_hinge": losses.SquaredHinge,
+    "modified_huber": losses.ModifiedHuber,
     "log_loss": losses.Logistic,
     "exponential": losses.Exponential,
     "perceptron": losses.Perceptron,
 }
 
+
+RATES = ("constant", "optimal", "invscaling", "adaptive", "inverse_time", "pa1", "pa2")
+RATES_IN_WORDS = (
+    "Rate of step t: eta0; 1/(alpha·(t0 + t)); eta0/t^power_t; eta0, cut to a fifth whenever progress ends; "
+    "rate_scale/(rate_offset + t). 'pa1' and 'pa2' are passive-aggressive steps, which take the loss of a row to 0 "
+    "if their length ℓ/‖x‖² is at most eta0, or with length ℓ/(‖x‖² + 1/(2·eta0))."
+)
+PASSIVE_AGGRESSIVE = {"pa1": 1, "pa2": 2}
+FAR_ABOVE = 100.0  # times the loss of weights of zero: such a loss at the end says that the weights ran away
 
 _REASON = "Steps are made row by row, so that the order of the rows and their repetition matter."
 _SCALE = "A column on another scale changes the course of the steps; a fit ends before the optimum."
@@ -78,9 +91,8 @@ class _SGD(Estimator):
     random_state: Any = param(None, random_state, "Seed of the shuffling.")
     learning_rate: str = param(
         "optimal",
-        one_of("constant", "optimal", "invscaling", "adaptive", "inverse_time"),
-        "Rate of step t: eta0; 1/(alpha·(t0 + t)); eta0/t^power_t; eta0, cut to a fifth whenever progress ends; "
-        "rate_scale/(rate_offset + t).",
+        one_of(*RATES),
+        RATES_IN_WORDS,
     )
     eta0: float = param(0.01, above(0), "First rate.")
     power_t: float = param(0.5, at_least(0), "Exponent of the rate 'invscaling'.")
@@ -97,6 +109,8 @@ class _SGD(Estimator):
 
     def _training(self) -> Training:
         loss = self._noun()
+        if self.learning_rate in PASSIVE_AGGRESSIVE:
+            refuse_unsuited(self)
         return Training(
             loss, penalty_noun(self.penalty, self.alpha, self.l1_ratio, self.p),
             rate_noun(self.learning_rate, loss, self.alpha, self.eta0, self.power_t, self.rate_scale,
@@ -136,28 +150,58 @@ def rate_noun(name: str, loss: Any, alpha: float, eta0: float, power_t: float, s
         return Rate(eta0, 0.0, power_t)
     if name == "inverse_time":
         return Rate(scale, offset, 1.0)
-    return Rate(eta0, adaptive=name == "adaptive")
+    return Rate(eta0, adaptive=name == "adaptive", aggressive=PASSIVE_AGGRESSIVE.get(name, 0))
+
+
+def refuse_unsuited(model: _SGD) -> None:
+    """Refuse passive-aggressive steps where they have no meaning."""
+    loss = "hinge" if is_classifier(model) else "epsilon_insensitive"
+    if model.loss != loss:
+        raise ParameterError(
+            f"learning_rate={model.learning_rate!r} takes the loss of a row to 0 in one step along a straight line: it "
+            f"only works with loss {loss!r}, not with {model.loss!r}."
+        )
+    if model.batch_size != 1:
+        raise ParameterError(f"learning_rate={model.learning_rate!r} makes a step for each row: leave batch_size=1.")
 
 
 class Seen(NamedTuple):
-    """How many rows count, their weight, and the labels among them."""
+    """How many rows count, their weight, the labels among them, and the sum of their losses with all weights 0."""
 
     rows: int
     weight: float
     labels: Counts | None
+    idle: float = 0.0
 
     def merge(self, other: "Seen") -> "Seen":
         """Both sets of rows together."""
         labels = None if self.labels is None or other.labels is None else self.labels.merge(other.labels)
-        return Seen(self.rows + other.rows, self.weight + other.weight, labels)
+        return Seen(self.rows + other.rows, self.weight + other.weight, labels, self.idle + other.idle)
 
 
-def seen(X: Any, y: Any, w: Any, labelled: bool) -> Seen:
-    """What there is in one block."""
+def seen(X: Any, y: Any, w: Any, labelled: bool, loss: Any = None) -> Seen:
+    """What there is in one block; the loss is that of numbers."""
     labels = label_counts(X, y, w) if labelled else None
-    if w is None:
-        return Seen(X.shape[0], float(X.shape[0]), labels)
-    return Seen(int((w > 0).sum()), float(w.sum()), labels)
+    rows, weight = (X.shape[0], float(X.shape[0])) if w is None else (int((w > 0).sum()), float(w.sum()))
+    if loss is None:
+        return Seen(rows, weight, labels)
+    y = to_numpy(y).astype(np.float64)
+    each = loss.value(y, np.zeros_like(y))
+    return Seen(rows, weight, labels, float(each.sum() if w is None else to_numpy(w) @ each))
+
+
+def ran_away(loss: Any, value: float, idle: float) -> bool:
+    """Whether a mean loss shows that the weights ran away, `idle` being that of weights of zero.
+
+    Where the slope of a loss is bounded so are all steps: they may be too long, but do not lengthen each other.
+    """
+    steepens = abs(loss.grad1(1.0, -1e6)) > 100.0 * max(abs(loss.grad1(1.0, -10.0)), 1.0)
+    return steepens and value > FAR_ABOVE * idle
+
+
+def idle_loss(total: Seen, training: Training, labelled: bool) -> float:
+    """The mean loss of all weights 0."""
+    return training.loss.value1(training.targets[1], 0.0) if labelled else total.idle / max(total.weight, TINY)
 
 
 def start(model: Any, positives: Array, n_features: int, training: Training, coef: Any, intercept: Any) -> Weights:
@@ -195,12 +239,14 @@ def kept_state(weights: Weights) -> dict[str, Array]:
     return {"V": weights.V, "D": weights.D, "A": weights.A, "S": weights.S}
 
 
+@np.errstate(over="ignore", invalid="ignore")  # weights that run away are reported below
 def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Training, X: Any, y: Any,
           fitted: Callable[[Weights], dict[str, Any]], passes: Any = stochastic, trial: int = 0) -> Result:  # fmt: skip
     """Pass after pass over rows of numbers and class numbers, as the model's parameters say."""
+    labelled = bool(weights.positives[0] >= 0)
     left_out, judge = hold_out(model, rows, weights, training) if model.early_stopping else (None, None)
     if left_out is not None:
-        total = rows.prepared(without, left_out).reduce(seen, False)
+        total = rows.prepared(without, left_out).reduce(seen, False, None if labelled else training.loss)
     if training.batch == 0:
         counted = rows if left_out is None else rows.prepared(without, left_out)
         advance = full(counted, training, total.weight)
@@ -211,6 +257,8 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
     with FitProgress(model, model.max_iter, X=X, y=y, attributes=fitted) as progress:
         result = run_passes(advance, weights, training, stopping, progress.report)
     refuse_divergence(model, result.status == "not finite", result.n_iter)
+    if result.status != "stopped" and ran_away(training.loss, result.value, idle_loss(total, training, labelled)):
+        return dataclasses.replace(result, status="diverged", optimality=result.value)
     return result
 
 
@@ -218,14 +266,17 @@ def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, pas
     """One pass, for partial_fit; weights of rows count as they are."""
     if model.early_stopping:
         raise ParameterError("early_stopping holds rows out of a fit; partial_fit sees some of the rows only.")
-    passed = int(weights.S[:, TIME].max())
+    passed, labelled = int(weights.S[:, TIME].max()), bool(weights.positives[0] >= 0)
+    total = rows.reduce(seen, False, None if labelled else training.loss)
     if training.batch == 0:
-        total = rows.reduce(seen, False)
         advance = full(rows, training, total.weight)
     else:
         advance = passes(row_blocks(rows), training, seed_sequence(model.random_state), rows.names)
     losses = advance(weights, np.arange(len(weights.S)), passed)
     refuse_divergence(model, not (np.isfinite(losses).all() and np.isfinite(weights.V).all()), 1)
+    unit = total.weight / max(total.rows, 1)  # losses of rows are summed up with their weights as they are
+    if ran_away(training.loss, float(np.max(losses)), idle_loss(total, training, labelled) * unit):
+        model.warn_convergence(MESSAGES["diverged"])
 
 
 def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:

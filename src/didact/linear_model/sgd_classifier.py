@@ -14,6 +14,7 @@ from didact.engines.sgd_loops import TIME
 from didact.linear_model.logistic import decision, predict_labels, probabilities
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
+from didact.linear_model.sparse_coef import SparseCoefficients
 from didact.parts.classification_losses import Logistic
 
 Array = np.ndarray[Any, Any]
@@ -29,24 +30,52 @@ def one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
     return each / xp.sum(each, axis=1, keepdims=True)
 
 
+def clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
+    """Class probabilities with the modified Huber loss: (1 + z)/2 within 0 and 1, as its minimiser z is 2p − 1.
+
+    For more than two classes scaled to sum 1, and equal where all are 0.
+    """
+    scores = decision(X, coef, intercept)
+    xp = namespace(scores)
+    each = 0.5 * (1.0 + xp.clip(scores, -1.0, 1.0))
+    if each.ndim == 1:
+        return xp.stack([1.0 - each, each], axis=1)
+    total = xp.sum(each, axis=1, keepdims=True)
+    none = xp.astype(total == 0, each.dtype)
+    return (each + none) / (total + none * each.shape[1])
+
+
+def log_clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
+    """Logarithms of the class probabilities, −∞ where they are 0."""
+    with np.errstate(divide="ignore"):
+        return namespace(X).log(clipped_shares(X, coef, intercept))
+
+
 def log_one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
     """Logarithms of the class probabilities."""
     return namespace(X).log(one_against_rest(X, coef, intercept))
 
 
+PROBABILITIES = {
+    "log_loss": (one_against_rest, log_one_against_rest),
+    "modified_huber": (clipped_shares, log_clipped_shares),
+}
+
+
 def _has_probabilities(model: Any) -> bool:
-    if model.loss != "log_loss":
-        raise AttributeError(f"Probabilities come with loss='log_loss', not with {model.loss!r}.")
+    if model.loss not in PROBABILITIES:
+        raise AttributeError(f"Probabilities come with the losses {' and '.join(PROBABILITIES)}, not {model.loss!r}.")
     return True
 
 
-class SGDClassifier(ClassifierMixin, _SGD):
+class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     r"""Linear classification learnt by stochastic gradients, batch by batch or by plain gradient descent.
 
     .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
 
-    The loss makes it a support vector machine (hinge), logistic regression (log_loss), a perceptron, or what boosting
-    minimises (exponential). More than two classes are learnt one against the rest.
+    The loss makes it a support vector machine (hinge), logistic regression (log_loss), a perceptron, what boosting
+    minimises (exponential), or a classifier with probabilities that resists outliers (modified_huber). More than two
+    classes are learnt one against the rest.
 
     Attributes
     ----------
@@ -82,7 +111,8 @@ class SGDClassifier(ClassifierMixin, _SGD):
     ----------
     Bottou (2012), doi:10.1007/978-3-642-35289-8_25; Shalev-Shwartz et al. (2011), Pegasos,
     doi:10.1007/s10107-010-0420-4; Polyak, Juditsky (1992), doi:10.1137/0330046; Tsuruoka, Tsujii, Ananiadou (2009),
-    doi:10.3115/1687878.1687946.
+    doi:10.3115/1687878.1687946; Zhang (2004), doi:10.1145/1015330.1015332; Crammer et al. (2006), Online
+    passive-aggressive algorithms, https://jmlr.org/papers/v7/crammer06a.html.
 
     Examples
     --------
@@ -144,10 +174,10 @@ class SGDClassifier(ClassifierMixin, _SGD):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes (n, K), with loss="log_loss"."""
-        return self.map_rows(X, one_against_rest, "coef_", "intercept_")
+        """Probabilities of the classes (n, K), with loss="log_loss" or "modified_huber"."""
+        return self.map_rows(X, PROBABILITIES[self.loss][0], "coef_", "intercept_")
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the probabilities of the classes, with loss="log_loss"."""
-        return self.map_rows(X, log_one_against_rest, "coef_", "intercept_")
+        """Logarithms of the probabilities of the classes, with loss="log_loss" or "modified_huber"."""
+        return self.map_rows(X, PROBABILITIES[self.loss][1], "coef_", "intercept_")

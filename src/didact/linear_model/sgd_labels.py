@@ -19,11 +19,7 @@ def outputs(classes: Array) -> Array:
 
 def encode(X: Any, y: Any, w: Any, classes: Array, factors: Array | None) -> tuple[Any, ...]:
     """A block with class numbers for labels, and class weights folded into w."""
-    y = np.asarray(y)
-    codes = np.clip(np.asarray(label_codes(y, classes)), 0, len(classes) - 1)
-    strange = y[classes[codes] != y]
-    if len(strange):
-        raise InputError(f"y holds the label {strange[0]!r}, which is not among the classes {classes}.")
+    codes = np.asarray(label_codes(np.asarray(y), classes))
     if factors is not None:
         w = factors[codes] if w is None else w * factors[codes]
     return X, codes.astype(np.float64), w

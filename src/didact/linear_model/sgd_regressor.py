@@ -11,12 +11,30 @@ from didact.core.rows import Rows
 from didact.engines.sgd import Weights
 from didact.engines.sgd_loops import TIME
 from didact.linear_model.linear_regression import predict as linear_scores
-from didact.linear_model.sgd_base import _SGD, ORDER_MATTERS, kept_state, learn_once, resume, seen, start, train
+from didact.linear_model.sgd_base import (
+    _SGD,
+    ORDER_MATTERS,
+    RATES,
+    RATES_IN_WORDS,
+    kept_state,
+    learn_once,
+    resume,
+    seen,
+    start,
+    train,
+)
+from didact.linear_model.sparse_coef import SparseCoefficients
 
 ONE = np.array([-1])  # one output, whose targets are numbers
 
 
-class SGDRegressor(RegressorMixin, _SGD):
+def values(X: Any, coef: Any, intercept: Any) -> Any:
+    """Predicted targets; coefficients that are kept in a sparse matrix are a row of it."""
+    scores = linear_scores(X, coef, intercept)
+    return scores if scores.ndim == 1 else scores[:, 0]
+
+
+class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     r"""Linear regression learnt by stochastic gradients, batch by batch or by plain gradient descent.
 
     .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
@@ -63,7 +81,7 @@ class SGDRegressor(RegressorMixin, _SGD):
     """
 
     _test_params = [
-        {"learning_rate": "constant", "eta0": 0.02, "shuffle": False},
+        {"learning_rate": "constant", "eta0": 0.001, "shuffle": False},
         {"loss": "huber", "epsilon": 1.0, "penalty": "l1", "learning_rate": "constant", "eta0": 0.02, "shuffle": False},
     ]
     _test_skips = ORDER_MATTERS
@@ -75,9 +93,8 @@ class SGDRegressor(RegressorMixin, _SGD):
     )
     learning_rate: str = param(
         "invscaling",
-        one_of("constant", "optimal", "invscaling", "adaptive", "inverse_time"),
-        "Rate of step t: eta0; 1/(alpha·(t0 + t)); eta0/t^power_t; eta0, cut to a fifth whenever progress ends; "
-        "rate_scale/(rate_offset + t).",
+        one_of(*RATES),
+        RATES_IN_WORDS,
     )
     power_t: float = param(0.25, at_least(0), "Exponent of the rate 'invscaling'.")
 
@@ -87,7 +104,8 @@ class SGDRegressor(RegressorMixin, _SGD):
         """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
         rows, training = self.rows(X, y, sample_weight), self._training()
         weights = start(self, ONE, rows.n_features, training, coef_init, intercept_init)
-        result = train(self, rows, rows.reduce(seen, False), weights, training, X, y, lambda x: self._fitted(x, rows))
+        total = rows.reduce(seen, False, training.loss)
+        result = train(self, rows, total, weights, training, X, y, lambda x: self._fitted(x, rows))
         self._store(weights, rows)
         self._report(result)
         return self
@@ -111,4 +129,4 @@ class SGDRegressor(RegressorMixin, _SGD):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, linear_scores, "coef_", "intercept_")
+        return self.map_rows(X, values, "coef_", "intercept_")

@@ -6,7 +6,7 @@ nothing given is changed. The cost of every array form is a few passes over the 
 """
 
 from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.margin_losses import Exponential, Hinge, Perceptron, SquaredHinge
+from didact.parts.margin_losses import Exponential, Hinge, ModifiedHuber, Perceptron, SquaredHinge
 from didact.parts.noun import Loss
 from didact.parts.regression_losses import (
     Absolute,
@@ -30,6 +30,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "ModifiedHuber",
     "Perceptron",
     "Poisson",
     "Quantile",

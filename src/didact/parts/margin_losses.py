@@ -60,6 +60,34 @@ class SquaredHinge(Loss, Plain):
         return -2.0 * y * max(1.0 - y * z, 0.0)
 
 
+class ModifiedHuber(Loss, Plain):
+    """The squared hinge, but straight beyond y·z = −1: max(0, 1 − y·z)², then −4y·z (doi:10.1145/1015330.1015332).
+
+    >>> ModifiedHuber().value1(1.0, 0.5), ModifiedHuber().grad1(1.0, -3.0)
+    (0.25, -4.0)
+    """
+
+    __slots__ = ()
+    classes = MINUS_PLUS
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """m·(2m₀ − m) with m = min(m₀, 2), for m₀ = max(0, 1 − y·z); −2y·m and 2·[0 < m₀ < 2]."""
+        xp = namespace(z)
+        far = xp.clip(1.0 - y * z, 0.0, None)
+        m = xp.clip(far, None, 2.0)
+        return m * (2.0 * far - m), -2.0 * y * m, 2.0 * mask(xp, (far > 0) & (far < 2), far)
+
+    def value1(self, y: float, z: float) -> float:
+        """max(0, 1 − y·z)², and −4y·z beyond −1."""
+        far = max(1.0 - y * z, 0.0)
+        m = min(far, 2.0)
+        return m * (2.0 * far - m)
+
+    def grad1(self, y: float, z: float) -> float:
+        """−2y·max(0, 1 − y·z), and −4y beyond −1."""
+        return -2.0 * y * min(max(1.0 - y * z, 0.0), 2.0)
+
+
 class Exponential(Loss, Plain):
     """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
 

@@ -1,0 +1,268 @@
+r"""The multi-task lasso and elastic net: several targets that choose their features together.
+
+.. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
+          + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big),\quad W = \sum_i w_i
+
+Row j of B holds the coefficients of feature j for all targets. Its length is penalised, not its square, so that whole
+rows are zero: a feature is used for all targets or for none. It is a group lasso whose groups are the rows, solved like
+the lasso, on working sets to a duality gap (`engines.lasso`); minimising over one row shortens it by a constant.
+
+Obozinski, Taskar, Jordan (2010), Joint covariate selection and joint subspace selection for multiple classification
+problems, doi:10.1007/s11222-008-9111-x; Yuan, Lin (2006), doi:10.1111/j.1467-9868.2005.00532.x.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from didact.core.estimator import Estimator
+from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
+from didact.linear_model.lasso_cv import Search, choose_penalty
+from didact.linear_model.linear_regression import predict
+from didact.linear_model.regularization_path import ON_FOLDS
+
+Array = np.ndarray[Any, Any]
+
+
+class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
+    """Abstract: what all models of several targets with common features share."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        return tags
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a sparse matrix, one row for each target."""
+        return sparse.csr_matrix(self.coef_)
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets (n, n_targets) for rows X."""
+        return self.map_rows(X, predict, "coef_", "intercept_")
+
+
+def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Fit all targets together for one penalty."""
+    rows = model.rows(X, y, sample_weight, target="outputs")
+    refuse_one_target(model, rows)
+    solve_targets(model, Problem(rows, model.fit_intercept, False), TOGETHER, ratio, X, y)
+    return model
+
+
+class MultiTaskLasso(_Tasks):
+    r"""Least squares of several targets with a penalty that uses a feature for all of them or for none.
+
+    .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients; many columns are exactly zero.
+    intercept_ : ndarray of shape (n_targets,)
+        Constant terms.
+    dual_gap_ : float
+        Duality gap: the objective is at most this far from its minimum.
+    n_iter_ : int
+        Rounds of working sets.
+
+    Notes
+    -----
+    Cost: n p T a round for T targets, and a handful of rounds; within a round T k² a sweep over the k features of the
+    working set. With one target (y of shape (n, 1)) it is `Lasso`. `Lasso` itself fits targets one by one, each with
+    features of its own. Differs from scikit-learn: `tol` is 1e-6 (there 1e-4), and sparse data, weights, batches and
+    Dask collections are taken. Shape of computation: as for `Lasso`.
+
+    References
+    ----------
+    Obozinski, Taskar, Jordan (2010), doi:10.1007/s11222-008-9111-x; Yuan, Lin (2006),
+    doi:10.1111/j.1467-9868.2005.00532.x.
+
+    Examples
+    --------
+    >>> from didact.linear_model import MultiTaskLasso
+    >>> X, Y = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]], [[3.0, 4.0], [-3.0, -4.0]] * 2
+    >>> MultiTaskLasso(alpha=1.0).fit(X, Y).coef_.round(6)
+    array([[2.4, 0. ],
+           [3.2, 0. ]])
+    """
+
+    alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets.")
+    tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
+    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLasso":
+        """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
+        return fit_tasks(self, 1.0, X, y, sample_weight)
+
+
+class MultiTaskElasticNet(_Tasks):
+    r"""Least squares of several targets with a penalty on the lengths and squares of the features' rows.
+
+    .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
+              + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients; many columns are exactly zero.
+    intercept_ : ndarray of shape (n_targets,)
+        Constant terms.
+    dual_gap_ : float
+        Duality gap: the objective is at most this far from its minimum.
+    n_iter_ : int
+        Rounds of working sets.
+
+    Notes
+    -----
+    Cost as for `MultiTaskLasso`, which it equals with ``l1_ratio=1``; with ``l1_ratio=0`` it is ridge with α·W.
+
+    References
+    ----------
+    Obozinski, Taskar, Jordan (2010), doi:10.1007/s11222-008-9111-x; Zou, Hastie (2005),
+    doi:10.1111/j.1467-9868.2005.00503.x.
+
+    Examples
+    --------
+    >>> from didact.linear_model import MultiTaskElasticNet
+    >>> X, Y = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]], [[3.0, 4.0], [-3.0, -4.0]] * 2
+    >>> MultiTaskElasticNet(alpha=2.0).fit(X, Y).coef_.round(6)
+    array([[1.2, 0. ],
+           [1.6, 0. ]])
+    """
+
+    alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
+    l1_ratio: float = param(
+        0.5, between(0, 1), "Share ρ of the penalty on lengths: 0 is ridge, 1 the multi-task lasso."
+    )
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets.")
+    tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
+    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
+        """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
+        return fit_tasks(self, self.l1_ratio, X, y, sample_weight)
+
+
+class MultiTaskLassoCV(_Tasks):
+    r"""The multi-task lasso with α chosen by cross-validation.
+
+    .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty.
+    l1_ratio_ : float
+        The share of the penalty on lengths: 1.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients.
+    intercept_ : ndarray of shape (n_targets,)
+        Constant terms.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties that were tried.
+    mse_path_ : ndarray of shape (n_alphas, n_folds)
+        Squared errors on the folds, in the mean over targets.
+    dual_gap_ : float
+        Duality gap of the final fit.
+    n_iter_ : int
+        Penalties walked through by the final fit.
+
+    Notes
+    -----
+    Cost: a path for each fold, about n p T for each penalty. Weights enter fits and errors. `tol` is that of the folds;
+    the fit to all rows has 1e-6, or `tol` if that is less.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani (2010), doi:10.18637/jss.v033.i01.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import MultiTaskLassoCV
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> MultiTaskLassoCV(alphas=20).fit(X, X[:, :1] * [2.0, -1.0]).coef_.round(1) + 0.0
+    array([[ 2.,  0.,  0.,  0.],
+           [-1.,  0.,  0.,  0.]])
+    """
+
+    _test_skips = {**ON_FOLDS}
+
+    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
+    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
+    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
+    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLassoCV":
+        """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
+        choose_penalty(self, Search(np.ones(1), together=True), X, y, sample_weight)
+        return self
+
+
+class MultiTaskElasticNetCV(_Tasks):
+    r"""The multi-task elastic net with α and the share of the penalty on lengths chosen by cross-validation.
+
+    .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
+              + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
+
+    Attributes
+    ----------
+    alpha_ : float
+        The chosen penalty.
+    l1_ratio_ : float
+        The chosen share of the penalty on lengths.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients.
+    intercept_ : ndarray of shape (n_targets,)
+        Constant terms.
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+        Penalties that were tried.
+    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
+        Squared errors on the folds, in the mean over targets.
+    dual_gap_ : float
+        Duality gap of the final fit.
+    n_iter_ : int
+        Penalties walked through by the final fit.
+
+    Notes
+    -----
+    Cost: a path for each fold and share, about n p T for each penalty. `tol` is that of the folds; the fit to all rows
+    has 1e-6, or `tol` if that is less.
+
+    References
+    ----------
+    Friedman, Hastie, Tibshirani (2010), doi:10.18637/jss.v033.i01.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.linear_model import MultiTaskElasticNetCV
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> MultiTaskElasticNetCV(alphas=20, l1_ratio=[0.5, 1.0]).fit(X, X[:, :1] * [2.0, -1.0]).l1_ratio_
+    1.0
+    """
+
+    _test_skips = {**ON_FOLDS}
+
+    l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the penalty on lengths, or several to try.")
+    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
+    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
+    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
+    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNetCV":
+        """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
+        ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64))
+        choose_penalty(self, Search(ratios, together=True), X, y, sample_weight)
+        return self
