@@ -292,3 +292,20 @@ def test_a_radius_below_zero_is_refused(radius):
     model = NearestNeighbors().fit([[0.0], [1.0]])
     with pytest.raises(ValueError, match="radius must be at least 0"):
         model.radius_neighbors([[0.0]], radius=radius)
+
+
+# ------------------------------------------------------------------------------------------------ before a fit
+
+
+ASKED = {"kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph", "predict", "predict_proba"}
+ASKED |= {"score_samples", "sample", "leave_one_out", "counts", "predict_log_proba", "predict_joint_log_proba", "score"}
+
+
+@pytest.mark.parametrize("name", [n for n in didact.neighbors.__all__ if isinstance(getattr(didact.neighbors, n), type)])
+def test_nothing_can_be_asked_before_a_fit(name):
+    Model = getattr(didact.neighbors, name)
+    for method in sorted(ASKED & set(dir(Model))):
+        arguments = {"predict": ([[0.0]],), "score": ([[0.0]], [0.0]), "sample": (1,)}.get(method, ([[0.0]],))
+        with pytest.raises(NotFittedError):
+            answer = getattr(Model(), method)
+            answer(*(() if method in ("leave_one_out",) else arguments))

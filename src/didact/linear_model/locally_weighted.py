@@ -29,6 +29,7 @@ from didact.core.parameters import above, array_like, is_bool, none, one_of, par
 from didact.core.progress import FitProgress
 from didact.engines.local_regression import Points, Rule, bisquare_weights, left_out, smooth
 from didact.parts.kept import Pieces, dense, keep
+from didact.parts.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
 
@@ -39,7 +40,7 @@ def stored(kept: Pieces) -> Points:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
     X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
-    return Points(X[order], y[order], w[order], np.ones(len(y)))
+    return Points(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
 
 
 def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors: float, scale: Array,

@@ -20,6 +20,7 @@ from didact.engines.edit_index import edit_costs, index_words
 from didact.engines.index import Index, build
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
+from didact.parts.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
 MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
@@ -100,6 +101,8 @@ class _Neighbors(Estimator):
             raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        w = None if w is None else row_counts(w)
+        w = None if w is None or (w == 1.0).all() else w
         if self.metric == "edit":
             self._index = index_words(X, edit_costs(self.metric_params))
         else:
@@ -197,6 +200,7 @@ class RadiusQueries:
 
     def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
         """Edges, rows and distances of the neighbours within the radius."""
+        check_is_fitted(self)
         radius = self.radius if radius is None else radius
         if not radius >= 0:
             raise ParameterError(f"radius must be at least 0, got {radius}.")

@@ -42,6 +42,7 @@ from didact.neighbors.bandwidths import (
 from didact.neighbors.gathered import queries
 from didact.neighbors.local_covariance import local_factors
 from didact.parts.kept import keep
+from didact.parts.row_counts import row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -158,6 +159,14 @@ class KernelDensity(DensityMixin, Estimator):
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         kept, _, w = rows.reduce(keep).columns()
+        return self._estimate(kept, row_counts(w))
+
+    def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
+        """Keep the rows X, of which each counts w times, whatever the rule for weights."""
+        self.rows(X, target="none")
+        return self._estimate(X, w)
+
+    def _estimate(self, kept: Array, w: Array) -> "KernelDensity":
         self.X_fit_, self.sample_weight_ = kept, w
         rows = kept.astype(np.float64)
         if self.shape == "local" and self.adaptive > 0:

@@ -16,8 +16,10 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
+from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.kept import keep
+from didact.parts.row_counts import row_counts, weight_range
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -46,6 +48,14 @@ def most_probable(X: Any, labels: Array, *args: Any) -> Array:
     return labels[np.argmax(log_posterior(X, *args), axis=1)]
 
 
+def class_counts(w: Array, codes: Array) -> list[Array]:
+    """The weights of each class as numbers of rows: relative ones are relative within a class."""
+    seen, parts = weight_range(w, len(w)), [w[codes == k] for k in range(codes.max() + 1)]
+    if seen.whole or seen.low == seen.high:
+        return [v / seen.unit for v in parts]
+    return [v / v.mean() for v in parts]
+
+
 class KernelDensityClassifier(ClassifierMixin, Estimator):
     r"""Bayes' rule with a kernel density for each class.
 
@@ -64,8 +74,10 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     Notes
     -----
-    Cost: that of `KernelDensity` on all rows. Sample weights are frequencies. Where no window of any class reaches, the
-    probabilities are the priors; windows with tails reach everywhere. Shape of computation: pairs.
+    Cost: that of `KernelDensity` on all rows. Sample weights are turned into numbers of rows as there, relative ones
+    within each class. A class whose rows are all equal has no bandwidth of its own: "cv" is then Scott's rule for all
+    rows. Where no window of any class reaches, the probabilities are the priors; windows with tails reach everywhere.
+    Shape of computation: pairs.
 
     References
     ----------
@@ -108,10 +120,17 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
             raise InputError(f"y has one class, {self.classes_[0]!r}: a classifier needs two classes or more.")
         self.class_count_ = np.bincount(codes, weights=w)
         self.class_prior_ = self._priors().astype(rows.dtype)
-        widths = self._bandwidths()
-        parts = [(X[codes == k], w[codes == k]) for k in range(len(widths))]
-        self.densities_ = [self._density(h).fit(x, sample_weight=v) for h, (x, v) in zip(widths, parts, strict=True)]
+        parts = [(X[codes == k], v) for k, v in enumerate(class_counts(w, codes))]
+        widths = [self._width(h, x, X, w) for h, (x, _) in zip(self._bandwidths(), parts, strict=True)]
+        self.densities_ = [self._density(h).fit_counts(x, v) for h, (x, v) in zip(widths, parts, strict=True)]
         return self
+
+    def _width(self, bandwidth: Any, x: Array, X: Array, w: Array) -> Any:
+        """The bandwidth of a class with rows x; where all of them are equal, 'cv' is Scott's rule for all rows X."""
+        if not isinstance(bandwidth, str) or bandwidth != "cv" or self.shape != "spherical" or np.ptp(x, axis=0).any():
+            return bandwidth
+        X, w = X.astype(np.float64), row_counts(w)
+        return rule("scott", float(w.sum()), X.shape[1]) * typical_width(X, w)
 
     def _density(self, bandwidth: Any) -> KernelDensity:
         same = {name: getattr(self, name) for name in ("kernel", "shape", "adaptive", "n_neighbors", "grid")}

@@ -26,6 +26,7 @@ from didact.engines.kernel_sums import Points, kernel_sums, prepare
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.kept import keep
+from didact.parts.row_counts import row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -108,7 +109,8 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="outputs")
         _prepared.pop(self, None)
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
-        kept, w = self.X_fit_.astype(np.float64), self.sample_weight_
+        self.sample_weight_ = w = row_counts(self.sample_weight_)
+        kept = self.X_fit_.astype(np.float64)
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
         self.bandwidth_ = self._choose(kept / self.scale_, w)
         return self

@@ -24,6 +24,7 @@ from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
 from didact.parts.kept import keep
+from didact.parts.row_counts import row_counts
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]
@@ -89,6 +90,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
+        self.sample_weight_ = row_counts(self.sample_weight_)
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):
             raise InputError(f"n_neighbors is {self.n_neighbors}, and there are only n_samples = {total:g} rows.")

@@ -22,6 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
 from didact.parts.kept import dense
+from didact.parts.row_counts import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -30,15 +31,16 @@ WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin
 
 
 class Extremes(NamedTuple):
-    """The number of rows, and the smallest and largest values of the columns among rows that count."""
+    """The weights, and the smallest and largest values of the columns among rows that count."""
 
-    rows: float
+    weights: WeightRange
     low: Array
     high: Array
 
     def merge(self, other: "Extremes") -> "Extremes":
         """Of both sets of rows."""
-        return Extremes(self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Extremes(self.weights.merge(other.weights), low, high)
 
 
 class Bins(NamedTuple):
@@ -48,6 +50,10 @@ class Bins(NamedTuple):
     weight: Array
     mean: Array
     scatter: Array
+
+    def per(self, unit: float) -> "Bins":
+        """The same with weights in this unit."""
+        return self._replace(weight=self.weight / unit, scatter=self.scatter / unit)
 
     def merge(self, other: "Bins") -> "Bins":
         """The bins of both sets of rows."""
@@ -66,11 +72,12 @@ class Grids(NamedTuple):
 
 def extremes(X: Any, y: Any, w: Any) -> Extremes:
     """The range of the columns of a block."""
+    seen = weight_range(w, X.shape[0])
     X = dense(X, np.float64) if w is None else dense(X, np.float64)[to_numpy(w) > 0]
     if not len(X):
         far = np.full(X.shape[1], np.finfo(float).max)
-        return Extremes(0.0, far, -far)
-    return Extremes(float(len(X)), X.min(axis=0), X.max(axis=0))
+        return Extremes(seen, far, -far)
+    return Extremes(seen, X.min(axis=0), X.max(axis=0))
 
 
 def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
@@ -212,7 +219,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
-        grids = rows.reduce(fill, self.origin_, widths).grids
+        grids = tuple(grid.per(seen.weights.unit) for grid in rows.reduce(fill, self.origin_, widths).grids)
         errors = np.array([left_out_error(grid) for grid in grids])
         self._keep(grids, widths, errors, rows)
         return self
@@ -235,7 +242,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         extent = np.where(extent > 0, extent, 1.0)
         if not isinstance(self.bins, str):
             return [extent / self._each(self.bins, "bins")]
-        most = max(int(np.sqrt(seen.rows)), 1)
+        most = max(int(np.sqrt(seen.weights.rows)), 1)
         numbers = np.unique(np.geomspace(1, most, MOST).round()) if self.grid is None else np.asarray(self.grid, float)
         if not len(numbers) or not (numbers >= 1).all():
             raise ParameterError("grid must hold numbers of bins from 1 on.")
