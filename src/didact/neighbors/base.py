@@ -256,11 +256,7 @@ def _check_table(X: Any) -> None:
         raise InputError(
             f"Precomputed distances must be a square matrix (rows by rows), not {X.shape[0]}×{X.shape[1]}."
         )
-    if sp.issparse(X):
-        raise InputError(
-            "Precomputed distances must be a dense table: of a sparse one it is not known what is missing."
-        )
-    if X.min(initial=0.0) < 0:
+    if (X.data if sp.issparse(X) else X).min(initial=0.0) < 0:
         raise InputError("Negative values in the precomputed distances: distances are at least 0.")
 
 
