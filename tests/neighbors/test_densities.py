@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from sklearn.neighbors import KernelDensity as Peer
 
 from didact import Batches
+from didact.core.errors import InputError
 from didact.neighbors import HistogramDensity, KernelDensity, KernelDensityClassifier, KNeighborsDensity
 from didact.parts.windows import WINDOWS
 
@@ -432,3 +433,45 @@ def test_classifier_refusals():
         KernelDensityClassifier(bandwidth=1.0, priors=[0.2, 0.3, 0.5]).fit(X5, list("aabba"))
     with pytest.raises(ValueError, match="add up to 1"):
         KernelDensityClassifier(bandwidth=1.0, priors=[0.2, 0.3]).fit(X5, list("aabba"))
+
+
+@pytest.mark.parametrize("far", [1e154, -1e160, 1.7e308])
+@pytest.mark.parametrize("name", ["gaussian", "exponential", "epanechnikov", "cv", "full", "local"])
+def test_values_whose_squares_overflow_are_refused_in_words(name, far):
+    X = rows(30)
+    how = {"cv": {"bandwidth": "cv"}, "full": {"shape": "full"}, "local": {"shape": "local"}}.get(
+        name, {"kernel": name}
+    )
+    model = KernelDensity(**how).fit(X)
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.score_samples([[0.0, far]])
+    X[3, 1] = far
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.fit(X)
+    with pytest.raises(InputError, match=r"Column 0 has values .* overflow"):
+        KernelDensity(bandwidth=1e-160).fit(rows(30)).score_samples(rows(3))
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        KernelDensityClassifier(bandwidth=1.0).fit(X, np.arange(30) % 2)
+
+
+def test_a_histogram_of_many_columns_keeps_the_cells_that_are_not_empty():
+    """6³⁰ cells cannot be numbered; those that hold rows can be named."""
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    w = np.random.default_rng(1).integers(0, 3, 40)
+    model = HistogramDensity().fit(X, sample_weight=w)
+    assert model.cells_.shape == (np.count_nonzero(w), 30)
+    repeated = HistogramDensity().fit(np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(model.score_samples(X), repeated.score_samples(X), rtol=1e-12)
+    assert np.isfinite(model.score_samples(X[w > 0])).all()
+    assert np.isneginf(model.score_samples(X[w == 0])).all()
+    assert np.isfinite(model.score_samples(model.sample(20, random_state=0))).all()
+
+
+def test_a_class_of_equal_rows_gets_the_bandwidth_of_all_rows():
+    X, y = np.vstack([rows(30), np.full((3, 2), 4.0)]), np.repeat(["wide", "point"], [30, 3])
+    model = KernelDensityClassifier().fit(X, y)
+    assert model.predict([[4.1, 4.0], [0.0, 0.0]]).tolist() == ["point", "wide"]
+    single = KernelDensityClassifier().fit(X[:31], y[:31])
+    assert single.predict([[4.1, 4.0], [0.0, 0.0]]).tolist() == ["point", "wide"]
+    with pytest.raises(InputError, match="All rows are equal"):
+        KernelDensityClassifier().fit(np.ones((4, 2)), list("aabb"))

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
+from didact.engines.kernel_sums import refuse_wide
 from didact.engines.local_regression_loops import lines, parabolas, radii, surfaces
 from didact.parts.windows import Gaussian, Tricube
 
@@ -63,6 +64,8 @@ def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
     if points.X.shape[1] == 1:
         piece, size = _line_piece(points, Q, rule, out), PIECE // (rule.neighbours or len(points.X))
     else:
+        both = np.vstack([points.X.min(axis=0), points.X.max(axis=0), Q])
+        refuse_wide(both.min(axis=0), both.max(axis=0))
         tree = _tree(points, rule)
         piece = _surface_piece(points, Q, rule, out, tree)
         size = TABLE // (len(points.X) if tree is None else rule.neighbours)

@@ -28,7 +28,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.engines.kernel_sums import Points, kernel_sums, log_sums, prepare, shaped_sums
+from didact.engines.kernel_sums import Points, kernel_sums, log_sums, prepare, refuse_wide, shaped_sums, squared_scales
 from didact.neighbors.bandwidths import (
     abramson,
     candidates,
@@ -64,7 +64,7 @@ class Ready(NamedTuple):
 
 def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
     """log p̂ at rows X."""
-    Q, scales = in_units(queries(X), ready.F), np.array([ready.h**-2.0])
+    Q, scales = in_units(queries(X), ready.F), squared_scales(ready.h)
     if ready.points is None:
         sums = shaped_sums(ready.window, *ready.shapes, Q, scales)  # type: ignore[misc]
     else:
@@ -169,6 +169,7 @@ class KernelDensity(DensityMixin, Estimator):
     def _estimate(self, kept: Array, w: Array) -> "KernelDensity":
         self.X_fit_, self.sample_weight_ = kept, w
         rows = kept.astype(np.float64)
+        refuse_wide(rows.min(axis=0), rows.max(axis=0), names=getattr(self, "feature_names_in_", None))
         if self.shape == "local" and self.adaptive > 0:
             raise ParameterError("adaptive widths and shape='local' are two ways to the same end: use one of them.")
         self.frame_ = frame(self.shape, rows, w, getattr(self, "feature_names_in_", None))
@@ -199,7 +200,7 @@ class KernelDensity(DensityMixin, Estimator):
         D, F = X.shape[1], self.frame_
         unit = WINDOWS[self.kernel].log_integral(D) + log_volume(F) + math.log(w.sum() - 1.0) + D * np.log(grid)
         with np.errstate(invalid="ignore"):
-            return np.average(self._left_out_logs(X, w, grid**-2.0) - unit[:, None], axis=1, weights=w)
+            return np.average(self._left_out_logs(X, w, squared_scales(grid)) - unit[:, None], axis=1, weights=w)
 
     def _left_out_logs(self, X: Array, w: Array, scales: Array) -> Array:
         """Logarithms of the sums of windows at the rows, each without its own, by squared scale and row."""
@@ -222,7 +223,7 @@ class KernelDensity(DensityMixin, Estimator):
             return np.ones(len(X))
         F, h = self._units()
         points = prepare(in_units(X, F), w, leaf=self.leaf_size)
-        return abramson(WINDOWS[self.kernel], points, w, np.array([h**-2.0]), self.adaptive)[0]
+        return abramson(WINDOWS[self.kernel], points, w, squared_scales(h), self.adaptive)[0]
 
     def _units(self) -> tuple[Array, float]:
         """The frame, with bandwidths of the columns in it, and the bandwidth."""

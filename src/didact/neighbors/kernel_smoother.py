@@ -22,7 +22,7 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
-from didact.engines.kernel_sums import Points, kernel_sums, prepare
+from didact.engines.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.kept import keep
@@ -36,7 +36,7 @@ _prepared: "WeakKeyDictionary[Any, Points]" = WeakKeyDictionary()  # trees are m
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
     """Means of the targets by bandwidth, at the rows of Q or (None) at every row without itself."""
-    sums = kernel_sums(window, points, Q, grid**-2.0, empty=True)
+    sums = kernel_sums(window, points, Q, squared_scales(grid), empty=True)
     return sums.columns / sums.weight[:, :, None]
 
 
@@ -111,6 +111,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
         self.sample_weight_ = w = row_counts(self.sample_weight_)
         kept = self.X_fit_.astype(np.float64)
+        refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
         self.bandwidth_ = self._choose(kept / self.scale_, w)
         return self

@@ -140,7 +140,7 @@ def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
         h = _per_query(np.maximum, found, counted)[query] / 2
     h = np.where(h > 0, h, 1.0)
     least = _per_query(np.minimum, found, d)[query]
-    return np.exp(-0.5 * ((d - least) / h) * ((d + least) / h))
+    return np.exp(-0.5 * ((d - least) / h) * (d / h + least / h))
 
 
 def _per_query(ufunc: np.ufunc, found: Neighbors, values: Array) -> Array:

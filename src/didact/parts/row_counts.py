@@ -1,4 +1,4 @@
-r"""Sample weights as numbers of rows, for models that count rows: the k nearest, n in a rule of thumb, one row left out.
+r"""Sample weights as numbers of rows, for models that count rows: the k nearest, n in a rule, one row left out.
 
 Such a model cannot take both weights that count rows and weights of any scale: weights of 2 would mean every row twice,
 and also the same as weights of 1. One rule decides:

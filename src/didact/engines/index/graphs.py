@@ -20,8 +20,8 @@ def nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
     if counts.min(initial=k) < k:
         raise InputError(
             f"{k} neighbors are required for some samples, but some samples have only {counts.min()} neighbors in "
-            f"precomputed graph matrix (the first is row {np.flatnonzero(counts < k)[0]}). Decrease number of neighbors "
-            "used or recompute the graph with more neighbors."
+            f"precomputed graph matrix (the first is row {np.flatnonzero(counts < k)[0]}). Decrease number of "
+            "neighbors used or recompute the graph with more neighbors."
         )
     order = np.lexsort((rows, distances, query))
     place = (np.cumsum(counts) - counts)[:, None] + np.arange(k)

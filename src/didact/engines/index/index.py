@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.index import graphs, products, sparse_products, tables, walk
+from didact.engines.index import far, graphs, products, sparse_products, tables, walk
 from didact.engines.index.balls import balls
 from didact.engines.index.boxes import Boxes, boxes
 from didact.parts.distances import Distance, Euclidean, Precomputed
@@ -79,8 +79,7 @@ class Index(NamedTuple):
         if self.way == "graph":
             return graphs.nearest(Q, skip, k)
         if k > MANY:
-            distances, rows = tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k)
-            return self.distance.finish(distances), rows
+            return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
         if self.way in ("boxes", "balls"):
@@ -93,7 +92,18 @@ class Index(NamedTuple):
             _again(self, Q, skip, best, found, products.nearest(self.rows, self.plan, Q, skip, best, found))
         if found.max(initial=0) >= self.n_rows:
             raise InputError(tables.NOT_A_NUMBER)
-        return self.distance.finish(best), found
+        return self._finished(Q, skip, best, found)
+
+    def _finished(self, Q: Any, skip: Array, best: Array, found: Array) -> tuple[Array, Array]:
+        """Distances and numbers from the lists of the best; what overflowed is looked at again."""
+        noun = self.distance.inner
+        if not np.isinf(best[:, -1]).any():
+            return self.distance.finish(best), found
+        far.nearest(noun, self.rows, Q, skip, best, found)
+        with np.errstate(over="ignore"):
+            distances = self.distance.finish(best)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(best)), best.shape[1]))
+        return distances, found
 
     def most(self, Q: Any) -> int:
         """The largest k that `nearest` can be asked for, for these queries."""
@@ -112,14 +122,18 @@ class Index(NamedTuple):
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
         if self.way == "products":
             tree = boxes(self.rows, LEAF) if Q.shape[0] >= FEW and not sp.issparse(self.rows) else None
-        if self.way == "tables" or tree is None:
+        if far.reaches(noun, reach):
+            parts = far.within(noun, self.rows, Q, skip, reach)
+        elif self.way == "tables" or tree is None:
             parts = tables.within(noun, self.rows, Q, skip, reach)
         else:
             parts = walk.within(tree, noun, Q, skip, reach)
         if not parts:
             return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
         counts, rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return np.append(0, np.cumsum(counts)), rows.astype(np.int64), self.distance.finish(distances)
+        distances = self.distance.finish(distances)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(counts)), counts))
+        return np.append(0, np.cumsum(counts)), rows.astype(np.int64), distances
 
     def _queries(self, Q: Any) -> tuple[Any, Array]:
         """Transformed queries, and for each the number of the row that is itself, or −1."""
