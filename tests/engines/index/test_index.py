@@ -376,5 +376,5 @@ def test_distances_whose_squares_overflow(distance, method):
 def test_distances_beyond_all_numbers_are_refused():
     index = build(np.array([[1.7e308], [0.0]]), Euclidean())
     assert index.nearest(np.array([[-1e307]]), 1)[0][0, 0] == 1e307
-    with pytest.raises(InputError, match="distance of query 1 .* larger than the largest number"):
+    with pytest.raises(InputError, match=r"distance of query 1 .* larger than the largest number"):
         index.nearest(np.array([[0.0], [-1.7e308]]), 2)
