@@ -93,9 +93,11 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     Notes
     -----
-    Cost of a prediction: the k points around it, times the square of the number of local coefficients; with several
-    features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are
-    frequencies. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
+    Cost of a prediction: with one feature and the tricube O(log n), whatever the span, as long windows are summed from
+    moments; else the k points around it, times the square of the number of local coefficients, and with several
+    features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are turned
+    into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are relative and
+    have mean 1. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
     has coefficients; a fit that its points still do not determine leaves out its last terms.
 
     References

@@ -92,10 +92,16 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
-    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. A row with sample_weight 2 counts as
-    two rows would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight
-    0 are not indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`).
-    Fitted rows are held in memory, queries come in blocks of any number. Shape of computation: pairs.
+    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. Neighbours are taken until they count k
+    times, the last with what is left of it. How often a row counts follows from its sample weight. Weights that count
+    rows and weights of any scale cannot both be had, as weights of 2 would mean every row twice and also no weights:
+    equal weights are no weights, whole numbers that differ are counts (a row of weight 2 is that row twice), and any
+    others are relative and are divided by their mean. So weights that sum to one do no harm, and scaling changes
+    nothing but for whole numbers that differ. Rows of weight 0 are not indexed (row numbers are then those of the other
+    rows). Infinite weights of a function, such as 1/d² at distance 0, take everything; only zeros for a row's
+    neighbours are refused. Precomputed distances may be sparse: what is not stored is farther away than what is. Cost:
+    that of the search (`NearestNeighbors`). Fitted rows are held in memory, queries come in blocks of any number. Shape
+    of computation: pairs.
 
     References
     ----------
@@ -159,8 +165,9 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
     Notes
     -----
     A row without neighbours gets `outlier_label`, with probability 1 if that is one of the classes and with
-    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. A row with
-    sample_weight 2 counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of
+    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. Sample weights
+    multiply votes, and only their ratios matter (but for ``predict(None)``, which leaves out one row: how many a weight
+    stands for is said at `KNeighborsClassifier`). Fitted rows are held in memory, queries come in blocks. Shape of
     computation: pairs.
 
     References

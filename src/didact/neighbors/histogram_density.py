@@ -70,7 +70,8 @@ class HistogramDensity(DensityMixin, Estimator):
     Cost: two passes, O(n D) each; memory grows with the cells that are not empty, at most n. In many dimensions nearly
     all cells are empty: useful up to two or three. A bin holds its left edge; the last one holds its right edge, too.
     Rows outside a given range count in n only. "freedman_diaconis" needs quartiles and holds the rows in memory for
-    them. Shape of computation: reduce.
+    them. Sample weights are turned into numbers of rows: equal ones are no weights, whole numbers that differ are
+    counts, any others are relative and have mean 1. Shape of computation: reduce.
 
     References
     ----------

@@ -74,7 +74,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
     cross-validation looks at all pairs once for all candidates. Rows are kept, dense and in memory. Sample weights are
-    frequencies: leaving out leaves out one of the rows that a weight stands for. Shape of computation: pairs.
+    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
+    relative and have mean 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation:
+    pairs.
 
     References
     ----------

@@ -61,8 +61,9 @@ class KNeighborsDensity(DensityMixin, Estimator):
     -----
     Cost: O(k log n) a query in few dimensions. The estimate adapts to how dense the rows are, but it is no density: its
     tails are so heavy that its integral is infinite, so there is nothing to sample from. It is +∞ at a place where k
-    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows of weight k
-    lie. Shape of computation: pairs.
+    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie
+    that count k times: equal weights are no weights, whole numbers that differ are counts, any others are relative and
+    have mean 1. Shape of computation: pairs.
 
     References
     ----------

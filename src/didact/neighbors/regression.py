@@ -64,9 +64,10 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     Notes
     -----
-    Rows at equal distances are neighbours in the order of their numbers. A row with sample_weight 2 counts as two rows
-    would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight 0 are not
-    indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
+    Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
+    the last with what is left of it; equal sample weights are no weights, whole numbers that differ are counts, any
+    others are relative and are divided by their mean (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
+    (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
     are held in memory, queries come in blocks of any number. Shape of computation: pairs.
 
     References
@@ -123,8 +124,8 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     Notes
     -----
-    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. A row with sample_weight 2
-    counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of computation: pairs.
+    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those of
+    the neighbours, and only their ratios matter. Fitted rows are held in memory, queries come in blocks. Shape of computation: pairs.
 
     References
     ----------

@@ -174,7 +174,9 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
     O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
     the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
-    Leaving out a row leaves the grid as it is. Shape of computation: reduce.
+    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: equal sample
+    weights are no weights, whole numbers that differ are counts, any others are relative and have mean 1. Shape of
+    computation: reduce.
 
     References
     ----------
