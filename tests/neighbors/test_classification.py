@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn.neighbors as sk
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -13,7 +14,13 @@ import didact
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble import AdaBoostClassifier
-from didact.neighbors import KNeighborsClassifier, KNeighborsRegressor, RadiusNeighborsClassifier, edit_distances
+from didact.neighbors import (
+    KernelDensityClassifier,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+    edit_distances,
+)
 
 
 def problem(seed=0, n=300, p=4, classes=3):
@@ -417,3 +424,18 @@ def test_places_on_a_sphere():
     model = KNeighborsClassifier(1, metric="haversine").fit(cities, ["Berlin", "Paris", "New York", "Los Angeles"])
     assert model.predict(np.radians([[51.5, -0.1], [37.8, -122.4]])).tolist() == ["Paris", "Los Angeles"]
     assert 6371 * model.kneighbors(np.radians([[51.5, -0.1]]))[0][0, 0] == pytest.approx(338, abs=3), "kilometres"
+
+
+@pytest.mark.parametrize(
+    "model", [KNeighborsClassifier(3), RadiusNeighborsClassifier(9.0), KernelDensityClassifier(bandwidth=1.0)]
+)
+def test_a_class_without_weight_stays_a_class_with_probability_zero(model):
+    X, y, new = problem(n=60)
+    w = np.where(y == "middle", 0.0, 1.0)
+    fitted = clone(model).fit(X, y, sample_weight=w)
+    without = clone(model).fit(X[w > 0], y[w > 0])
+    assert fitted.classes_.tolist() == ["low", "middle", "top"]
+    P = fitted.predict_proba(new)
+    np.testing.assert_allclose(P[:, [0, 2]], without.predict_proba(new), rtol=1e-9)
+    assert (P[:, 1] == 0).all()
+    np.testing.assert_array_equal(fitted.predict(new), without.predict(new))

@@ -93,10 +93,15 @@ class _Neighbors(Estimator):
         return super().rows(X, y, sample_weight, *more, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
-        """Check the training data, build the index of its rows, and return y and the weights, checked."""
+        """Check the training data, build the index of its rows, and return y and their numbers of rows.
+
+        Rows of weight zero are left out (but of a table of distances); what labels they have is in `_labels`.
+        """
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w = gathered(list(rows.stream()))
+        if target == "label columns":
+            self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
         if w is not None and not (w > 0).any():
             raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():

@@ -126,10 +126,10 @@ def find(cells: Array, wanted: Array) -> Array:
     return np.where(known[place] == asked, place, -1)
 
 
-def count(X: Any, y: Any, w: Any, *axes: Axes) -> Cells:
-    """The counts of a block."""
+def count(X: Any, y: Any, w: Any, unit: float, *axes: Axes) -> Cells:
+    """The counts of a block, of weights in a unit."""
     X = dense(X, np.float64)
-    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64) / unit
     pairs = []
     for one in axes:
         cells, inside = one.locate(X)

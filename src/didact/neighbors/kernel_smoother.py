@@ -26,7 +26,7 @@ from didact.engines.kernel_sums import Points, kernel_sums, prepare, refuse_wide
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.kept import keep
-from didact.parts.row_counts import row_counts
+from didact.parts.row_counts import COUNTS, row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -94,6 +94,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": 1.5, "kernel": "epanechnikov", "scale": True}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     bandwidth: Any = param(
         "cv",

@@ -32,6 +32,7 @@ from didact.neighbors.base import (
 )
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
+from didact.parts.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -130,8 +131,8 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are
     turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
     relative and have mean 1. A row that counts twice fills two of the k places, the last row as many as are left, and
-    leaving out leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each candidate.
-    Shape of computation: pairs.
+    leaving out leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for
+    each candidate. Shape of computation: pairs.
 
     References
     ----------
@@ -146,6 +147,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     """
 
     _test_params = [{"n_neighbors": 5}, {"n_neighbors": 4, "kernel": "tricube"}, {"grid": [1, 2, 4]}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "The number of nearest rows; 'cv': chosen by leave-one-out errors."

@@ -21,6 +21,7 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+from didact.parts.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -85,6 +86,7 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     """
 
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
@@ -124,8 +126,9 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     Notes
     -----
-    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those of
-    the neighbours, and only their ratios matter. Fitted rows are held in memory, queries come in blocks. Shape of computation: pairs.
+    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those
+    of the neighbours, and only their ratios matter. Fitted rows are held in memory, queries come in blocks. Shape of
+    computation: pairs.
 
     References
     ----------

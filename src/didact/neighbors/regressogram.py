@@ -22,7 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
 from didact.parts.kept import dense
-from didact.parts.row_counts import WeightRange, weight_range
+from didact.parts.row_counts import COUNTS, WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -50,10 +50,6 @@ class Bins(NamedTuple):
     weight: Array
     mean: Array
     scatter: Array
-
-    def per(self, unit: float) -> "Bins":
-        """The same with weights in this unit."""
-        return self._replace(weight=self.weight / unit, scatter=self.scatter / unit)
 
     def merge(self, other: "Bins") -> "Bins":
         """The bins of both sets of rows."""
@@ -98,10 +94,10 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
 
 
 @in_pieces
-def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array]) -> Grids:
-    """The bins of a block for each of several widths; what is not finite shows in their numbers."""
+def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
+    """The bins of a block for each of several widths, weights in a unit; what is not finite shows in their numbers."""
     X, Y = dense(X, np.float64), as_columns(y)
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64) / unit
     X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
     return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
 
@@ -192,6 +188,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
     _test_skips = {
+        "weight_scale?": COUNTS,
         "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
     }
 
@@ -221,7 +218,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
-        grids = tuple(grid.per(seen.weights.unit) for grid in rows.reduce(fill, self.origin_, widths).grids)
+        grids = rows.reduce(fill, self.origin_, widths, seen.weights.unit).grids
         errors = np.array([left_out_error(grid) for grid in grids])
         self._keep(grids, widths, errors, rows)
         return self

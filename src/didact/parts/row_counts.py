@@ -17,6 +17,7 @@ from didact.core.backend import to_numpy
 
 Array = np.ndarray[Any, Any]
 
+COUNTS = "weights of this model become numbers of rows: whole numbers that differ are counts, others are relative"
 WHOLE = 2.0**53  # from here on every float is a whole number, and says nothing about counts
 
 
