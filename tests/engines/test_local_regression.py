@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.engines import local_regression
+from didact.engines import local_moments_loops, local_regression
 from didact.engines.local_regression import Points, Rule, bisquare_weights, left_out, median, smooth
 
 
@@ -95,3 +95,51 @@ def test_pieces_do_not_change_a_bit(p, monkeypatch):
     pieces = smooth(data, data.X, rule)
     np.testing.assert_array_equal(whole.value, pieces.value)
     np.testing.assert_array_equal(whole.lever, pieces.lever)
+
+
+def by_points(monkeypatch, *arguments):
+    """The fits point by point."""
+    with monkeypatch.context() as patch:
+        patch.setattr(local_regression, "LONG", 10**9)
+        return smooth(*arguments)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("width", [(0.0, 1500.0), (0.7, 0.0), (1e9, 0.0)])
+@pytest.mark.parametrize("kind", ["normal", "ties", "gap", "offset", "constant"])
+def test_moments_and_points_give_the_same_fits(kind, width, degree, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.normal(size=4000))
+    x = {"ties": x.round(1), "gap": x + 50 * (x > 0), "offset": 1e6 + x, "constant": 0 * x}.get(kind, x)
+    factors = np.where(rng.uniform(size=4000) < 0.1, 0.0, rng.uniform(size=4000))
+    data = Points(x[:, None], np.sin(x) + 0.1 * rng.normal(size=4000), rng.integers(1, 4, 4000) * 0.7, factors)
+    ends = [x[0] - 1, x[-1] + 1, x.mean()]
+    Q = np.concatenate([rng.permutation(x)[:500], ends, rng.uniform(x[0], x[-1], 50)])[:, None]
+    rule = Rule("tricube", degree, *width)
+    got, expected = smooth(data, Q, rule), by_points(monkeypatch, data, Q, rule)
+    np.testing.assert_allclose(got.value, expected.value, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(got.lever, expected.lever, rtol=1e-7)
+
+
+@pytest.mark.parametrize("share", [0.1, 2 / 3])
+def test_long_windows_take_few_points_each(share, monkeypatch):
+    """Of every window some leaves at the ends, and what its group does not share, whatever the number of points."""
+    summed, left = [], []
+    loops, by_line = local_moments_loops, local_regression.lines
+    monkeypatch.setattr(local_regression, "lines", lambda *a: left.append(len(a[4])) or by_line(*a))
+    for n in (5_000, 20_000):
+        x = np.sort(np.random.default_rng(0).normal(size=n))
+        data = Points(x[:, None], np.sin(x), np.ones(n), np.ones(n))
+        smooth(data, data.X, Rule("tricube", 1, 0.0, share * n))
+        h = np.abs(x[:, None] - x[:: n // 50]).T
+        h = np.partition(h, int(share * n) - 1, axis=1)[:, int(share * n) - 1]
+        ranges, rows, i, q = np.empty((loops.GROUP, 3), np.int64), 0, 0, x[:: n // 50]
+        while i < len(q):
+            count = loops.grouped(loops.Tricube(), x, q, h, i, len(q), ranges)
+            assert count, "a window is too short for moments"
+            low, high = loops.common(ranges, count, 0), loops.common(ranges, count, 1)
+            rows += int((ranges[:count, 2] - ranges[:count, 0]).sum()) - count * (low[1] - low[0] + high[1] - high[0])
+            i += count
+        summed.append(rows / len(q))
+    assert not left, "no fit falls back on sums over all of its points"
+    assert max(summed) < 3 * loops.FRINGE + 4 * loops.BLOCK

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from didact.engines import local_moments_loops as moments
 from didact.engines import local_regression_loops as loops
 from didact.engines.local_regression_loops import Gaussian, Tricube
 
@@ -123,3 +124,22 @@ def test_the_gaussian_does_not_vanish_far_from_all_points():
     x, y, out, lever = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0]), np.empty(1), np.empty(1)
     loops.lines(Gaussian(), x, y, np.ones(3), np.array([500.0]), np.array([0.5]), 0, 0, 1, out, lever)
     np.testing.assert_allclose(out, [7.0])
+
+
+@given(st.integers(16, 90), st.integers(0, 1000))
+def test_moments_of_ranges_of_leaves(n, seed):
+    """About any place, in any unit, as computed from the points."""
+    rng = np.random.default_rng(seed)
+    x, y, w = np.sort(rng.normal(size=n).round(1)), rng.normal(size=n), rng.uniform(size=n)
+    tree = moments.empty_tree(n)
+    moments.grow_leaves(x, y, w, 0, n // moments.BLOCK, tree)
+    moments.grow_levels(tree)
+    ends = np.sort(rng.integers(0, n // moments.BLOCK + 1, 2)) * moments.BLOCK
+    q, h = rng.normal(), 1.0 + 4.0 * rng.uniform()
+    out = np.zeros((2, moments.TERMS))
+    moments.gather(tree, *ends, q, h, moments.TERMS, out, np.empty(moments.TERMS))
+    part = slice(*ends)
+    powers = ((x[part] - q) / h)[:, None] ** np.arange(moments.TERMS)
+    size = (np.abs(powers) * w[part, None]).sum(axis=0) + 1e-12
+    np.testing.assert_allclose(out[0] / size, w[part] @ powers / size, atol=1e-10)
+    np.testing.assert_allclose(out[1] / size, (w[part] * y[part]) @ powers / size, atol=1e-9)

@@ -6,13 +6,21 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn.neighbors as sk
-from sklearn.datasets import load_iris
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 
 import didact
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
-from didact.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier, edit_distances
+from didact.ensemble import AdaBoostClassifier
+from didact.neighbors import (
+    KernelDensityClassifier,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+    edit_distances,
+)
 
 
 def problem(seed=0, n=300, p=4, classes=3):
@@ -137,19 +145,44 @@ def test_gaussian_weights_by_hand():
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", "gaussian"])
-def test_fractional_weights_fill_up_to_k(weights):
-    """Rows of weight ½ twice are rows of weight 1."""
+def test_equal_weights_of_any_size_are_no_weights(weights):
     X, y, new = problem(n=60)
-    whole = KNeighborsClassifier(5, weights=weights).fit(X, y)
-    halves = KNeighborsClassifier(5, weights=weights).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2), np.full(120, 0.5))
-    np.testing.assert_allclose(halves.predict_proba(new), whole.predict_proba(new), rtol=1e-9, atol=1e-12)
+    expected = KNeighborsClassifier(5, weights=weights).fit(X, y).predict_proba(new)
+    for size in (1 / 60, 1e-12, 1.0, 7.0, 1e12):
+        got = KNeighborsClassifier(5, weights=weights).fit(X, y, sample_weight=np.full(60, size)).predict_proba(new)
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.001, 1000.0, 1e20])
+def test_relative_weights_have_mean_one_and_fill_up_to_k(scale):
+    X, y, new = problem(n=60)
+    w = np.random.default_rng(0).exponential(size=60) ** 2
+    w[::7] = 0.0
+    model = KNeighborsClassifier(5).fit(X, y, sample_weight=scale * w)
+    share = w / w[w > 0].mean()
+    for q, found in zip(new, model.predict_proba(new), strict=True):
+        near = np.argsort(((X - q) ** 2).sum(axis=1), kind="stable")
+        before = np.cumsum(share[near]) - share[near]
+        taken = np.clip(5 - before, 0.0, share[near])
+        expected = [taken[y[near] == c].sum() / 5 for c in model.classes_]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_weights_that_sum_to_one_do_not_ruin_nearest_neighbours():
+    X, y = load_iris(return_X_y=True)
+    n = len(y)
+    assert KNeighborsClassifier(1).fit(X, y, sample_weight=np.full(n, 1 / n)).score(X, y) == 1.0
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    boosted = AdaBoostClassifier(KNeighborsClassifier(5), n_estimators=10, random_state=0).fit(X[::2], y[::2])
+    assert boosted.score(X[1::2], y[1::2]) > 0.9
 
 
 def test_a_heavy_row_takes_several_places():
-    model = KNeighborsClassifier(3).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"], sample_weight=[2.0, 0.5, 9.0])
+    model = KNeighborsClassifier(6).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"], sample_weight=[4.0, 1.0, 18.0])
     np.testing.assert_allclose(model.predict_proba([[0.0]]), [[2 / 3, 1 / 3]])
-    with pytest.raises(InputError, match="weights of the rows sum to 2"):
-        KNeighborsClassifier(3).fit([[0.0], [1.0]], ["a", "b"], sample_weight=[1.0, 1.0]).predict([[0.0]])
+    with pytest.raises(InputError, match="weights of the rows sum to 3"):
+        KNeighborsClassifier(4).fit([[0.0], [1.0]], ["a", "b"], sample_weight=[1.0, 2.0]).predict([[0.0]])
 
 
 @pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
@@ -315,11 +348,36 @@ def test_weights_of_a_function_are_checked(bad):
         KNeighborsClassifier(weights=bad).fit(X, y).predict(new)
 
 
-def test_weights_that_vanish_give_no_probability():
+@pytest.mark.parametrize("Model", [KNeighborsClassifier, KNeighborsRegressor])
+def test_the_k_nearest_must_have_some_weight(Model):
+    """As scikit-learn refuses it: there is no distribution to answer with."""
     X, y, new = problem()
-    model = KNeighborsClassifier(weights=lambda d: 0 * d).fit(X, y)
-    assert (model.predict_proba(new) == 0).all()
-    assert (model.predict(new) == "low").all()
+    y = y if Model is KNeighborsClassifier else np.arange(float(len(y)))
+    model = Model(weights=lambda d: np.where(d < 1e-9, 1.0, 0.0)).fit(X, y)
+    assert (model.predict(X) == y).all()
+    with pytest.raises(InputError, match=f"All neighbors of some sample.*first is row {len(X)}"):
+        model.predict(np.vstack([X, new]))
+
+
+def test_within_a_radius_rows_without_weight_do_not_vote():
+    model = RadiusNeighborsClassifier(2.0, weights=lambda d: 1.0 * (d < 1), outlier_label="b")
+    model.fit([[0.0], [5.0]], ["a", "b"])
+    np.testing.assert_array_equal(model.predict_proba([[0.5], [1.5]]), [[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_infinite_weights_take_everything():
+    """1/d² at a fitted row: that row and its equals answer, as with weights="distance"."""
+    X, y, new = problem()
+    X, y = np.vstack([X, X[:1]]), np.append(y, y[1])
+    own = KNeighborsClassifier(weights=lambda d: 1 / d**2).fit(X, y)
+    inverse = KNeighborsClassifier(weights="distance").fit(X, y)
+    np.testing.assert_allclose(own.predict_proba(X), inverse.predict_proba(X), rtol=1e-12)
+    assert (own.predict_proba(X[:1]).max(), own.predict_proba(X[2:3]).max()) == (0.5 if y[0] != y[1] else 1.0, 1.0)
+    finite = own.predict_proba(new)
+    np.testing.assert_allclose(finite.sum(axis=1), 1.0)
+    w = np.where(np.arange(len(y)) < 3, 0.0, 2.5)
+    values = KNeighborsRegressor(weights=lambda d: 1 / d**2).fit(X, np.arange(float(len(y))), sample_weight=w)
+    np.testing.assert_allclose(values.predict(X[3:9]), np.arange(3.0, 9.0))
 
 
 # ------------------------------------------------------------------------------------------------ theory
@@ -366,3 +424,18 @@ def test_places_on_a_sphere():
     model = KNeighborsClassifier(1, metric="haversine").fit(cities, ["Berlin", "Paris", "New York", "Los Angeles"])
     assert model.predict(np.radians([[51.5, -0.1], [37.8, -122.4]])).tolist() == ["Paris", "Los Angeles"]
     assert 6371 * model.kneighbors(np.radians([[51.5, -0.1]]))[0][0, 0] == pytest.approx(338, abs=3), "kilometres"
+
+
+@pytest.mark.parametrize(
+    "model", [KNeighborsClassifier(3), RadiusNeighborsClassifier(9.0), KernelDensityClassifier(bandwidth=1.0)]
+)
+def test_a_class_without_weight_stays_a_class_with_probability_zero(model):
+    X, y, new = problem(n=60)
+    w = np.where(y == "middle", 0.0, 1.0)
+    fitted = clone(model).fit(X, y, sample_weight=w)
+    without = clone(model).fit(X[w > 0], y[w > 0])
+    assert fitted.classes_.tolist() == ["low", "middle", "top"]
+    P = fitted.predict_proba(new)
+    np.testing.assert_allclose(P[:, [0, 2]], without.predict_proba(new), rtol=1e-9)
+    assert (P[:, 1] == 0).all()
+    np.testing.assert_array_equal(fitted.predict(new), without.predict(new))

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from sklearn.neighbors import KernelDensity as Peer
 
 from didact import Batches
+from didact.core.errors import InputError, ParameterError
 from didact.neighbors import HistogramDensity, KernelDensity, KernelDensityClassifier, KNeighborsDensity
 from didact.parts.windows import WINDOWS
 
@@ -245,7 +246,7 @@ def test_nearest_neighbour_density_with_weights_and_ties():
     Q = rows(30, seed=1)
     expected = model.fit(X.repeat(w, axis=0)).score_samples(Q)
     np.testing.assert_allclose(model.fit(X, sample_weight=w).score_samples(Q), expected, rtol=1e-10)
-    small = KNeighborsDensity(n_neighbors=1).fit(X, sample_weight=np.full(100, 0.25)).score_samples(Q)
+    small = KNeighborsDensity(n_neighbors=4).fit(X, sample_weight=np.full(100, 0.25)).score_samples(Q)
     np.testing.assert_allclose(small, KNeighborsDensity(n_neighbors=4).fit(X).score_samples(Q), rtol=1e-10)
     assert np.isposinf(KNeighborsDensity(n_neighbors=3).fit(np.zeros((5, 2))).score_samples([[0.0, 0.0]]))[0]
 
@@ -432,3 +433,99 @@ def test_classifier_refusals():
         KernelDensityClassifier(bandwidth=1.0, priors=[0.2, 0.3, 0.5]).fit(X5, list("aabba"))
     with pytest.raises(ValueError, match="add up to 1"):
         KernelDensityClassifier(bandwidth=1.0, priors=[0.2, 0.3]).fit(X5, list("aabba"))
+
+
+@pytest.mark.parametrize("far", [1e154, -1e160, 1.7e308])
+@pytest.mark.parametrize("name", ["gaussian", "exponential", "epanechnikov", "cv", "full", "local"])
+def test_values_whose_squares_overflow_are_refused_in_words(name, far):
+    X = rows(30)
+    how = {"cv": {"bandwidth": "cv"}, "full": {"shape": "full"}, "local": {"shape": "local"}}.get(
+        name, {"kernel": name}
+    )
+    model = KernelDensity(**how).fit(X)
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.score_samples([[0.0, far]])
+    X[3, 1] = far
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.fit(X)
+    with pytest.raises(InputError, match=r"Column 0 has values .* overflow"):
+        KernelDensity(bandwidth=1e-160).fit(rows(30)).score_samples(rows(3))
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        KernelDensityClassifier(bandwidth=1.0).fit(X, np.arange(30) % 2)
+
+
+def test_a_histogram_of_many_columns_keeps_the_cells_that_are_not_empty():
+    """6³⁰ cells cannot be numbered; those that hold rows can be named."""
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    w = np.random.default_rng(1).integers(0, 3, 40)
+    model = HistogramDensity().fit(X, sample_weight=w)
+    assert model.cells_.shape == (np.count_nonzero(w), 30)
+    repeated = HistogramDensity().fit(np.repeat(X, w, axis=0))
+    np.testing.assert_allclose(model.score_samples(X), repeated.score_samples(X), rtol=1e-12)
+    assert np.isfinite(model.score_samples(X[w > 0])).all()
+    assert np.isneginf(model.score_samples(X[w == 0])).all()
+    assert np.isfinite(model.score_samples(model.sample(20, random_state=0))).all()
+
+
+def test_a_class_of_equal_rows_gets_the_bandwidth_of_all_rows():
+    X, y = np.vstack([rows(30), np.full((3, 2), 4.0)]), np.repeat(["wide", "point"], [30, 3])
+    model = KernelDensityClassifier().fit(X, y)
+    assert model.predict([[4.1, 4.0], [0.0, 0.0]]).tolist() == ["point", "wide"]
+    single = KernelDensityClassifier().fit(X[:31], y[:31])
+    assert single.predict([[4.1, 4.0], [0.0, 0.0]]).tolist() == ["point", "wide"]
+    with pytest.raises(InputError, match="All rows are equal"):
+        KernelDensityClassifier().fit(np.ones((4, 2)), list("aabb"))
+
+
+# ------------------------------------------------------------------------------------------------ metrics
+
+
+NORMS = [("manhattan", None), ("chebyshev", None), ("minkowski", {"p": 3}), ("seuclidean", {"V": [1.0, 4.0]})]
+NORMS += [("mahalanobis", {"V": np.array([[2.0, 0.5], [0.5, 1.0]])})]
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "exponential", "epanechnikov"])
+@pytest.mark.parametrize(("metric", "more"), [*NORMS, ("haversine", None), ("canberra", None), ("braycurtis", None)])
+def test_metrics_are_scikit_learn_s_up_to_the_volume_of_the_ball(metric, more, kernel):
+    X, Q, w = rows(100), rows(20, seed=1), np.random.default_rng(0).integers(1, 4, 100)
+    how = {"metric": metric, "metric_params": more, "kernel": kernel, "bandwidth": 0.8}
+    ours = KernelDensity(**how).fit(X, sample_weight=w).score_samples(Q)
+    theirs = Peer(**how, algorithm="ball_tree").fit(X, sample_weight=w).score_samples(Q)
+    seen = np.isfinite(ours)
+    np.testing.assert_array_equal(seen, theirs > -700)
+    ratio = {"manhattan": math.pi / 2, "chebyshev": math.pi / 4, "seuclidean": 0.5, "mahalanobis": 1.75**-0.5}
+    ratio["minkowski"] = math.pi / (2 * math.gamma(4 / 3)) ** 2 * math.gamma(5 / 3)
+    np.testing.assert_allclose(ours[seen] - theirs[seen], math.log(ratio.get(metric, 1.0)), atol=1e-9)
+
+
+@pytest.mark.parametrize(("metric", "more"), NORMS)
+def test_densities_under_a_norm_integrate_to_one_and_are_drawn_from(metric, more):
+    model = KernelDensity(metric=metric, metric_params=more, bandwidth=0.8).fit(rows(20))
+    line = np.linspace(-8, 8, 161)
+    grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    p = np.exp(model.score_samples(grid))
+    assert p.sum() * 0.01 == pytest.approx(1.0, abs=1e-3)
+    drawn = np.exp(model.score_samples(model.sample(4000, random_state=0)))
+    error = 5 * drawn.std() / math.sqrt(4000)
+    assert drawn.mean() == pytest.approx((p * p).sum() * 0.01, abs=error + 1e-3), "its mean under p is ∫p²"
+
+
+def test_bandwidths_are_chosen_under_other_metrics_too():
+    X = rows(60)
+    w = np.random.default_rng(0).integers(1, 3, 60)
+    model = KernelDensity(metric="manhattan", bandwidth="cv").fit(X, sample_weight=w)
+    R = np.repeat(X, w, axis=0)
+    h = model.bandwidth_
+    left = [KernelDensity(metric="l1", bandwidth=h).fit(np.delete(R, i, axis=0)).score(R[[i]]) for i in range(len(R))]
+    assert model.cv_scores_.max() == pytest.approx(np.mean(left), rel=1e-10)
+    own = KernelDensity(metric=lambda a, b: np.abs(a - b).sum(), bandwidth=1.0).fit(X)
+    named = KernelDensity(metric="l1", bandwidth=1.0).fit(X)
+    gaps = own.score_samples(X) - named.score_samples(X)
+    np.testing.assert_allclose(gaps, math.log(2 / math.pi), atol=1e-12)
+
+
+def test_what_needs_the_euclidean_metric_says_so():
+    with pytest.raises(ParameterError, match="Euclidean metric"):
+        KernelDensity(metric="manhattan", shape="full").fit(rows(20))
+    with pytest.raises(ParameterError, match="no rule to draw"):
+        KernelDensity(metric="canberra").fit(rows(20)).sample()

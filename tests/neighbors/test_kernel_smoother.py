@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from didact.core.errors import InputError
 from didact.linear_model import LocallyWeightedRegression
 from didact.neighbors import KernelDensity, KernelSmoother
 from didact.parts.windows import WINDOWS
@@ -115,3 +116,13 @@ def test_the_chosen_bandwidth_is_sensible():
 def test_refusals(model, X, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, np.arange(len(X)) * 1.0)
+
+
+def test_values_whose_squares_overflow_are_refused_in_words():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    model = KernelSmoother(bandwidth=1.0).fit(X, X[:, 0])
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.predict([[0.0, 1e160]])
+    X[3, 1] = 1e160
+    with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
+        model.fit(X, X[:, 0])

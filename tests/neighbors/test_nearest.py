@@ -169,8 +169,6 @@ def test_precomputed():
         np.testing.assert_array_equal(one, np.sort(two))
     with pytest.raises(InputError, match="square matrix"):
         NearestNeighbors(metric="precomputed").fit(D[:5])
-    with pytest.raises(InputError, match="dense table"):
-        NearestNeighbors(metric="precomputed").fit(sp.csr_array(D))
     with pytest.raises(InputError, match="Negative"):
         NearestNeighbors(metric="precomputed").fit(-D)
 
@@ -292,3 +290,64 @@ def test_a_radius_below_zero_is_refused(radius):
     model = NearestNeighbors().fit([[0.0], [1.0]])
     with pytest.raises(ValueError, match="radius must be at least 0"):
         model.radius_neighbors([[0.0]], radius=radius)
+
+
+# ------------------------------------------------------------------------------------------------ sparse tables
+
+
+def graphs(k=30):
+    """The distances from X to X and from Q to X, those of the k nearest alone; a row is at distance 0 of itself."""
+    given = sklearn.neighbors.KNeighborsTransformer(mode="distance", n_neighbors=k).fit(X)
+    return given.transform(X), given.transform(Q)
+
+
+@pytest.mark.filterwarnings("ignore:Precomputed sparse input was not sorted")
+def test_sparse_precomputed_distances_equal_scikit_learn_s():
+    known, asked = graphs()
+    before = [part.copy() for part in (asked.data, asked.indices)]
+    ours, theirs = both(known, metric="precomputed", n_neighbors=7)
+    for rows in (asked, None):
+        for got, expected in zip(ours.kneighbors(rows), theirs.kneighbors(rows), strict=True):
+            np.testing.assert_array_equal(got, expected)
+        got, expected = (m.radius_neighbors_graph(rows, 0.8, mode="distance") for m in (ours, theirs))
+        np.testing.assert_array_equal(got.toarray(), expected.toarray())
+    np.testing.assert_array_equal(asked.data, before[0])
+    np.testing.assert_array_equal(asked.indices, before[1])
+    with pytest.raises(InputError, match=r"40 neighbors are required .* only 31 .* first is row 0"):
+        ours.kneighbors(asked, 40)
+    with pytest.raises(InputError, match="Negative values"):
+        ours.kneighbors(-asked)
+
+
+def test_models_answer_from_sparse_precomputed_distances(tmp_path):
+    (known, asked), y = graphs(), (X[:, 0] > 0).astype(int)
+    w = np.random.default_rng(0).integers(0, 3, len(y))
+    for weights in (None, w):
+        table = KNeighborsClassifier(metric="precomputed").fit(known, y, sample_weight=weights)
+        rows = KNeighborsClassifier().fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(table.predict_proba(asked), rows.predict_proba(Q), rtol=1e-12)
+        counted = slice(None) if weights is None else w > 0
+        np.testing.assert_allclose(table.predict_proba(None)[counted], rows.predict_proba(None), rtol=1e-12)
+    with pytest.raises(InputError, match="neighbors are required"):
+        KNeighborsClassifier(31, metric="precomputed").fit(known, y, sample_weight=w).predict(asked)
+    didact.save(table, tmp_path / "model.didact")
+    again = didact.load(tmp_path / "model.didact")
+    np.testing.assert_array_equal(again.predict_proba(asked), table.predict_proba(asked))
+
+
+# ------------------------------------------------------------------------------------------------ before a fit
+
+
+ASKED = {"kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph", "predict", "predict_proba"}
+ASKED |= {"score_samples", "sample", "leave_one_out", "counts", "predict_log_proba", "predict_joint_log_proba", "score"}
+
+
+MODELS = [getattr(didact.neighbors, name) for name in didact.neighbors.__all__]
+
+
+@pytest.mark.parametrize("Model", [model for model in MODELS if isinstance(model, type)])
+def test_nothing_can_be_asked_before_a_fit(Model):
+    arguments = {"score": ([[0.0]], [0.0]), "sample": (1,), "leave_one_out": ()}
+    for method in sorted(ASKED & set(dir(Model))):
+        with pytest.raises(NotFittedError):
+            getattr(Model(), method)(*arguments.get(method, ([[0.0]],)))

@@ -90,12 +90,12 @@ def test_weights_are_repetitions_also_of_duplicates(kernel, k):
         np.testing.assert_allclose(weighted.cv_errors_, repeated.cv_errors_, rtol=1e-9)
 
 
-def test_one_row_of_weight_three_is_three_rows():
-    model = KNeighborsSmoother(grid=[1, 2]).fit([[0.0]], [5.0], sample_weight=[3.0])
+def test_whole_weights_that_differ_are_counts():
+    model = KNeighborsSmoother(grid=[1, 2]).fit([[0.0], [0.0]], [5.0, 5.0], sample_weight=[2.0, 1.0])
     np.testing.assert_array_equal(model.cv_errors_, [0.0, 0.0])
     assert model.predict([[1.0]]).tolist() == [5.0]
     with pytest.raises(InputError, match="4 neighbours are asked for, but there are 3"):
-        KNeighborsSmoother(4).fit([[0.0]], [5.0], sample_weight=[3.0])
+        KNeighborsSmoother(4).fit([[0.0], [0.0]], [5.0, 5.0], sample_weight=[2.0, 1.0])
 
 
 def test_default_choice_outputs_sparse_and_graph():

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.index.boxes import boxes
 from didact.engines.kernel_nearest_loops import nearest_squares
@@ -31,6 +32,7 @@ LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
 BLOCK = 32  # queries in a block
 FEW = 64  # queries that are not sorted into blocks
 PIECE = 100_000_000  # values that one piece of work takes at the most
+WIDE = 1e150  # the square of more, summed over columns, overflows
 TINY = 1e-200  # sums below are taken anew, in units of the nearest point's value
 
 
@@ -90,6 +92,12 @@ class _Upwards:
         return np.ascontiguousarray(out)
 
 
+def squared_scales(h: Any) -> Array:
+    """1/h² of one or several bandwidths; where it is infinite, sums are refused."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.atleast_1d(np.asarray(h, np.float64)) ** -2.0
+
+
 def kernel_sums(
     window: Any, points: Points, Q: Array | None, scales: Array, rtol: float = 0.0, atol: Any = 0.0, empty: bool = False
 ) -> Sums:
@@ -98,6 +106,7 @@ def kernel_sums(
     Errors are at most rtol·S + atol, and never less than rounding allows. With `empty`, queries without a point in
     their window get the nearest points.
     """
+    refuse_wide(*_box(points.cloud.low[0], points.cloud.high[0], Q), scales)
     order, edges = _sorted(Q) if Q is not None else (points.order, _leaves(points.cloud))
     places = np.ascontiguousarray(Q[order]) if Q is not None else points.places()
     own = np.full(len(places), -1) if Q is not None else np.arange(len(places))
@@ -133,6 +142,7 @@ def log_sums(window: Any, sums: Sums, scales: Array) -> Array:
 
 def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None, scales: Array) -> Sums:
     """The sums with u = ‖A_i (q − x_i)‖ for lower triangles A_i, factors (n, p, p); at X without one row of itself."""
+    refuse_wide(*_box(X.min(axis=0), X.max(axis=0), Q), scales)
     P, A = np.ascontiguousarray(X.T), np.ascontiguousarray(np.moveaxis(factors, 0, -1))
     own = np.full(len(Q), -1) if Q is not None else np.arange(len(X))
     places = np.ascontiguousarray(X if Q is None else Q)
@@ -146,6 +156,26 @@ def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None
 
     _map(piece, len(places), len(scales) + X.shape[1] ** 2 // 20, Points(Cloud(P, *[w] * 10), own))
     return Sums(sums, np.empty((*sums.shape, 0)), near)
+
+
+def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -> None:
+    """Refuse columns whose values lie so far apart, or so many bandwidths 1/√scale, that squares of it overflow."""
+    with np.errstate(over="ignore"):
+        span = (high - low) * max(1.0, float(np.sqrt(np.max(scales))))
+    wide = np.flatnonzero(~(span < WIDE))
+    if len(wide):
+        column = wide[0] if names is None else repr(str(names[wide[0]]))
+        raise InputError(
+            f"Column {column} has values from {low[wide[0]]:.3g} to {high[wide[0]]:.3g}, so far apart that squared "
+            "distances, or those in units of the bandwidth, overflow: bring it to another scale, or drop such rows."
+        )
+
+
+def _box(low: Array, high: Array, Q: Array | None) -> tuple[Array, Array]:
+    """The range of the columns of points and queries together."""
+    if Q is None or not len(Q):
+        return low, high
+    return np.minimum(low, Q.min(axis=0)), np.maximum(high, Q.max(axis=0))
 
 
 def _run(

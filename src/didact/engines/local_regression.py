@@ -1,6 +1,7 @@
 r"""Local regression at many points: neighbourhoods, fitted values and the smoother's diagonal.
 
-One feature: points are sorted, so that neighbourhoods are ranges (O(log n) a point, then one pass over the range).
+One feature: points are sorted, so that neighbourhoods are ranges (O(log n) a point). Under the tricube a long range is
+summed from moments in O(log n), under the Gaussian, or where few points or little weight are in it, point by point.
 Several: distances are taken in blocks of query points; a tree finds few neighbours among many.
 
 Cleveland (1979), Robust locally weighted regression and smoothing scatterplots, doi:10.1080/01621459.1979.10481038.
@@ -15,6 +16,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
+from didact.engines.kernel_sums import refuse_wide
+from didact.engines.local_moments_loops import BLOCK, Moments, empty_tree, grow_leaves, grow_levels, moment_fits
 from didact.engines.local_regression_loops import lines, parabolas, radii, surfaces
 from didact.parts.windows import Gaussian, Tricube
 
@@ -23,6 +26,8 @@ Array = np.ndarray[Any, Any]
 PIECE = 5_000_000  # weights that one piece of work evaluates
 TABLE = 1_000_000  # distances that are held at once, for
 MOST = 4096  # query points at most
+LEAVES = 4096  # leaves of a tree of moments that are made at once
+LONG = 512  # points from which on windows of one feature can be long enough for moments
 TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up to
 TREE_FEATURES = 10
 
@@ -60,15 +65,29 @@ def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
     """The local fits at the rows of Q."""
     points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
     out = Smooth(np.empty(len(Q)), np.empty(len(Q)))
+    if points.X.shape[1] == 1 and rule.kernel == "tricube" and len(points.X) >= LONG:
+        return _in_order(points, Q, rule, out)
     if points.X.shape[1] == 1:
         piece, size = _line_piece(points, Q, rule, out), PIECE // (rule.neighbours or len(points.X))
     else:
+        both = np.vstack([points.X.min(axis=0), points.X.max(axis=0), Q])
+        refuse_wide(both.min(axis=0), both.max(axis=0))
         tree = _tree(points, rule)
         piece = _surface_piece(points, Q, rule, out, tree)
         size = TABLE // (len(points.X) if tree is None else rule.neighbours)
     edges = [*range(0, len(Q), int(np.clip(size, 1, MOST))), len(Q)]
     parallel_map(piece, list(pairwise(edges)))
     return out
+
+
+def _in_order(points: Points, Q: Array, rule: Rule, out: Smooth) -> Smooth:
+    """The fits of one feature at queries that are sorted first: those that follow each other share their sums."""
+    order = np.argsort(Q[:, 0], kind="stable")
+    edges = [*range(0, len(Q), MOST), len(Q)]
+    parallel_map(_moment_piece(points, Q[order], rule, out), list(pairwise(edges)))
+    value, lever = np.empty_like(out.value), np.empty_like(out.lever)
+    value[order], lever[order] = out
+    return Smooth(value, lever)
 
 
 def _kernel(rule: Rule) -> Any:
@@ -104,6 +123,40 @@ def _line_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[
         )  # fmt: skip
 
     return piece
+
+
+def _moment_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:
+    """The same by moments, where windows are long; queries come in order."""
+    x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
+    mass = np.append(0.0, np.cumsum(points.w))
+    w, k = points.w * points.factors, min(_enough(rule, 1), float(mass[-1]))
+    tree = moments(x, points.y, w)
+    loop = parabolas if rule.degree == 2 else lines
+
+    def piece(edges: tuple[int, int]) -> None:
+        start, stop = edges
+        width, done = np.empty(stop - start), np.zeros(stop - start, bool)
+        radii(x, mass, q[start:stop], k, 0, stop - start, width)
+        width = _widths(rule, width)
+        value, lever = out.value[start:stop], out.lever[start:stop]
+        moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,
+                    done)  # fmt: skip
+        left = np.flatnonzero(~done)
+        if len(left):
+            some = np.empty(len(left)), np.empty(len(left))
+            loop(_kernel(rule), x, points.y, w, q[start:stop][left], width[left], rule.degree, 0, len(left), *some)
+            value[left], lever[left] = some
+
+    return piece
+
+
+def moments(x: Array, y: Array, w: Array) -> Moments:
+    """The moments of sorted points, in a tree."""
+    tree = empty_tree(len(x))
+    edges = [*range(0, len(x) // BLOCK, LEAVES), len(x) // BLOCK]
+    parallel_map(lambda piece: grow_leaves(x, y, w, *piece, tree), list(pairwise(edges)))
+    grow_levels(tree)
+    return tree
 
 
 def _tree(points: Points, rule: Rule) -> Any:

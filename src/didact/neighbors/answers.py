@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.neighbors.neighbor_weights import others
+from didact.neighbors.neighbor_weights import nearest_by_weight, others
 from didact.neighbors.votes import (
     Neighbors,
     Weighing,
@@ -23,7 +23,11 @@ Array = np.ndarray[Any, Any]
 PAIRS = 1 << 22  # pairs of a query and a neighbour that are held at a time
 NOBODY = (
     "No neighbours were found within the radius for {count} of {rows} rows (the first is row {first}): use a larger "
-    "radius, or say with outlier_label what to answer."
+    "radius, or say with outlier_label which class to answer."
+)
+NO_WEIGHT = (
+    "All neighbors of some sample is getting zero weights: the function weights gave only zeros to the neighbours of "
+    "{count} rows (the first is row {first}). It must give at least one of them a positive weight."
 )
 NOBODY_TO_AVERAGE = (
     "No neighbours were found within the radius for {count} of {rows} rows: the prediction is NaN there. Use a larger "
@@ -52,8 +56,10 @@ class Question(NamedTuple):
             if Q is None:
                 distances, rows, mass = others(self.index, self.mass, self.k)
                 return nearest_by_mass(distances, rows, self.k, mass)
-            found = self.index.nearest(Q, rows_needed(self.mass, self.k))
-            return nearest_by_mass(*found, self.k, None if self.mass is None else self.mass[found[1]])
+            if self.mass is None:
+                return nearest_by_mass(*self.index.nearest(Q, self.k), self.k, None)
+            distances, rows, mass = nearest_by_weight(self.index, self.mass, Q, self.k)
+            return Neighbors(np.arange(len(rows) + 1) * rows.shape[1], rows.ravel(), distances.ravel(), mass.ravel())
         found = Neighbors(*self.index.within(Q, self.radius))
         if self.mass is None:
             return found
@@ -90,13 +96,23 @@ def in_blocks(X: Any, ask: Question, answer: Callable[[Neighbors, Array], list[A
     """
     if X is None:
         found = ask.neighbors(None)
-        return answer(found, weigh(found, ask.weighing))
+        return answer(found, weighed(found, ask, 0))
     n = X.shape[0]
     parts = []
     for a in range(0, max(n, 1), ask.block):
         found = ask.neighbors(X[a : a + ask.block] if n > ask.block else X)
-        parts.append(answer(found, weigh(found, ask.weighing)))
+        parts.append(answer(found, weighed(found, ask, a)))
     return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def weighed(found: Neighbors, ask: Question, first: int) -> Array:
+    """Weights of the neighbours of queries from number `first` on; the k nearest must have some."""
+    w = weigh(found, ask.weighing)
+    if ask.k is not None and callable(ask.weighing.weights):
+        none = np.flatnonzero(np.bincount(found.query, w, len(found.indptr) - 1) <= 0)
+        if len(none):
+            raise InputError(NO_WEIGHT.format(count=len(none), first=first + none[0]))
+    return w
 
 
 def probabilities(X: Any, ask: Question, codes: Array, classes: list[Array]) -> list[Array]:

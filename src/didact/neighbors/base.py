@@ -20,6 +20,7 @@ from didact.engines.edit_index import edit_costs, index_words
 from didact.engines.index import Index, build
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
+from didact.parts.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
 MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
@@ -92,14 +93,21 @@ class _Neighbors(Estimator):
         return super().rows(X, y, sample_weight, *more, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
-        """Check the training data, build the index of its rows, and return y and the weights, checked."""
+        """Check the training data, build the index of its rows, and return y and their numbers of rows.
+
+        Rows of weight zero are left out (but of a table of distances); what labels they have is in `_labels`.
+        """
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w = gathered(list(rows.stream()))
+        if target == "label columns":
+            self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
         if w is not None and not (w > 0).any():
             raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        w = None if w is None else row_counts(w)
+        w = None if w is None or (w == 1.0).all() else w
         if self.metric == "edit":
             self._index = index_words(X, edit_costs(self.metric_params))
         else:
@@ -197,6 +205,7 @@ class RadiusQueries:
 
     def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
         """Edges, rows and distances of the neighbours within the radius."""
+        check_is_fitted(self)
         radius = self.radius if radius is None else radius
         if not radius >= 0:
             raise ParameterError(f"radius must be at least 0, got {radius}.")
@@ -252,11 +261,7 @@ def _check_table(X: Any) -> None:
         raise InputError(
             f"Precomputed distances must be a square matrix (rows by rows), not {X.shape[0]}×{X.shape[1]}."
         )
-    if sp.issparse(X):
-        raise InputError(
-            "Precomputed distances must be a dense table: of a sparse one it is not known what is missing."
-        )
-    if X.min(initial=0.0) < 0:
+    if (X.data if sp.issparse(X) else X).min(initial=0.0) < 0:
         raise InputError("Negative values in the precomputed distances: distances are at least 0.")
 
 

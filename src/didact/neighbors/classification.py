@@ -22,6 +22,7 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+from didact.parts.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -32,9 +33,10 @@ class ClassAnswers:
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
         self.outputs_2d_ = y.ndim == 2
-        pairs = [np.unique(column, return_inverse=True) for column in y.reshape(len(y), -1).T]
-        self._codes = np.stack([codes for _, codes in pairs], axis=1)
-        self.classes_ = [names for names, _ in pairs] if self.outputs_2d_ else pairs[0][0]
+        names = vars(self).pop("_labels")
+        columns = y.reshape(len(y), -1).T
+        self._codes = np.stack([np.searchsorted(*pair) for pair in zip(names, columns, strict=True)], axis=1)
+        self.classes_ = names if self.outputs_2d_ else names[0]
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -92,10 +94,16 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
-    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. A row with sample_weight 2 counts as
-    two rows would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight
-    0 are not indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`).
-    Fitted rows are held in memory, queries come in blocks of any number. Shape of computation: pairs.
+    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. Neighbours are taken until they count
+    k times, the last with what is left of it. How often a row counts follows from its sample weight. Weights that count
+    rows and weights of any scale cannot both be had, as weights of 2 would mean every row twice and also no weights:
+    equal weights are no weights, whole numbers that differ are counts (a row of weight 2 is that row twice), and any
+    others are relative and are divided by their mean. So weights that sum to one do no harm, and scaling changes
+    nothing but for whole numbers that differ. Rows of weight 0 are not indexed (row numbers are then those of the other
+    rows). Infinite weights of a function, such as 1/d² at distance 0, take everything; only zeros for a row's
+    neighbours are refused. Precomputed distances may be sparse: what is not stored is farther away than what is. Cost:
+    that of the search (`NearestNeighbors`). Fitted rows are held in memory, queries come in blocks of any number. Shape
+    of computation: pairs.
 
     References
     ----------
@@ -113,6 +121,7 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     """
 
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
     weights: Any = weights_param()
@@ -159,8 +168,9 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
     Notes
     -----
     A row without neighbours gets `outlier_label`, with probability 1 if that is one of the classes and with
-    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. A row with
-    sample_weight 2 counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of
+    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. Sample weights
+    multiply votes, and only their ratios matter (but for ``predict(None)``, which leaves out one row: how many a weight
+    stands for is said at `KNeighborsClassifier`). Fitted rows are held in memory, queries come in blocks. Shape of
     computation: pairs.
 
     References

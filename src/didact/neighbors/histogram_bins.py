@@ -16,30 +16,35 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.parts.kept import dense
+from didact.parts.row_counts import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
 MOST_BINS = 1_000_000  # a column
-MOST_CELLS = 2**62
 ROUND = 1e-9  # parts of a bin within which an edge counts as reached
 
 
 class Extent(NamedTuple):
-    """Weight, means, scatter and range of the columns."""
+    """Weights, means, scatter and range of the columns."""
 
-    weight: float
+    weights: WeightRange
     mean: Array
     scatter: Array
     low: Array
     high: Array
 
+    @property
+    def rows(self) -> float:
+        """How many rows the weights stand for."""
+        return self.weights.total / self.weights.unit
+
     def merge(self, other: "Extent") -> "Extent":
         """Of both sets of rows together (Chan)."""
-        total = self.weight + other.weight
-        part = other.weight / total if total else 0.0
+        mine, others = self.weights.total, other.weights.total
+        part = others / (mine + others) if others else 0.0
         d = other.mean - self.mean
         return Extent(
-            total, self.mean + part * d, self.scatter + other.scatter + self.weight * part * d * d,
+            self.weights.merge(other.weights), self.mean + part * d, self.scatter + other.scatter + mine * part * d * d,
             np.minimum(self.low, other.low), np.maximum(self.high, other.high),
         )  # fmt: skip
 
@@ -50,13 +55,14 @@ BIG = np.finfo(np.float64).max
 def extent(X: Any, y: Any, w: Any) -> Extent:
     """The extent of a block; rows of weight zero do not count."""
     X = dense(X, np.float64)
+    seen = weight_range(w, len(X))
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
     X, w = X[w > 0], w[w > 0]
     if not len(X):
         p = X.shape[1]
-        return Extent(0.0, np.zeros(p), np.zeros(p), np.full(p, BIG), np.full(p, -BIG))
+        return Extent(seen, np.zeros(p), np.zeros(p), np.full(p, BIG), np.full(p, -BIG))
     mean = w @ X / w.sum()
-    return Extent(float(w.sum()), mean, w @ (X - mean) ** 2, X.min(axis=0), X.max(axis=0))
+    return Extent(seen, mean, w @ (X - mean) ** 2, X.min(axis=0), X.max(axis=0))
 
 
 class Axes(NamedTuple):
@@ -70,15 +76,13 @@ class Axes(NamedTuple):
         """The edges of each column."""
         return [f + h * np.arange(m + 1) for f, h, m in zip(self.first, self.width, self.count, strict=True)]
 
-    def locate(self, X: Array) -> Array:
-        """The number of the cell of each row, −1 outside; the last edge belongs to the last bin."""
+    def locate(self, X: Array) -> tuple[Array, Array]:
+        """The numbers of the bins of each row, and which rows are inside; the last edge belongs to the last bin."""
         place = np.floor((X - self.first) / self.width)
         end = self.first + self.width * (self.count + ROUND) >= X
         place = np.where(end, np.minimum(place, self.count - 1), place)
         inside = ((place >= 0) & (place < self.count)).all(axis=1)
-        strides = np.append(np.cumprod(self.count[::-1])[-2::-1], 1)
-        cells = np.where(inside[:, None], place, 0).astype(np.int64) @ strides.astype(np.int64)
-        return np.where(inside, cells, -1)
+        return np.where(inside[:, None], place, 0).astype(np.int64), inside
 
     @property
     def log_volume(self) -> float:
@@ -87,7 +91,7 @@ class Axes(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Weights of the cells that are not empty, for one or several sets of axes."""
+    """Weights of the cells that are not empty, for one or several sets of axes; a cell is a row of numbers of bins."""
 
     cells: tuple[Array, ...]
     weights: tuple[Array, ...]
@@ -101,33 +105,49 @@ class Cells(NamedTuple):
         return Cells(*(tuple(part) for part in zip(*pairs, strict=True)))
 
 
+def keys(cells: Array) -> Array:
+    """A key for each row of numbers of bins, in the order of these rows: a number, or (several columns) its bytes."""
+    if cells.shape[1] == 1:
+        return cells[:, 0]
+    return np.ascontiguousarray(cells.astype(">i8")).view(f"V{8 * cells.shape[1]}")[:, 0]
+
+
 def _grouped(cells: Array, w: Array) -> tuple[Array, Array]:
-    found, place = np.unique(cells, return_inverse=True)
-    return found, np.bincount(place, weights=w, minlength=len(found))
+    _, first, place = np.unique(keys(cells), return_index=True, return_inverse=True)
+    return cells[first], np.bincount(place, weights=w, minlength=len(first))
 
 
-def count(X: Any, y: Any, w: Any, *axes: Axes) -> Cells:
-    """The counts of a block."""
+def find(cells: Array, wanted: Array) -> Array:
+    """Where each wanted row of numbers of bins stands among the cells, which are in order; −1: nowhere."""
+    if not len(cells):
+        return np.full(len(wanted), -1)
+    known, asked = keys(cells), keys(wanted)
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return np.where(known[place] == asked, place, -1)
+
+
+def count(X: Any, y: Any, w: Any, unit: float, *axes: Axes) -> Cells:
+    """The counts of a block, of weights in a unit."""
     X = dense(X, np.float64)
-    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
+    w = np.ones(len(X)) if w is None else np.asarray(w, np.float64) / unit
     pairs = []
     for one in axes:
-        cells = one.locate(X)
-        counted = (cells >= 0) & (w > 0)
+        cells, inside = one.locate(X)
+        counted = inside & (w > 0)
         pairs.append(_grouped(cells[counted], w[counted]))
     return Cells(*(tuple(part) for part in zip(*pairs, strict=True)))
 
 
 def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
     """Widths by a rule; a column that does not vary gets one bin of width 1."""
-    span, D = E.high - E.low, len(E.low)
+    span, D, n = E.high - E.low, len(E.low), E.rows
     if name == "sturges":
-        width = span / (1.0 + math.log2(E.weight))
+        width = span / (1.0 + math.log2(n))
     elif name == "scott":
-        width = 3.4908 * np.sqrt(E.scatter / max(E.weight - 1.0, 1.0)) * E.weight ** (-1.0 / (2 + D))
+        width = 3.4908 * np.sqrt(E.scatter / E.weights.unit / max(n - 1.0, 1.0)) * n ** (-1.0 / (2 + D))
     else:
-        width = 2.0 * iqr * E.weight ** (-1.0 / (2 + D))  # type: ignore[operator]
-        width = np.where(width > 0, width, span / (1.0 + math.log2(E.weight)))  # half of the rows agree
+        width = 2.0 * iqr * n ** (-1.0 / (2 + D))  # type: ignore[operator]
+        width = np.where(width > 0, width, span / (1.0 + math.log2(n)))  # half of the rows agree
     return np.where(span > 0, width, 1.0)
 
 
@@ -152,7 +172,7 @@ def axes_of_count(E: Extent, number: Array, origin: Any) -> Axes:
 
 def checked(axes: Axes) -> Axes:
     """Axes whose cells can be numbered."""
-    if not (axes.count <= MOST_BINS).all() or float(np.prod(axes.count)) > MOST_CELLS:
+    if not (axes.count <= MOST_BINS).all():
         raise InputError(
             f"The bins are too many ({', '.join(f'{m:.3g}' for m in axes.count)} by column): make them wider, or use "
             "KernelDensity."

@@ -26,6 +26,7 @@ from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
 from didact.neighbors.kernel_density import total_of
 from didact.parts.kept import keep
+from didact.parts.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -35,9 +36,9 @@ CANDIDATES = 60
 
 def log_density(X: Any, axes: Axes, cells: Array, weights: Array, total: float) -> Any:
     """log N − log n − log volume; −∞ in empty cells and outside."""
-    place = axes.locate(queries(X))
-    at = np.minimum(np.searchsorted(cells, place), max(len(cells) - 1, 0))
-    found = np.where(cells[at] == place, weights[at], 0.0)
+    place, inside = axes.locate(queries(X))
+    at = bins_of.find(cells, place)
+    found = np.where(inside & (at >= 0), np.append(weights, 0.0)[at], 0.0)
     with np.errstate(divide="ignore"):
         logs = np.log(found) - np.log(total) - axes.log_volume
     return like(logs.astype(float_type(X)), X)
@@ -54,9 +55,9 @@ class HistogramDensity(DensityMixin, Estimator):
         The edges of the bins of each column.
     width_ : ndarray of shape (n_features,)
         Widths of the bins.
-    cells_ : ndarray
-        Numbers of the cells that are not empty, the last column counting fastest.
-    cell_weights_ : ndarray
+    cells_ : ndarray of shape (n_cells, n_features)
+        The cells that are not empty, each by the numbers of its bins, in order.
+    cell_weights_ : ndarray of shape (n_cells,)
         Weight of the rows in each of them.
     total_ : float
         Weight of all rows, those outside a given range included.
@@ -70,7 +71,8 @@ class HistogramDensity(DensityMixin, Estimator):
     Cost: two passes, O(n D) each; memory grows with the cells that are not empty, at most n. In many dimensions nearly
     all cells are empty: useful up to two or three. A bin holds its left edge; the last one holds its right edge, too.
     Rows outside a given range count in n only. "freedman_diaconis" needs quartiles and holds the rows in memory for
-    them. Shape of computation: reduce.
+    them. Sample weights are turned into numbers of rows: equal ones are no weights, whole numbers that differ are
+    counts, any others are relative and have mean 1. Shape of computation: reduce.
 
     References
     ----------
@@ -89,6 +91,7 @@ class HistogramDensity(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"bins": 3}, {"bins": "cv"}]
     _test_skips = {
+        "weight_scale?": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
         "pipeline": "rows held out can fall into empty cells, where the log density is minus infinity",
@@ -113,11 +116,11 @@ class HistogramDensity(DensityMixin, Estimator):
         rows = self.rows(X, None, sample_weight, target="none")
         E = rows.reduce(bins_of.extent)
         axes = self._axes(E._replace(**self._range(rows.n_features)), rows)
-        found = rows.reduce(bins_of.count, *axes)
-        best = self._best(found, axes, E.weight)
+        found = rows.reduce(bins_of.count, E.weights.unit, *axes)
+        best = self._best(found, axes, E.rows)
         self.edges_, self.width_ = axes[best].edges(), axes[best].width
         self.cells_, self.cell_weights_ = found.cells[best], found.weights[best]
-        self.total_ = E.weight
+        self.total_ = E.rows
         self._first, self._count = axes[best].first, axes[best].count
         return self
 
@@ -151,9 +154,9 @@ class HistogramDensity(DensityMixin, Estimator):
                 return (bins_of.axes_of_width(E, width, self.origin),)
             number = np.maximum(np.ceil((E.high - E.low) / width - bins_of.ROUND), 1.0)
             return (bins_of.axes_of_count(E, number, None),)
-        if E.weight <= 1.0:
+        if E.rows <= 1.0:
             raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a number of bins.")
-        most = min(max(2.0, 4.0 * E.weight ** (1.0 / (1 + p))), 1000.0)
+        most = min(max(2.0, 4.0 * E.rows ** (1.0 / (1 + p))), 1000.0)
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)
 
@@ -178,9 +181,9 @@ class HistogramDensity(DensityMixin, Estimator):
             raise InputError(
                 "The cells are too many for one array: cells_ and cell_weights_ have those that are not empty."
             )
-        out = np.zeros(int(np.prod(self._count)))
-        out[self.cells_] = self.cell_weights_
-        return out.reshape(self._count)
+        out = np.zeros(self._count)
+        out[tuple(self.cells_.T)] = self.cell_weights_
+        return out
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X; −∞ in empty cells."""
@@ -196,8 +199,7 @@ class HistogramDensity(DensityMixin, Estimator):
         check_is_fitted(self)
         rng = streams(random_state, 1)[0]
         share = self.cell_weights_ / self.cell_weights_.sum()
-        cells = self.cells_[rng.choice(len(share), size=n_samples, p=share)]
-        corner = np.column_stack(np.unravel_index(cells, tuple(self._count)))
+        corner = self.cells_[rng.choice(len(share), size=n_samples, p=share)]
         return self._first + (corner + rng.uniform(size=corner.shape)) * self.width_
 
 

@@ -25,10 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
+from didact.core.parameters import above, array_like, at_least, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.engines.kernel_sums import Points, kernel_sums, log_sums, prepare, shaped_sums
+from didact.engines.kernel_sums import Points, kernel_sums, log_sums, prepare, refuse_wide, shaped_sums, squared_scales
 from didact.neighbors.bandwidths import (
     abramson,
     candidates,
@@ -39,9 +39,15 @@ from didact.neighbors.bandwidths import (
     rule,
     typical_width,
 )
+from didact.neighbors.base import weighted_variances
 from didact.neighbors.gathered import queries
 from didact.neighbors.local_covariance import local_factors
+from didact.neighbors.metric_sums import METRICS, log_metric_sums
+from didact.neighbors.metric_sums import log_volume as metric_volume
+from didact.neighbors.metric_sums import offsets as metric_offsets
+from didact.parts.distances import Euclidean, distance_named
 from didact.parts.kept import keep
+from didact.parts.row_counts import COUNTS, row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -59,11 +65,15 @@ class Ready(NamedTuple):
     shapes: tuple[Array, Array, Array] | None  # rows, weights over volumes, triangles: a covariance for each row
     log_unit: float  # what is subtracted from the logarithm of a sum of windows
     total: float
+    metric: tuple[Any, Array, Array] | None = None  # the distance, rows and weights, if it is not the Euclidean one
 
 
 def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
     """log p̂ at rows X."""
-    Q, scales = in_units(queries(X), ready.F), np.array([ready.h**-2.0])
+    Q, scales = in_units(queries(X), ready.F), squared_scales(ready.h)
+    if ready.metric is not None:
+        logs = log_metric_sums(ready.window, *ready.metric, Q, scales)[0] - ready.log_unit
+        return like(logs.astype(float_type(X)), X)
     if ready.points is None:
         sums = shaped_sums(ready.window, *ready.shapes, Q, scales)  # type: ignore[misc]
     else:
@@ -99,11 +109,15 @@ class KernelDensity(DensityMixin, Estimator):
     Notes
     -----
     Cost: a query looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core; fewer with a
-    tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Sample weights
-    are frequencies. Far from all rows the log density of a window with tails (gaussian, exponential) stays finite and
-    accurate; that of the others is −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in
-    scikit-learn: with shape="full" they give SciPy's `gaussian_kde`. The cosine window integrates to one in every
-    dimension, which scikit-learn's does in odd ones only. Shape of computation: pairs.
+    tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Far from all
+    rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of the others is
+    −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn: with shape="full"
+    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every
+    dimension, which scikit-learn's does in odd ones only. Metrics other than the Euclidean one look at every pair;
+    under a norm (Minkowski's with any p, "seuclidean", "mahalanobis") the density integrates to one, which
+    scikit-learn's does not, and under others, which have no volume, it is one up to a factor, as there. Sample weights
+    are turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
+    relative and have mean 1. Shape of computation: pairs.
 
     References
     ----------
@@ -123,6 +137,7 @@ class KernelDensity(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": "silverman"}]
     _test_skips = {
+        "weight_scale?": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }
@@ -149,24 +164,54 @@ class KernelDensity(DensityMixin, Estimator):
         one_of("auto", "kd_tree", "ball_tree", "brute"),
         "'brute' looks at every pair; the others use a k-d tree, with the same answer.",
     )
-    metric: str = param("euclidean", one_of("euclidean"), "Distance: Euclidean, in units of the frame.")
+    metric: Any = param(
+        "euclidean", [one_of(*METRICS), is_callable], "Distance: a name of scikit-learn, or a function of two rows."
+    )
     atol: float = param(0.0, at_least(0), "Absolute error of the density that is allowed.")
     rtol: float = param(0.0, at_least(0), "Relative error of the density that is allowed; 0: exact.")
     leaf_size: int = param(256, whole(1), "Rows in a leaf of the tree; it changes the time, not the answer.")
+    metric_params: Any = param(None, [dict, none], "Parameters of the metric: p of 'minkowski', V of 'mahalanobis', …")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         kept, _, w = rows.reduce(keep).columns()
+        return self._estimate(kept, row_counts(w))
+
+    def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
+        """Keep the rows X, of which each counts w times, whatever the rule for weights."""
+        self.rows(X, target="none")
+        return self._estimate(X, w)
+
+    def _estimate(self, kept: Array, w: Array) -> "KernelDensity":
         self.X_fit_, self.sample_weight_ = kept, w
         rows = kept.astype(np.float64)
-        if self.shape == "local" and self.adaptive > 0:
-            raise ParameterError("adaptive widths and shape='local' are two ways to the same end: use one of them.")
+        refuse_wide(rows.min(axis=0), rows.max(axis=0), names=getattr(self, "feature_names_in_", None))
+        self._check()
         self.frame_ = frame(self.shape, rows, w, getattr(self, "feature_names_in_", None))
         self.bandwidth_ = self._choose(rows, w)
         self.widths_ = self._own_widths(rows, w)
         _prepared[self] = self._prepare()
         return self
+
+    def _check(self) -> None:
+        if self.shape == "local" and self.adaptive > 0:
+            raise ParameterError("adaptive widths and shape='local' are two ways to the same end: use one of them.")
+        if self._other_metric and (self.shape != "spherical" or self.adaptive > 0):
+            raise ParameterError(
+                "Shapes and adaptive widths are for the Euclidean metric: leave them at their defaults."
+            )
+
+    @property
+    def _other_metric(self) -> bool:
+        return not isinstance(self._distance(None, None), Euclidean)
+
+    def _distance(self, X: Any, w: Any) -> Any:
+        """The distance between rows; one that depends on the rows X of weights w (None) is not asked for them."""
+        if X is None and self.metric in ("mahalanobis", "seuclidean", "hamming"):
+            return None
+        more = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
+        return distance_named(self.metric, 2.0, more, X)
 
     def _choose(self, X: Array, w: Array) -> Any:
         for name in ("grid_", "cv_scores_"):
@@ -188,13 +233,16 @@ class KernelDensity(DensityMixin, Estimator):
     def _left_out(self, X: Array, w: Array, grid: Array) -> Array:
         """Mean log densities of the rows, each without itself, for all bandwidths."""
         D, F = X.shape[1], self.frame_
-        unit = WINDOWS[self.kernel].log_integral(D) + log_volume(F) + math.log(w.sum() - 1.0) + D * np.log(grid)
+        volume = metric_volume(self._distance(X, w), D) if self._other_metric else log_volume(F)
+        unit = WINDOWS[self.kernel].log_integral(D) + volume + math.log(w.sum() - 1.0) + D * np.log(grid)
         with np.errstate(invalid="ignore"):
-            return np.average(self._left_out_logs(X, w, grid**-2.0) - unit[:, None], axis=1, weights=w)
+            return np.average(self._left_out_logs(X, w, squared_scales(grid)) - unit[:, None], axis=1, weights=w)
 
     def _left_out_logs(self, X: Array, w: Array, scales: Array) -> Array:
         """Logarithms of the sums of windows at the rows, each without its own, by squared scale and row."""
         window = WINDOWS[self.kernel]
+        if self._other_metric:
+            return log_metric_sums(window, self._distance(X, w), X, w, None, scales)
         if self.shape == "local":
             A, logs = local_factors(X, w, self.n_neighbors)
             return log_sums(window, shaped_sums(window, X, w * np.exp(logs), A, None, scales), scales)
@@ -213,7 +261,7 @@ class KernelDensity(DensityMixin, Estimator):
             return np.ones(len(X))
         F, h = self._units()
         points = prepare(in_units(X, F), w, leaf=self.leaf_size)
-        return abramson(WINDOWS[self.kernel], points, w, np.array([h**-2.0]), self.adaptive)[0]
+        return abramson(WINDOWS[self.kernel], points, w, squared_scales(h), self.adaptive)[0]
 
     def _units(self) -> tuple[Array, float]:
         """The frame, with bandwidths of the columns in it, and the bandwidth."""
@@ -234,6 +282,10 @@ class KernelDensity(DensityMixin, Estimator):
         F, h = self._units()
         X = in_units(self.X_fit_.astype(np.float64), F)
         D = X.shape[1]
+        if self._other_metric:
+            noun = self._distance(X, w)
+            unit = window.log_integral(D) + metric_volume(noun, D) + log_volume(F) + D * math.log(h) + math.log(total)
+            return Ready(window, F, h, None, None, unit, total, (noun, X, w))
         log_unit = window.log_integral(D) + log_volume(F) + D * math.log(h) + math.log(total)
         if self.shape == "local":
             A, logs = local_factors(X, w, self.n_neighbors)
@@ -256,7 +308,9 @@ class KernelDensity(DensityMixin, Estimator):
         rng, w, D = streams(random_state, 1)[0], self.sample_weight_, self.n_features_in_
         F, h = self._units()
         chosen = rng.choice(len(w), size=n_samples, p=w / w.sum())
-        offsets = WINDOWS[self.kernel].offsets(rng, n_samples, D) * (h * self.widths_[chosen])[:, None]
+        noun = self._ready.metric[0] if self._ready.metric is not None else Euclidean()
+        drawn = metric_offsets(WINDOWS[self.kernel], noun, rng, n_samples, D)
+        offsets = drawn * (h * self.widths_[chosen])[:, None]
         if self.shape == "local":
             A = self._ready.shapes[2][chosen]  # type: ignore[index]
             offsets = np.linalg.solve(A, offsets[:, :, None])[:, :, 0]

@@ -16,16 +16,21 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
+from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.kept import keep
+from didact.parts.row_counts import COUNTS, row_counts, weight_range
+from didact.parts.statistics import label_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
 
 
-def joint(X: Any, log_prior: Array, classes: list[Ready], rtol: float, atol: float) -> Array:
-    """log P(k) + log p̂_k(x)."""
-    return np.column_stack([log_density(X, one, rtol, atol) for one in classes]) + log_prior.astype(X.dtype)
+def joint(X: Any, log_prior: Array, classes: list[Ready | None], rtol: float, atol: float) -> Array:
+    """log P(k) + log p̂_k(x); −∞ for a class without rows."""
+    nothing = np.full(X.shape[0], -np.inf, X.dtype)
+    parts = [nothing if one is None else log_density(X, one, rtol, atol) for one in classes]
+    return np.column_stack(parts) + log_prior.astype(X.dtype)
 
 
 def log_posterior(X: Any, log_prior: Array, *args: Any) -> Array:
@@ -46,6 +51,14 @@ def most_probable(X: Any, labels: Array, *args: Any) -> Array:
     return labels[np.argmax(log_posterior(X, *args), axis=1)]
 
 
+def class_counts(w: Array, codes: Array, classes: int) -> list[Array]:
+    """The weights of each class as numbers of rows: relative ones are relative within a class."""
+    seen, parts = weight_range(w, len(w)), [w[codes == k] for k in range(classes)]
+    if seen.whole or seen.low == seen.high:
+        return [v / seen.unit for v in parts]
+    return [v / v.mean() if len(v) else v for v in parts]
+
+
 class KernelDensityClassifier(ClassifierMixin, Estimator):
     r"""Bayes' rule with a kernel density for each class.
 
@@ -59,13 +72,15 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         Weight of each class.
     class_prior_ : ndarray of shape (n_classes,)
         Probability of each class.
-    densities_ : list of KernelDensity
-        The density of each class.
+    densities_ : list of KernelDensity or None
+        The density of each class; None for one whose rows all have weight 0.
 
     Notes
     -----
-    Cost: that of `KernelDensity` on all rows. Sample weights are frequencies. Where no window of any class reaches, the
-    probabilities are the priors; windows with tails reach everywhere. Shape of computation: pairs.
+    Cost: that of `KernelDensity` on all rows. Sample weights are turned into numbers of rows as there, relative ones
+    within each class. A class whose rows are all equal has no bandwidth of its own: "cv" is then Scott's rule for all
+    rows. Where no window of any class reaches, the probabilities are the priors; windows with tails reach everywhere.
+    Shape of computation: pairs.
 
     References
     ----------
@@ -82,6 +97,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 1.0, "kernel": "epanechnikov"}, {"bandwidth": 1.5, "kernel": "tricube"}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     bandwidth: Any = param(
         "cv",
@@ -102,16 +118,27 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensityClassifier":
         """Estimate the density of each class; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
+        self.classes_ = rows.reduce(label_counts).values
         X, y, w = rows.reduce(keep).columns()
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(f"y has one class, {self.classes_[0]!r}: a classifier needs two classes or more.")
-        self.class_count_ = np.bincount(codes, weights=w)
+        codes = np.searchsorted(self.classes_, y)
+        self.class_count_ = np.bincount(codes, weights=w, minlength=len(self.classes_))
+        if np.count_nonzero(self.class_count_) < 2:
+            raise InputError(f"y has one class, {y[0]!r}, with weight: a classifier needs two classes or more.")
         self.class_prior_ = self._priors().astype(rows.dtype)
-        widths = self._bandwidths()
-        parts = [(X[codes == k], w[codes == k]) for k in range(len(widths))]
-        self.densities_ = [self._density(h).fit(x, sample_weight=v) for h, (x, v) in zip(widths, parts, strict=True)]
+        parts = [(X[codes == k], v) for k, v in enumerate(class_counts(w, codes, len(self.classes_)))]
+        widths = [self._width(h, x, X, w) for h, (x, _) in zip(self._bandwidths(), parts, strict=True)]
+        self.densities_ = [
+            self._density(h).fit_counts(x, v) if len(v) else None for h, (x, v) in zip(widths, parts, strict=True)
+        ]
         return self
+
+    def _width(self, bandwidth: Any, x: Array, X: Array, w: Array) -> Any:
+        """The bandwidth of a class with rows x; where all of them are equal, 'cv' is Scott's rule for all rows X."""
+        chosen = isinstance(bandwidth, str) and bandwidth == "cv" and self.shape == "spherical"
+        if not chosen or not len(x) or np.ptp(x, axis=0).any():
+            return bandwidth
+        X, w = X.astype(np.float64), row_counts(w)
+        return rule("scott", float(w.sum()), X.shape[1]) * typical_width(X, w)
 
     def _density(self, bandwidth: Any) -> KernelDensity:
         same = {name: getattr(self, name) for name in ("kernel", "shape", "adaptive", "n_neighbors", "grid")}
@@ -149,8 +176,8 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
             return np.log(self.class_prior_)
 
     @property
-    def _ready(self) -> list[Ready]:
-        return [density._ready for density in self.densities_]
+    def _ready(self) -> list[Ready | None]:
+        return [None if density is None else density._ready for density in self.densities_]
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class) + log density of each row and class."""

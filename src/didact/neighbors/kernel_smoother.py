@@ -22,10 +22,11 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
-from didact.engines.kernel_sums import Points, kernel_sums, prepare
+from didact.engines.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.kept import keep
+from didact.parts.row_counts import COUNTS, row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +36,7 @@ _prepared: "WeakKeyDictionary[Any, Points]" = WeakKeyDictionary()  # trees are m
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
     """Means of the targets by bandwidth, at the rows of Q or (None) at every row without itself."""
-    sums = kernel_sums(window, points, Q, grid**-2.0, empty=True)
+    sums = kernel_sums(window, points, Q, squared_scales(grid), empty=True)
     return sums.columns / sums.weight[:, :, None]
 
 
@@ -73,7 +74,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
     cross-validation looks at all pairs once for all candidates. Rows are kept, dense and in memory. Sample weights are
-    frequencies: leaving out leaves out one of the rows that a weight stands for. Shape of computation: pairs.
+    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
+    relative and have mean 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation:
+    pairs.
 
     References
     ----------
@@ -91,6 +94,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": 1.5, "kernel": "epanechnikov", "scale": True}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     bandwidth: Any = param(
         "cv",
@@ -108,7 +112,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="outputs")
         _prepared.pop(self, None)
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
-        kept, w = self.X_fit_.astype(np.float64), self.sample_weight_
+        self.sample_weight_ = w = row_counts(self.sample_weight_)
+        kept = self.X_fit_.astype(np.float64)
+        refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
         self.bandwidth_ = self._choose(kept / self.scale_, w)
         return self

@@ -15,13 +15,18 @@ def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array
 
     The last one counts with what is missing; beyond it weights are 0.
     """
-    count = min(len(w), int(np.ceil(k)))
+    most = index.most(Q)
+    count = min(most, int(np.ceil(k)))
     while True:
         distance, rows = index.nearest(Q, count)
         mass = np.cumsum(w[rows], axis=1)
-        if count == len(w) or (mass[:, -1] >= k * (1 - 1e-12)).all():
+        if (mass[:, -1] >= k * (1 - 1e-12)).all():
             break
-        count = min(len(w), 2 * count)
+        if count == most < len(w):
+            index.nearest(Q, count + 1)  # a table in which neighbours are missing says so
+        if count == most:
+            break
+        count = min(most, 2 * count)
     return distance, rows, np.clip(k - (mass - w[rows]), 0.0, w[rows])
 
 
@@ -30,9 +35,12 @@ def others(index: Index, w: Array | None, k: int) -> tuple[Array, Array, Array |
     if w is None:
         return *index.nearest(None, k), None
     n = index.n_rows
-    count, own = min(rows_needed(w, k), n - 1), np.arange(n)[:, None]
+    count, own = min(rows_needed(w, k), index.most(None)), np.arange(n)[:, None]
     distances, rows = index.nearest(None, count) if count else (np.empty((n, 0)), np.empty((n, 0), np.intp))
     distances, rows = np.hstack([np.zeros((n, 1)), distances]), np.hstack([own, rows])
     order = np.lexsort((rows, distances), axis=1)
     distances, rows = np.take_along_axis(distances, order, axis=1), np.take_along_axis(rows, order, axis=1)
-    return distances, rows, np.maximum(w[rows] - (rows == own), 0.0)
+    mass = np.maximum(w[rows] - (rows == own), 0.0)
+    if count < n - 1 and (mass.sum(axis=1) < k * (1 - 1e-12)).any() and count < rows_needed(w, k):
+        index.nearest(None, count + 1)  # a table in which neighbours are missing says so
+    return distances, rows, mass

@@ -21,6 +21,7 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+from didact.parts.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -64,9 +65,10 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     Notes
     -----
-    Rows at equal distances are neighbours in the order of their numbers. A row with sample_weight 2 counts as two rows
-    would: neighbours are taken until their weights sum to k, the last with what is left of it; rows of weight 0 are not
-    indexed (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
+    Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
+    the last with what is left of it; equal sample weights are no weights, whole numbers that differ are counts, any
+    others are relative and are divided by their mean (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
+    (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
     are held in memory, queries come in blocks of any number. Shape of computation: pairs.
 
     References
@@ -84,6 +86,7 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     """
 
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
@@ -123,8 +126,9 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     Notes
     -----
-    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. A row with sample_weight 2
-    counts as two rows would. Fitted rows are held in memory, queries come in blocks. Shape of computation: pairs.
+    A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those
+    of the neighbours, and only their ratios matter. Fitted rows are held in memory, queries come in blocks. Shape of
+    computation: pairs.
 
     References
     ----------

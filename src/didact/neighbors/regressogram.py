@@ -22,6 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
 from didact.parts.kept import dense
+from didact.parts.row_counts import COUNTS, WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -30,15 +31,16 @@ WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin
 
 
 class Extremes(NamedTuple):
-    """The number of rows, and the smallest and largest values of the columns among rows that count."""
+    """The weights, and the smallest and largest values of the columns among rows that count."""
 
-    rows: float
+    weights: WeightRange
     low: Array
     high: Array
 
     def merge(self, other: "Extremes") -> "Extremes":
         """Of both sets of rows."""
-        return Extremes(self.rows + other.rows, np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Extremes(self.weights.merge(other.weights), low, high)
 
 
 class Bins(NamedTuple):
@@ -66,11 +68,12 @@ class Grids(NamedTuple):
 
 def extremes(X: Any, y: Any, w: Any) -> Extremes:
     """The range of the columns of a block."""
+    seen = weight_range(w, X.shape[0])
     X = dense(X, np.float64) if w is None else dense(X, np.float64)[to_numpy(w) > 0]
     if not len(X):
         far = np.full(X.shape[1], np.finfo(float).max)
-        return Extremes(0.0, far, -far)
-    return Extremes(float(len(X)), X.min(axis=0), X.max(axis=0))
+        return Extremes(seen, far, -far)
+    return Extremes(seen, X.min(axis=0), X.max(axis=0))
 
 
 def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
@@ -91,10 +94,10 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
 
 
 @in_pieces
-def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array]) -> Grids:
-    """The bins of a block for each of several widths; what is not finite shows in their numbers."""
+def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
+    """The bins of a block for each of several widths, weights in a unit; what is not finite shows in their numbers."""
     X, Y = dense(X, np.float64), as_columns(y)
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64) / unit
     X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
     return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
 
@@ -167,7 +170,9 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
     O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
     the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
-    Leaving out a row leaves the grid as it is. Shape of computation: reduce.
+    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: equal sample
+    weights are no weights, whole numbers that differ are counts, any others are relative and have mean 1. Shape of
+    computation: reduce.
 
     References
     ----------
@@ -183,6 +188,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
     _test_skips = {
+        "weight_scale?": COUNTS,
         "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
     }
 
@@ -212,7 +218,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
-        grids = rows.reduce(fill, self.origin_, widths).grids
+        grids = rows.reduce(fill, self.origin_, widths, seen.weights.unit).grids
         errors = np.array([left_out_error(grid) for grid in grids])
         self._keep(grids, widths, errors, rows)
         return self
@@ -235,7 +241,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         extent = np.where(extent > 0, extent, 1.0)
         if not isinstance(self.bins, str):
             return [extent / self._each(self.bins, "bins")]
-        most = max(int(np.sqrt(seen.rows)), 1)
+        most = max(int(np.sqrt(seen.weights.rows)), 1)
         numbers = np.unique(np.geomspace(1, most, MOST).round()) if self.grid is None else np.asarray(self.grid, float)
         if not len(numbers) or not (numbers >= 1).all():
             raise ParameterError("grid must hold numbers of bins from 1 on.")

@@ -24,6 +24,7 @@ from didact.core.progress import FitProgress
 from didact.engines.running import Sorted, Window, left_out, smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.kept import Pieces
+from didact.parts.row_counts import COUNTS, row_counts
 
 Array = np.ndarray[Any, Any]
 
@@ -61,6 +62,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
     _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
+    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "Places (distinct x) in a window; 'cv': chosen by leave-one-out errors."
@@ -83,7 +85,8 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        data = sort_rows(*rows.reduce(gather, self._column()).columns()[:3])
+        x, Y, w, _ = rows.reduce(gather, self._column()).columns()
+        data = sort_rows(x, Y, row_counts(w))
         candidates = self._candidates(data)
         errors = np.zeros(1)
         with FitProgress(self, len(candidates), X=X, y=y) as progress:

@@ -31,8 +31,9 @@ class RunningMean(_Running):
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one
-    copy of a row of weight w. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each of its
-    rows, O(n log n) for each candidate. Shape of computation: sort.
+    copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
+    others are relative and have mean 1. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each
+    of its rows, O(n log n) for each candidate. Shape of computation: sort.
 
     References
     ----------
@@ -77,7 +78,8 @@ class RunningMedian(_Running):
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of
-    weight w. The median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a
+    weight w, where equal weights are no weights, whole numbers that differ are counts, and any others are relative
+    and have mean 1. The median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a
     call of `predict` and for each candidate: O(log n) for each row that enters or leaves the window. Shape of
     computation: sort.
 
@@ -124,7 +126,8 @@ class RunningLine(_Running):
     nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
     many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
     same rule holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out
-    one copy of a row of weight w. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call
+    one copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
+    others are relative and have mean 1. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call
     of `predict` and O(log n) for each of its rows. Shape of computation: sort.
 
     References

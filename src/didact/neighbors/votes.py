@@ -77,7 +77,7 @@ def rows_needed(weight: Array | None, k: int) -> int:
 
 
 def weigh(found: Neighbors, how: Weighing) -> Array:
-    """Weights of the neighbours, masses included; zero distances take everything if weights are 1/d."""
+    """Weights of the neighbours, masses included; infinite ones (1/d at distance zero) take everything."""
     d = found.distances.astype(np.float64, copy=False)
     if callable(how.weights):
         w = _called(how.weights, found, d)
@@ -93,10 +93,9 @@ def weigh(found: Neighbors, how: Weighing) -> Array:
 def _called(weights: Callable[[Array], Any], found: Neighbors, d: Array) -> Array:
     """The user's weights: of a (queries, k) table of distances, or of each query's distances."""
     counts = np.diff(found.indptr)
-    if len(counts) and (counts == counts[0]).all():
-        parts = [(d.reshape(len(counts), -1), weights(d.reshape(len(counts), -1)))]
-    else:
-        segments = np.split(d, found.indptr[1:-1])
+    even = len(counts) and (counts == counts[0]).all()
+    segments = [d.reshape(len(counts), -1)] if even else np.split(d, found.indptr[1:-1])
+    with np.errstate(divide="ignore", over="ignore"):  # what is infinite has a meaning below
         parts = [(segment, weights(segment)) for segment in segments]
     for segment, w in parts:
         if np.shape(w) != segment.shape:
@@ -105,23 +104,28 @@ def _called(weights: Callable[[Array], Any], found: Neighbors, d: Array) -> Arra
                 f"not {np.shape(w)}."
             )
     w = np.concatenate([np.asarray(w, np.float64).ravel() for _, w in parts])
-    if not (np.isfinite(w) & (w >= 0)).all():
-        raise InputError("The function weights gave a weight that is negative or not finite.")
-    return w
+    if not (w >= 0).all():
+        raise InputError("The function weights gave a weight that is negative or not a number.")
+    return _greatest_alone(found, w, np.isinf(w))
 
 
 def _inverse(found: Neighbors, d: Array) -> Array:
-    zero = d == 0
-    if found.mass is not None:
-        zero &= found.mass > 0
-    on_top = np.zeros(len(found.indptr) - 1, bool)
-    query = found.query
-    on_top[query[zero]] = True
     with np.errstate(divide="ignore", over="ignore"):
-        w = np.where(on_top[query], zero, 1.0 / d)
+        w = _greatest_alone(found, 1.0 / d, d == 0)
     if np.isinf(w).any():  # distances so small that 1/d overflows: only ratios matter
-        w = np.where(on_top[query], zero, _per_query(np.minimum, found, d)[query] / np.where(d > 0, d, 1.0))
+        nearest = _per_query(np.minimum, found, d if found.mass is None else np.where(found.mass > 0, d, np.inf))
+        w = _greatest_alone(found, nearest[found.query] / np.where(d > 0, d, 1.0), d == 0)
     return w
+
+
+def _greatest_alone(found: Neighbors, w: Array, infinite: Array) -> Array:
+    """Weights of which those that are infinite, where a query has any that count, are 1 and its others 0."""
+    if found.mass is not None:
+        w = np.where(found.mass > 0, w, 0.0)
+        infinite = infinite & (found.mass > 0)
+    on_top = np.zeros(len(found.indptr) - 1, bool)
+    on_top[found.query[infinite]] = True
+    return np.where(on_top[found.query], infinite, w)
 
 
 def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
@@ -136,7 +140,7 @@ def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
         h = _per_query(np.maximum, found, counted)[query] / 2
     h = np.where(h > 0, h, 1.0)
     least = _per_query(np.minimum, found, d)[query]
-    return np.exp(-0.5 * ((d - least) / h) * ((d + least) / h))
+    return np.exp(-0.5 * ((d - least) / h) * (d / h + least / h))
 
 
 def _per_query(ufunc: np.ufunc, found: Neighbors, values: Array) -> Array:

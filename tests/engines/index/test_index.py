@@ -347,3 +347,34 @@ def test_no_queries():
         d, r = index.nearest(np.empty((0, 2)), 3)
         assert d.shape == r.shape == (0, 3)
         assert [len(part) for part in index.within(np.empty((0, 2)), 1.0)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("distance", [Euclidean(), Manhattan(), Chebyshev(), Minkowski(3.0)])
+@pytest.mark.parametrize("method", ["auto", "brute", "kd_tree", "ball_tree"])
+def test_distances_whose_squares_overflow(distance, method):
+    """Rows that are 1e200 times as large have the same neighbours at 1e200 times the distance; near rows stay near."""
+    rng = np.random.default_rng(0)
+    small, ordinary, query = rng.normal(size=(40, 3)), rng.normal(size=(10, 3)), rng.normal(size=(5, 3))
+    scale = 2.0**665
+    index = build(np.vstack([ordinary, small * scale]), distance, method)
+    d, rows = index.nearest(query * scale, 7)
+    expected, order = oracle(exact(distance, query, np.vstack([0 * ordinary, small])), 7)
+    np.testing.assert_allclose(d, expected * scale, rtol=1e-12)
+    np.testing.assert_array_equal(rows, order)
+    near, close = index.nearest(ordinary, 12)
+    np.testing.assert_array_equal(close[:, :10], oracle(exact(distance, ordinary, ordinary), 10)[1])
+    assert (near[:, :10] < 10).all()
+    assert (near[:, 10:] > 1e199).all()
+    assert np.isfinite(near).all()
+    edges, inside, far = index.within(query * scale, 2.0 * scale)
+    table = exact(distance, query, np.vstack([0 * ordinary, small]))
+    np.testing.assert_array_equal(np.diff(edges), (table <= 2.0).sum(axis=1))
+    np.testing.assert_array_equal(inside, np.nonzero(table <= 2.0)[1])
+    assert np.isfinite(far).all()
+
+
+def test_distances_beyond_all_numbers_are_refused():
+    index = build(np.array([[1.7e308], [0.0]]), Euclidean())
+    assert index.nearest(np.array([[-1e307]]), 1)[0][0, 0] == 1e307
+    with pytest.raises(InputError, match=r"distance of query 1 .* larger than the largest number"):
+        index.nearest(np.array([[0.0], [-1.7e308]]), 2)

@@ -10,6 +10,7 @@ way                            serves
 boxes                          a k-d tree: distances that are gathered column by column (Minkowski, …)
 balls                          a ball tree: other metrics (haversine, Jaccard, functions under Numba)
 products                       Euclidean distance by blocked matrix products, with many columns or sparse
+graph                          given distances of some pairs, a sparse table
 tables                         all others: whole tables, block by block
 =============================  ==========================================================================
 """
@@ -20,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.index import products, sparse_products, tables, walk
+from didact.engines.index import far, graphs, products, sparse_products, tables, walk
 from didact.engines.index.balls import balls
 from didact.engines.index.boxes import Boxes, boxes
-from didact.parts.distances import Distance, Euclidean
+from didact.parts.distances import Distance, Euclidean, Precomputed
 
 Array = np.ndarray[Any, Any]
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
@@ -65,6 +66,7 @@ class Index(NamedTuple):
         elif self.way == "products" and not sparse:
             parts += [(self.plan.rows.shape, (n, p)), (self.plan.half.shape, (n,))]
             parts += [(len(self.plan.size), -(-n // products.ROWS)), (self.plan.centre.shape, (p,))]
+        parts.append((self.way == "graph", isinstance(self.distance, Precomputed) and sp.issparse(self.rows)))
         if any(found != wanted for found, wanted in parts):
             raise InputError("The index of neighbours makes no sense.")
 
@@ -79,9 +81,10 @@ class Index(NamedTuple):
                 f"Expected n_neighbors <= n_samples_fit, but {k} neighbours were asked for and there are {most} rows."
             )
         Q, skip = self._queries(Q)
+        if self.way == "graph":
+            return graphs.nearest(Q, skip, k)
         if k > MANY:
-            distances, rows = tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k)
-            return self.distance.finish(distances), rows
+            return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
         if self.way in ("boxes", "balls"):
@@ -94,7 +97,24 @@ class Index(NamedTuple):
             _again(self, Q, skip, best, found, products.nearest(self.rows, self.plan, Q, skip, best, found))
         if found.max(initial=0) >= self.n_rows:
             raise InputError(tables.NOT_A_NUMBER)
-        return self.distance.finish(best), found
+        return self._finished(Q, skip, best, found)
+
+    def _finished(self, Q: Any, skip: Array, best: Array, found: Array) -> tuple[Array, Array]:
+        """Distances and numbers from the lists of the best; what overflowed is looked at again."""
+        noun = self.distance.inner
+        if not np.isinf(best[:, -1]).any():
+            return self.distance.finish(best), found
+        far.nearest(noun, self.rows, Q, skip, best, found)
+        with np.errstate(over="ignore"):
+            distances = self.distance.finish(best)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(best)), best.shape[1]))
+        return distances, found
+
+    def most(self, Q: Any) -> int:
+        """The largest k that `nearest` can be asked for, for these queries."""
+        if self.way != "graph":
+            return self.n_rows - (Q is None)
+        return graphs.fewest(*self._queries(Q))
 
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
         """All rows at most `radius` away: the edges (m + 1,) of each query's part, row numbers (ascending), distances.
@@ -102,17 +122,23 @@ class Index(NamedTuple):
         Q of None asks for the neighbours of the indexed rows themselves, each without itself.
         """
         Q, skip = self._queries(Q)
+        if self.way == "graph":
+            return graphs.within(Q, skip, radius)
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
         if self.way == "products":
             tree = boxes(self.rows, LEAF) if Q.shape[0] >= FEW and not sp.issparse(self.rows) else None
-        if self.way == "tables" or tree is None:
+        if far.reaches(noun, reach):
+            parts = far.within(noun, self.rows, Q, skip, reach)
+        elif self.way == "tables" or tree is None:
             parts = tables.within(noun, self.rows, Q, skip, reach)
         else:
             parts = walk.within(tree, noun, Q, skip, reach)
         if not parts:
             return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
         counts, rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return np.append(0, np.cumsum(counts)), rows.astype(np.int64), self.distance.finish(distances)
+        distances = self.distance.finish(distances)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(counts)), counts))
+        return np.append(0, np.cumsum(counts)), rows.astype(np.int64), distances
 
     def _queries(self, Q: Any) -> tuple[Any, Array]:
         """Transformed queries, and for each the number of the row that is itself, or −1."""
@@ -144,6 +170,8 @@ def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEA
         raise ParameterError(f"A k-d tree cannot serve the distance {type(distance).__name__}; use 'auto'.")
     if method == "ball_tree" and isinstance(noun, Distance) and noun.compiled and not noun.metric:
         raise ParameterError(f"A ball tree cannot serve {type(distance).__name__}, which is no metric; use 'auto'.")
+    if isinstance(noun, Precomputed) and sp.issparse(rows):
+        return Index(distance, rows, "graph")
     if not tables.compiled(noun) or sp.issparse(rows):
         return Index(distance, rows, "products" if euclidean and sp.issparse(rows) else "tables")
     if method == "ball_tree" or (method == "auto" and not coordinatewise and getattr(noun, "metric", False)):

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.index.best_loops import offer_table
+from didact.engines.index.graphs import NEGATIVE
 from didact.engines.index.rows_loops import table_rows
 from didact.parts.distances import Distance, Precomputed
 
@@ -92,7 +93,7 @@ def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
     if isinstance(noun, Precomputed):
         D = np.ascontiguousarray(dense(Q), np.float64)
         if D.min(initial=0.0) < 0:
-            raise InputError("Negative values in the precomputed distances: distances are at least 0.")
+            raise InputError(NEGATIVE)
         yield 0, D
         return
     Q = dense(Q)
