@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from didact.core.backend import is_tensor, namespace, to_numpy
+from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
@@ -31,10 +31,9 @@ def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> tuple[Any, ...]:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
-    if is_tensor(X) and not estimator._tensors:
-        X, y, w, *more = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w, *more))  # type: ignore[assignment]
-    if is_tensor(X):
+    if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
+    X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
     how: dict[str, Any] = {
         "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
@@ -123,6 +122,7 @@ class BlockCheck(NamedTuple):
         """The columns of a block, checked."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
+        X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")

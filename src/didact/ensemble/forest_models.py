@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, none, one_of, param
 from didact.engines.trees.forest import Recipe, draw_counts
@@ -19,7 +19,7 @@ from didact.ensemble.warm_start import continued
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import in_memory, local
+from didact.tree.tree_base import in_memory
 
 Array = np.ndarray[Any, Any]
 

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, local
 from didact.core.errors import InputError
 from didact.core.parameters import none, one_of, param
 from didact.core.progress import FitProgress
@@ -32,7 +32,7 @@ from didact.parts.criteria import CLASSIFICATION, REGRESSION
 from didact.parts.statistics import label_counts
 from didact.parts.statistics import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import _TreeModel, in_memory, local
+from didact.tree.tree_base import _TreeModel, in_memory
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import is_tensor, to_numpy
+from didact.core.backend import local
 from didact.core.categories import Categories
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
@@ -87,7 +87,7 @@ def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
     if not isinstance(rows, MemoryRows):
         X, y, w = rows.reduce(whole_block).columns()
         return X, y, w
-    X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
+    X, y, w = (local(c) for c in rows.columns[:3])
     return X, y, w
 
 
@@ -229,8 +229,3 @@ def _leaves(X: Any, tree: Tree) -> Array:
 
 def _path(X: Any, tree: Tree) -> Any:
     return decision_path(tree, local(X))
-
-
-def local(X: Any) -> Any:
-    """A tensor as an array; anything else as it is."""
-    return to_numpy(X) if is_tensor(X) else X

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
+from didact.core.backend import local
 from didact.core.rows.batches import Batches, BatchRows
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
 from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
@@ -38,13 +39,13 @@ __all__ = [
 
 
 def blocks_of(X: Any) -> Iterator[Any]:
-    """The blocks of X as the user brought them, unchecked, one after the other."""
+    """The blocks of X as the user brought them, unchecked, one after the other; tensors as local arrays."""
     if isinstance(X, Batches):
-        yield from (batch[0] if isinstance(batch, tuple) else batch for batch in X)
+        yield from (local(batch[0] if isinstance(batch, tuple) else batch) for batch in X)
     elif is_dask(X):
         yield from (part.compute() for part in block_parts(X))
     else:
-        yield X
+        yield local(X)
 
 
 def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:
