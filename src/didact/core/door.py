@@ -19,12 +19,16 @@ from sklearn.utils.validation import (
 )
 
 from didact.core.backend import is_tensor, local, namespace
-from didact.core.categories import Categories
+from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
 from didact.core.rows.memory import refuse_infinite
 
 FLOATS = [np.float64, np.float32]
+NAME_IT = "Name it in categorical_features, or give it a category type."
+ENCODE_IT = (
+    "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
+)
 
 
 def check_memory(
@@ -44,7 +48,7 @@ def check_memory(
 
     def checked(**target_how: Any) -> Any:
         if categories is None:
-            refuse_text(X)
+            refuse_text(X, "categorical_features" in estimator._parameter_constraints)
             return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         coded = categories.encode(X)
@@ -109,6 +113,7 @@ class BlockCheck(NamedTuple):
     sparse: bool
     missing: bool = False
     categories: Categories | None = None
+    by_category: bool = False  # whether the model can be told which columns are categories
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -116,7 +121,8 @@ class BlockCheck(NamedTuple):
         names = getattr(estimator, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
-        return cls(estimator.n_features_in_, names, target, width, *kinds)
+        by_category = "categorical_features" in estimator._parameter_constraints
+        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
@@ -127,7 +133,7 @@ class BlockCheck(NamedTuple):
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
         if self.categories is None:
-            refuse_text(X)
+            refuse_text(X, self.by_category)
         X = check_array(
             plain(X) if self.categories is None else self.categories.encode(X),
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
@@ -176,8 +182,10 @@ def _float_type(X: Any) -> Any:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def refuse_text(X: Any) -> None:
-    """Refuse columns of text, categories and times of a data frame by name."""
+def refuse_text(X: Any, by_category: bool = False) -> None:
+    """Refuse columns of text, categories and times of a data frame by name; `by_category`: the model can read some."""
+    if by_category and isinstance(X, (np.ndarray, list, tuple)):
+        refuse_words(X)
     if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
         return
     import narwhals as nw
@@ -196,8 +204,8 @@ def refuse_text(X: Any) -> None:
     if text:
         raise InputError(
             f"Column {text[0]!r} holds {frame.schema[text[0]]} values, which this model cannot use "
-            f"({len(text)} such column(s)): could not convert string to float. Encode it first, for example with "
-            "didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
+            f"({len(text)} such column(s)): could not convert string to float. "
+            + (NAME_IT if by_category else ENCODE_IT)
         )
 
 

@@ -16,7 +16,9 @@ from didact.core.parameters import at_least, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
-from didact.engines.trees.oblique import column_means, filled
+from didact.engines.trees.oblique import column_means, filled, powers
+from didact.engines.trees.targets import refuse_huge
+from didact.parts.weights import in_cases
 
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:
@@ -75,10 +77,13 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
-        """Grow the tree from rows X with targets y, fit the leaves, prune; sample_weight counts rows."""
+        """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
+            refuse_huge(y)
+            power, (w, unit) = powers(X), in_cases(w)
+            X = X / power
             mean = column_means(X, w)
             X = filled(X, mean) - mean
             scale = np.sqrt(np.average(X**2, axis=0, weights=w))
@@ -88,7 +93,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
             if self.pruning:
                 prune(nodes)
             smooth(nodes, self.smoothing)
-            self.tree_ = packed(nodes, mean, scale)
+            self.tree_ = packed(nodes, mean, scale, power, unit)
         return self
 
     def predict(self, X: Any) -> Any:

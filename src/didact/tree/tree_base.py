@@ -25,6 +25,7 @@ from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.kept import Pieces, dense
+from didact.parts.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -89,6 +90,11 @@ def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
         return X, y, w
     X, y, w = (local(c) for c in rows.columns[:3])
     return X, y, w
+
+
+def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
+    """Weights (or None) in units of a case, so that multiples of the same weights give the same sums; and the unit."""
+    return (None, 1.0) if w is None else in_cases(w)
 
 
 class _TreeModel(Estimator):
