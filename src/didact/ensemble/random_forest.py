@@ -31,8 +31,8 @@ class RandomForestClassifier(_ForestClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
     oob_score_ : float
-        Accuracy on the rows out of bag, with `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Accuracy on the rows out of bag that have weight, with `oob_score`; of several outputs all must be right.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
         Probabilities from the trees that have not seen a row, with `oob_score`.
     n_outputs_ : int
         Number of outputs.

@@ -49,6 +49,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     column. Differs from M5: splits minimise the squared error of the linear models themselves, not the standard
     deviation, so that a piecewise linear function is found as it is.
 
+    Weights are relative: a constant factor changes nothing. They become numbers of rows, for `min_samples_leaf`,
+    `alpha`, pruning and smoothing, in units of the smallest one if all are whole multiples of it (equal weights count
+    each row once; whole numbers with a 1 among them equal repeated rows), else so that they sum to the number of rows
+    that have weight.
+
     References
     ----------
     Frank, Wang, Inglis, Holmes, Witten (1998), doi:10.1023/A:1007421302149; Breiman et al. (1984),
@@ -69,7 +74,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     _test_params = [{"max_depth": 3}]
 
     max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
-    min_samples_leaf: float = param(10, at_least(1), "Least weight of the rows in a leaf; never below p + 2.")
+    min_samples_leaf: float = param(10, at_least(1), "Least number of rows in a leaf; never below p + 2.")
     alpha: float = param(0.0, at_least(0), "Strength of the L2 penalty of the linear models, on standardised features.")
     pruning: bool = param(True, is_bool, "Whether to prune by Schwarz's criterion.")
     smoothing: float = param(

@@ -111,6 +111,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     threshold is taken on every projection and every single feature, of equals the single feature. Nodes of less weight
     than two for each varying feature use single features only. Missing values count as the mean of their column. Cost:
     p² n + K p³ + K p n log n a node; rows are held in memory.
+    Weights are relative; a node is wide enough for directions if its number of cases, weights in units of the smallest
+    one (or of their mean, if they are no multiples of it), is twice that of its features.
 
     References
     ----------
@@ -171,6 +173,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     Beside the direction of the ridge regression, Fisher's direction between the targets above and below their mean is
     tried, the principal axes of those two groups, and every single feature. Missing values count as the mean of their
     column. Cost: p² n + p³ + p n log n a node; rows are held in memory.
+    Weights are relative; a node is wide enough for directions if its number of cases, weights in units of the smallest
+    one (or of their mean, if they are no multiples of it), is twice that of its features.
 
     References
     ----------
