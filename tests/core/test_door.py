@@ -11,6 +11,7 @@ from didact import Batches
 from didact.core.door import BlockCheck, check_memory, describe_collection, refuse_text
 from didact.core.errors import InputError
 from didact.core.frames import column_names
+from didact.core.rows import blocks_of
 from didact.linear_model import LinearRegression, LogisticRegression
 from didact.tree import DecisionTreeRegressor
 
@@ -264,3 +265,17 @@ def test_labels_of_a_block_are_one_column():
         check(X3, [["a", "b"]] * 3)
     with pytest.raises(ValueError, match="y"):
         check(X3, "a")
+def test_tensors_of_a_batch_are_read_where_numpy_cannot():
+    import torch
+
+    class Far(torch.Tensor):
+        def __array__(self, *args, **kwargs):
+            raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+        def cpu(self, *args, **kwargs):
+            return self.as_subclass(torch.Tensor)
+
+    X, y, w = (torch.as_tensor(a).as_subclass(Far) for a in (np.ones((3, 2)), np.arange(3.0), np.ones(3)))
+    columns = BlockCheck(2, None, "numeric", 3, True)(X, y, w)
+    assert [type(c) for c in columns] == [np.ndarray] * 3
+    assert next(iter(blocks_of(X))).shape == (3, 2)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn import ensemble as theirs
 from sklearn.datasets import load_diabetes, make_classification, make_friedman1
+from sklearn.exceptions import NotFittedError
 
 import didact
 from didact.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
@@ -259,3 +260,90 @@ def test_quantiles_have_to_be_asked_for():
     forest = RandomForestRegressor(2, random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
     with pytest.raises(ValueError, match="quantiles=True"):
         forest.predict_quantiles([[0.0]])
+
+
+FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
+
+
+@pytest.mark.parametrize("bins", ["auto", None])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_rows_without_weight_are_not_there(kind, bins):
+    """Only rows with weight are drawn, so the forest is that of these rows alone."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 3)), rng.integers(0, 3, 100)
+    for few in ([3], [3, 40, 41, 90]):
+        w = np.zeros(100)
+        w[few] = 2.0
+        forest = kind(7, bootstrap=True, max_bins=bins, random_state=0).fit(X, y, sample_weight=w)
+        alone = kind(7, bootstrap=True, max_bins=bins, random_state=0).fit(X[few], y[few])
+        np.testing.assert_allclose(forest.predict(X), alone.predict(X))
+        assert all(np.isin(rows, few).all() and len(rows) == len(few) for rows in forest.estimators_samples_)
+
+
+def test_out_of_bag_scores_leave_out_rows_without_weight():
+    X, y, _, _ = classes(k=3)
+    w = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    wrong = np.where(w == 0, (y + 1) % 3, y)
+    one, other = (RandomForestClassifier(40, oob_score=True, random_state=0).fit(X, t, w) for t in (y, wrong))
+    assert one.oob_score_ == other.oob_score_
+    assert one.oob_decision_function_[w == 0].sum(axis=1) == pytest.approx(1.0)
+    one.set_params(oob_score=False).fit(X, y)
+    assert not hasattr(one, "oob_score_")
+
+
+def test_out_of_bag_of_several_outputs_as_scikit_learn():
+    """Shapes are scikit-learn's; the score is that of `score`: all outputs of a row must be right."""
+    X, y, _, _ = classes(n=1200, k=2)
+    Y = np.column_stack([y, X[:, 0] > 0, X[:, 1] > 1]).astype(int)
+    ours = RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, Y)
+    other = theirs.RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, Y)
+    assert ours.oob_decision_function_.shape == other.oob_decision_function_.shape == (600, 2, 3)
+    guess = ours.oob_decision_function_.argmax(axis=1)
+    assert ours.oob_score_ == pytest.approx((guess == Y).all(axis=1).mean())
+    assert ours.oob_score_ == pytest.approx(other.oob_score_, abs=0.05)
+    names = np.array(["no", "yes"])[Y]
+    assert RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, names).oob_score_ == ours.oob_score_
+
+
+def test_draws_without_a_count_do_not_predict_zero():
+    """Two thirds of the trees see no positive count, and some see one: all of them predict a rate."""
+    X, y = np.arange(40.0).reshape(20, 2), np.zeros(20)
+    y[7] = 3.0
+    forest = RandomForestRegressor(30, criterion="poisson", max_samples=8, random_state=0).fit(X, y)
+    drawn = np.array([7 in rows for rows in forest.estimators_samples_])
+    assert 0 < drawn.sum() < 30
+    values = np.array([tree.predict(X) for tree in forest])
+    assert values.min() > 0
+    np.testing.assert_allclose(values[~drawn], y.mean())
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_members_are_models_with_the_forests_parameters(kind):
+    X, y, _, _ = classes(n=400, k=3)
+    params = {"max_depth": 4, "min_samples_leaf": 2, "ccp_alpha": 1e-4, "max_features": 0.5, "max_bins": 40}
+    forest = kind(6, random_state=0, **params).fit(X, y)
+    assert len(forest) == 6
+    assert [tree.tree_ for tree in forest] == forest.trees_
+    assert forest[2].tree_ is forest[-4].tree_ is forest.trees_[2]
+    assert [tree.tree_ for tree in forest[1:3]] == forest.trees_[1:3]
+    params["splitter"] = "random" if kind.__name__.startswith("Extra") else "best"
+    for tree in forest:
+        assert type(tree).__name__ == kind.__name__.replace("RandomForest", "DecisionTree").replace("Trees", "Tree")
+        assert params.items() <= tree.get_params().items()
+        assert tree.max_features_ == 6
+        assert tree.fit(X, y).tree_.max_depth <= 4
+    assert len({tree.random_state for tree in forest}) == 6
+    with pytest.raises(NotFittedError):
+        len(kind())
+    assert not hasattr(kind(), "estimators_")
+
+
+def test_rows_of_each_tree_are_those_it_was_grown_from():
+    X, y, _, _ = classes(n=200)
+    forest = RandomForestClassifier(5, max_samples=60, random_state=0).fit(X, y)
+    for tree, rows in zip(forest.trees_, forest.estimators_samples_, strict=True):
+        assert len(rows) == 60
+        np.testing.assert_allclose(tree.value[0, 0], np.bincount(y[rows]) / 60)
+        assert tree.n_node_samples[0] == len(np.unique(rows))
+    whole = ExtraTreesClassifier(2, random_state=0).fit(X, y)
+    assert all((rows == np.arange(100)).all() for rows in whole.estimators_samples_)

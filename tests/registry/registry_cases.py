@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 import didact
+from didact.core.backend import to_numpy
 from didact.core.estimator import instances, registry
 
 PRODUCT = ("study", "cli", "serve", "lab")
@@ -129,7 +130,7 @@ def outputs(model, X):
     """What the fitted model says of the rows X, by method, as arrays."""
     methods = [method for method in METHODS if hasattr(model, method)] or [answer(model)]
     found = {method: getattr(model, method)(X) for method in methods}
-    return {method: np.asarray(value[0] if isinstance(value, tuple) else value) for method, value in found.items()}
+    return {method: to_numpy(value[0] if isinstance(value, tuple) else value) for method, value in found.items()}
 
 
 def numbers(model):

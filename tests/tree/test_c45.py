@@ -1,18 +1,20 @@
 """ID3 and C4.5: the worked table, gains by definition, fractional cases, pruning by its own rules."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom, entropy
+from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from didact.core.errors import InputError
 from didact.engines.trees.c45 import Cases, Rule, grow, packed, possible_splits
 from didact.engines.trees.c45_loops import scan_thresholds
 from didact.engines.trees.c45_prune import expected_errors, prune_pessimistic
-from didact.engines.trees.multiway import LEAF
+from didact.engines.trees.multiway import LEAF, MultiwayTree
 from didact.parts.criteria import Gini
 from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier
 
@@ -336,3 +338,39 @@ def test_bad_input_in_one_sentence():
     only = C45Classifier().fit(X, np.zeros(30))
     assert only.get_n_leaves() == 1
     assert (only.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize("factor", [1e-9, 1 / 150, 0.001, 1000.0])
+@pytest.mark.parametrize("params", [{}, {"pruning": None}, {"pruning": "reduced_error", "random_state": 0}])
+def test_a_constant_factor_of_the_weights_changes_nothing(params, factor):
+    X, y = load_iris(return_X_y=True)
+    for w in (np.ones(150), np.random.default_rng(0).integers(0, 4, 150), np.random.default_rng(0).uniform(size=150)):
+        one, other = (C45Classifier(**params).fit(X, y, sample_weight=k * w) for k in (1.0, factor))
+        np.testing.assert_array_equal(one.tree_.feature, other.tree_.feature)
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-9)
+    assert C45Classifier(**params).fit(X, y, sample_weight=np.full(150, factor)).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("model", [ID3Classifier(), C45Classifier(), DecisionTreeClassifier()])
+def test_text_is_to_be_named_as_categories(model):
+    frame = pd.DataFrame({"height": ["tall", "short"], "width": ["wide", "slim"]})
+    for X in (frame, frame.to_numpy(), frame.to_numpy().tolist(), np.array(frame.to_numpy(), dtype=str)):
+        with pytest.raises(InputError, match="ame it in categorical_features") as caught:
+            model.fit(X, [0, 1])
+        assert "OneHotEncoder" not in str(caught.value)
+    model.set_params(categorical_features=[0, 1]).fit(frame, [0, 1])
+    assert model.predict(frame).tolist() == [0, 1]
+
+
+def test_a_forged_tree_is_refused_before_anything_is_made_of_it():
+    """The sizes add up in 32 bits, but the branches of the nodes would fill 6 GiB."""
+    first = np.array([0, 2**31 - 1, -(2**31), 2**31 - 1, 0], np.int32)
+    leaves, none = np.full(4, LEAF, np.int32), np.full(4, np.nan)
+    tree = MultiwayTree(leaves, none, first, np.zeros(0, np.int32), np.ones((4, 2)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="do not fit together"):
+            tree.check()
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

@@ -319,3 +319,38 @@ def test_coarse_bins_are_nearly_as_good():
     X, y = numbers(n=2000)
     exact, binned = (DecisionTreeRegressor(max_bins=bins, max_depth=6).fit(X, y).score(X, y) for bins in (None, 32))
     assert exact >= binned > 0.9 * exact
+
+
+@pytest.mark.parametrize("how", [{}, {"max_bins": 16}, {"splitter": "random"}, {"max_leaf_nodes": 20}])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_poisson_trees_never_predict_zero(outputs, how):
+    """Against a rate of 0 every count has an infinite deviance: no side of a split may have zeros alone."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(150, 3))
+        y = np.stack([rng.poisson(np.exp(X[:, 0] - 1)), rng.poisson(1.0, 150)], axis=1)[:, :outputs] * 0.1
+        for w in (None, rng.uniform(0.1, 1.0, 150)):
+            model = DecisionTreeRegressor(criterion="poisson", random_state=0, **how).fit(X, y, w)
+            assert model.predict(X).min() > 1e-9
+            np.testing.assert_allclose(model.tree_.value[0, :, 0], np.average(y, axis=0, weights=w), rtol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-160, 0.001, 1000.0])
+@pytest.mark.parametrize("params", [{"max_bins": 8}, {"ccp_alpha": 0.01}, {"min_weight_fraction_leaf": 0.05}])
+def test_a_constant_factor_of_the_weights_changes_nothing(params, factor):
+    X, y = make_classification(200, 5, n_informative=3, flip_y=0.2, random_state=0)
+    target = X[:, 0] + y
+    for w in (np.ones(200), np.random.default_rng(0).integers(0, 4, 200)):
+        for model, answers in ((DecisionTreeClassifier(**params), y), (DecisionTreeRegressor(**params), target)):
+            one = model.fit(X, answers, sample_weight=w).tree_
+            other = model.fit(X, answers, sample_weight=factor * w).tree_
+            np.testing.assert_array_equal(other.feature, one.feature)
+            np.testing.assert_array_equal(other.threshold, one.threshold)
+            np.testing.assert_allclose(other.weighted_n_node_samples, factor * one.weighted_n_node_samples)
+
+
+def test_targets_whose_squares_overflow_are_refused():
+    X = np.arange(8.0)[:, None]
+    with pytest.raises(ValueError, match="squares overflow"):
+        DecisionTreeRegressor().fit(X, X[:, 0] * 1e200)
+    assert DecisionTreeRegressor(criterion="absolute_error").fit(X, X[:, 0] * 1e200).score(X, X[:, 0] * 1e200) == 1.0

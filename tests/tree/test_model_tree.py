@@ -116,3 +116,27 @@ def test_text_and_rules_show_the_lines():
         "1.00 + 0.50·feature_0 − 3.00·feature_2",
     }
     np.testing.assert_allclose([rule.deviation for rule in rules], 0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 0.001, 1000.0])
+def test_a_constant_factor_of_the_weights_changes_nothing(factor):
+    X, y = piecewise(200)
+    y = y + np.random.default_rng(1).normal(scale=0.1, size=200)
+    for params in ({}, {"alpha": 1.0, "smoothing": 15.0}):
+        for w in (np.ones(200), np.random.default_rng(0).uniform(size=200)):
+            one = ModelTreeRegressor(**params).fit(X, y, sample_weight=w)
+            other = ModelTreeRegressor(**params).fit(X, y, sample_weight=factor * w)
+            np.testing.assert_allclose(other.predict(X), one.predict(X), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [513, 1000, 1023])
+def test_huge_columns_are_found_exactly_too(power):
+    X, y = piecewise(200)
+    plain = ModelTreeRegressor().fit(X, y)
+    for columns in ([0], [0, 1, 2]):
+        huge = X.copy()
+        huge[:, columns] *= 2.0**power
+        model = ModelTreeRegressor().fit(huge, y)
+        np.testing.assert_allclose(model.predict(huge), plain.predict(X), rtol=1e-7, atol=1e-7)
+    with pytest.raises(ValueError, match="squares overflow"):
+        ModelTreeRegressor().fit(X, y * 1e200)

@@ -147,3 +147,39 @@ def test_principal_axes_are_the_edges_of_a_turned_box():
     flat = np.column_stack([Z[:, 0], 2 * Z[:, 0], np.full(4000, 7.0)])
     (line,) = principal(flat, np.ones(4000))
     np.testing.assert_allclose(line, np.array([1.0, 2.0, 0.0]) / np.sqrt(5), atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-9, 0.001, 1000.0])
+def test_a_constant_factor_of_the_weights_changes_nothing(factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    for model, y in (
+        (ObliqueTreeClassifier(), (X.sum(axis=1) + rng.normal(size=80) > 0).astype(int)),
+        (ObliqueTreeRegressor(max_depth=4), X.sum(axis=1) + rng.normal(size=80)),
+    ):
+        for w in (np.ones(80), rng.integers(0, 4, 80), rng.uniform(size=80)):
+            one = model.fit(X, y, sample_weight=w).tree_
+            other = model.fit(X, y, sample_weight=factor * w).tree_
+            np.testing.assert_allclose(other.tree.threshold, one.tree.threshold, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(other.tree.value, one.tree.value, rtol=1e-9, atol=1e-12)
+            weights = one.tree.weighted_n_node_samples
+            np.testing.assert_allclose(other.tree.weighted_n_node_samples, factor * weights, rtol=1e-9)
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 1, 2]])
+@pytest.mark.parametrize("power", [513, 1000, 1023])
+def test_huge_values_give_the_tree_of_their_multiples(power, columns):
+    """Multiples by a power of two are exact, and so are the questions about one column."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(60, 3))
+    huge = X.copy()
+    huge[:, columns] *= 2.0**power
+    for model, y in (
+        (ObliqueTreeClassifier(), (X[:, 0] + X[:, 1] > 0).astype(int)),
+        (ObliqueTreeRegressor(), X[:, 0] + X[:, 1]),
+    ):
+        scores = [model.fit(Z, y).score(Z, y) for Z in (X, huge)]
+        assert scores[1] >= scores[0] - 0.02
+        assert np.isfinite(model.predict(huge)).all()
+    with pytest.raises(ValueError, match="squares overflow"):
+        ObliqueTreeRegressor().fit(X, X[:, 0] * 1e200)

@@ -31,6 +31,11 @@ def to_numpy(x: Any) -> Any:
     return x.detach().cpu().numpy() if is_tensor(x) else np.asarray(x)
 
 
+def local(x: Any) -> Any:
+    """A tensor as a local NumPy array; anything else as it is."""
+    return to_numpy(x) if is_tensor(x) else x
+
+
 def to_host(*arrays: Any) -> tuple[Any, ...]:
     """Local float64 copies of several arrays or numbers; those on a device travel together, in one transfer."""
     if not any(is_tensor(a) for a in arrays):

@@ -241,6 +241,15 @@ def _number(column: Any, name: str) -> Array:
         raise InputError(f"Column {name} is no column of numbers ({error}): name it in categorical_features.") from None
 
 
+def refuse_words(X: Any) -> None:
+    """Refuse columns of an array, or of a list of rows, that hold text which is no number."""
+    array = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    if array.ndim == 2 and array.dtype.kind in "OUS":
+        for j, column in enumerate(array.T):
+            if any(isinstance(value, (str, bytes)) for value in column):
+                _number(column, str(j))
+
+
 def _list(column: Any) -> list[Any]:
     return list(column.tolist() if isinstance(column, np.ndarray) else column.to_list())
 

@@ -18,8 +18,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from didact.core.backend import is_tensor, namespace, to_numpy
-from didact.core.categories import Categories
+from didact.core.backend import is_tensor, local, namespace
+from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
 from didact.core.rows.batches import EMPTY
@@ -28,6 +28,10 @@ from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
 LARGEST = 1e150  # of a target: sums of squares stay finite for 1e8 rows
+NAME_IT = "Name it in categorical_features, or give it a category type."
+ENCODE_IT = (
+    "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
+)
 
 
 def check_memory(
@@ -36,10 +40,9 @@ def check_memory(
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
     check_sparse(y, "y")
-    if is_tensor(X) and not estimator._tensors:
-        X, y, w, *more = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w, *more))  # type: ignore[assignment]
-    if is_tensor(X):
+    if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
+    X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
     how: dict[str, Any] = {
         "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
@@ -50,7 +53,7 @@ def check_memory(
 
     def checked(**target_how: Any) -> Any:
         if categories is None:
-            refuse_text(X)
+            refuse_text(X, "categorical_features" in estimator._parameter_constraints)
             return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         coded = categories.encode(X)
@@ -116,6 +119,7 @@ class BlockCheck(NamedTuple):
     sparse: bool
     missing: bool = False
     categories: Categories | None = None
+    by_category: bool = False  # whether the model can be told which columns are categories
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -123,18 +127,20 @@ class BlockCheck(NamedTuple):
         names = getattr(estimator, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
-        return cls(estimator.n_features_in_, names, target, width, *kinds)
+        by_category = "categorical_features" in estimator._parameter_constraints
+        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
+        X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
         names = column_names(X)
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
         _check_table(X, "A block")
         if self.categories is None:
-            refuse_text(X)
+            refuse_text(X, self.by_category)
         X = check_array(
             plain(X) if self.categories is None else self.categories.encode(X),
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
@@ -192,8 +198,10 @@ def _check_table(X: Any, name: str = "X") -> None:
         raise InputError(f"{name} is a data frame with 0 feature(s): at least one column is needed.")
 
 
-def refuse_text(X: Any) -> None:
-    """Refuse columns of text, categories and times of a data frame by name."""
+def refuse_text(X: Any, by_category: bool = False) -> None:
+    """Refuse columns of text, categories and times of a data frame by name; `by_category`: the model can read some."""
+    if by_category and isinstance(X, (np.ndarray, list, tuple)):
+        refuse_words(X)
     if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
         return
     import narwhals as nw
@@ -212,8 +220,8 @@ def refuse_text(X: Any) -> None:
     if text:
         raise InputError(
             f"Column {text[0]!r} holds {frame.schema[text[0]]} values, which this model cannot use "
-            f"({len(text)} such column(s)): could not convert string to float. Encode it first, for example with "
-            "didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
+            f"({len(text)} such column(s)): could not convert string to float. "
+            + (NAME_IT if by_category else ENCODE_IT)
         )
 
 

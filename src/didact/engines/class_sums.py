@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse
+from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import Rows, listed
 from didact.core.threads import parallel_map
@@ -111,8 +111,9 @@ def wide_sum(a: Array, b: Array) -> Array:
 def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
     """Labels of a block, the class code and the weight of each row, and the weight of each class."""
     counts = label_counts(None, y, w)
-    codes = np.asarray(label_codes(y, counts.values)).astype(np.int64)
-    return counts.values, codes, np.ones(len(codes)) if w is None else np.asarray(w, np.float64), counts.weights
+    codes = to_numpy(label_codes(y, counts.values)).astype(np.int64)
+    w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64, copy=False)
+    return counts.values, codes, w, counts.weights
 
 
 def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
@@ -152,7 +153,7 @@ def moments_by_class(X: Any, y: Any, w: Any) -> ClassMoments:
     """Moments of the columns of one block, by class; NaN is left out."""
     classes, codes, w, weight = by_class(y, w)
     K = len(classes)
-    X = np.asarray(X.toarray() if is_sparse(X) else X, np.float64)
+    X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
     centre = X.mean(axis=0)
     H = one_hot(codes, w, K)
     if np.isnan(centre).any():

@@ -5,11 +5,12 @@ random forest, and no search for thresholds: a node costs one pass over its rows
 trees see all rows. Geurts, Ernst, Wehenkel (2006), Extremely randomized trees, doi:10.1007/s10994-006-6226-1.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from didact.core.parameters import is_bool, param
 from didact.ensemble.forest_base import READS_ALL
 from didact.ensemble.forest_models import _ForestClassifier, _ForestRegressor
+from didact.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 BOOTSTRAP = "Whether each tree sees a draw of the rows with replacement, or all rows."
 
@@ -51,6 +52,7 @@ class ExtraTreesClassifier(_ForestClassifier):
     ['no', 'yes']
     """
 
+    _tree_model: ClassVar[Any] = ExtraTreeClassifier
     _random_splits: ClassVar[bool] = True
     _test_skips: ClassVar[dict[str, str]] = READS_ALL
     _test_params = [{"n_estimators": 10, "random_state": 0}]
@@ -91,6 +93,7 @@ class ExtraTreesRegressor(_ForestRegressor):
     True
     """
 
+    _tree_model: ClassVar[Any] = ExtraTreeRegressor
     _random_splits: ClassVar[bool] = True
     _test_skips: ClassVar[dict[str, str]] = READS_ALL
     _test_params = [{"n_estimators": 10, "random_state": 0}]

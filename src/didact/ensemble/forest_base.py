@@ -1,7 +1,7 @@
 """What forests share: parameters, growth of many trees, packed prediction, and what a fitted forest can be asked."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.backend import local
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
@@ -31,12 +32,12 @@ from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.forest import Recipe, code_table, draw_counts, exact_table, grow_forest
+from didact.engines.trees.forest import Recipe, code_table, draw, draw_counts, exact_table, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
-from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, local, monotone_signs
+from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, monotone_signs, weights_in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -79,6 +80,7 @@ class _Forest(Estimator):
 
     _missing = True
     _random_splits: ClassVar[bool] = False
+    _tree_model: ClassVar[Any]
     _test_skips: ClassVar[dict[str, str]] = READS_ALL | {
         "weights_equal_repetition": "Trees are grown from draws of the rows, and repeated rows are drawn otherwise.",
         "row_order": "Trees are grown from draws of the rows by their numbers.",
@@ -129,8 +131,10 @@ class _Forest(Estimator):
     def _recipe(
         self, X: Any, weights: Array | None, targets: Callable[[Any], Any], outputs: int, classes: int
     ) -> Recipe:
-        """What all trees share: codes, limits, draws."""
-        n, p = X.shape
+        """What all trees share: codes, limits, draws. A row of weight 0 is not there: it is never drawn nor counted."""
+        p, (weights, unit) = X.shape[1], weights_in_cases(weights)
+        rows = None if weights is None or (weights > 0).all() else np.flatnonzero(weights)
+        n = X.shape[0] if rows is None else len(rows)
         mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
         if isinstance(X, Coded):
@@ -146,7 +150,9 @@ class _Forest(Estimator):
             max(2, count_of(self.min_samples_split, n), 2 * leaf), leaf, float(self.min_weight_fraction_leaf),
             float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
         )  # fmt: skip
-        return Recipe(table, targets, weights, n, self._draws(n), limits, float(self.ccp_alpha), signs)
+        return Recipe(
+            table, targets, weights, X.shape[0], self._draws(n), limits, float(self.ccp_alpha), signs, unit, rows
+        )
 
     def _most_bins(self) -> int:
         return BINS if self.max_bins == "auto" else int(self.max_bins)
@@ -175,6 +181,9 @@ class _Forest(Estimator):
 
     def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""
+        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):  # of the last fit
+            vars(self).pop(name, None)
+        self._drawn = recipe.drawn
         have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
         if have > self.n_estimators:
             raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} trees that are there.")
@@ -199,12 +208,45 @@ class _Forest(Estimator):
         """What each tree's nodes add to the prediction, (nodes, columns)."""
         return [tree.value.reshape(tree.node_count, -1) for tree in self.trees_]
 
-    def _as_model(self, model: Any, tree: Any, attributes: dict[str, Any]) -> Any:
-        """A tree as a fitted model of its own."""
-        names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_")
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as models of their own, with the forest's parameters; made when asked for."""
+        check_is_fitted(self)
+        kind, own = self._tree_model, self.get_params(deep=False)
+        shared = {k: v for k, v in own.items() if k in kind._parameter_constraints and k != "class_weight"}
+        shared["splitter"] = "random" if self._random_splits else "best"
+        shared["max_bins"] = None if self.max_bins is None else self._most_bins()
+        names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_", "classes_", "n_classes_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        vars(model).update(known | attributes | {"tree_": tree})
-        return model
+        known["max_features_"] = feature_count(self.max_features, self.n_features_in_)
+        found = []
+        for tree, seed in zip(self.trees_, self._seeds, strict=True):
+            model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
+            vars(model).update(known | {"tree_": tree})
+            found.append(model)
+        return found
+
+    @property
+    def estimators_samples_(self) -> list[Array]:
+        """The row numbers that each tree was grown from, repeated ones as often as they were drawn."""
+        check_is_fitted(self)
+        n, draws, *rows = self._drawn
+        if not draws:
+            return [rows[0] if rows else np.arange(n) for _ in self._seeds]
+        return [draw(seed, n, draws, *rows) for seed in self._seeds]
+
+    def __len__(self) -> int:
+        """The number of trees."""
+        check_is_fitted(self)
+        return len(self.trees_)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One tree as a model, or several by a slice."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        """The trees as models."""
+        return iter(self.estimators_)
 
     @property
     def feature_importances_(self) -> Array:
@@ -258,13 +300,15 @@ class _Forest(Estimator):
         return np.concatenate(parallel_map(block, range(0, X.shape[0], 4096))), out.sum(axis=0)
 
     def _with_prediction(self, count: Array) -> Array:
-        """Which rows have an out-of-bag prediction; a warning if some have none."""
-        if (count == 0).any():
+        """Which rows with weight have an out-of-bag prediction; a warning if some have none."""
+        weighed = np.isin(np.arange(len(count)), self._drawn[2]) if len(self._drawn) > 2 else np.ones(len(count), bool)
+        without = int((weighed & (count == 0)).sum())
+        if without:
             warnings.warn(
-                f"{int((count == 0).sum())} rows were in every draw and have no out-of-bag prediction: raise "
+                f"{without} rows were in every draw and have no out-of-bag prediction: raise "
                 "n_estimators.", UserWarning, stacklevel=4,
             )  # fmt: skip
-        return count > 0
+        return weighed & (count > 0)
 
     def _require_bootstrap(self, X: Any) -> None:
         check_is_fitted(self)

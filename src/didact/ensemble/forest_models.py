@@ -4,22 +4,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, none, one_of, param
 from didact.engines.trees.forest import Recipe, draw_counts
-from didact.engines.trees.targets import label_targets, value_targets
+from didact.engines.trees.targets import check_counts, drawn_counts, label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
-from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import in_memory, local
+from didact.tree.tree_base import in_memory
 
 Array = np.ndarray[Any, Any]
 
@@ -82,7 +81,6 @@ class _ForestClassifier(ClassifierMixin, _Forest):
             codes, classes = encode(labels)
             self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
         recipe = self._class_recipe(data, codes, classes, w)
-        self._drawn = (recipe.n_rows, recipe.draws)
         self._fit_trees(recipe, X, y)
         if self.oob_score:
             self._score_out_of_bag(data, codes, classes, labels)
@@ -107,13 +105,13 @@ class _ForestClassifier(ClassifierMixin, _Forest):
     def _score_out_of_bag(self, X: Any, codes: Array, classes: list[Array], y: Array) -> None:
         found, count = self._oob_means(X, self._node_shares())
         several = isinstance(self.classes_, list)
-        self.oob_decision_function_ = found if several else found[:, 0]
+        self.oob_decision_function_ = np.moveaxis(found, 1, 2) if several else found[:, 0]
         seen, guess = self._with_prediction(count), found.argmax(axis=2)
         if callable(self.oob_score):
             named = np.stack([names[guess[seen, o]] for o, names in enumerate(classes)], axis=1)
             self.oob_score_ = self.oob_score(y[seen], named if several else named[:, 0])
         else:
-            self.oob_score_ = float(np.mean([accuracy_score(c[seen], g[seen]) for c, g in zip(codes.T, guess.T)]))
+            self.oob_score_ = float((guess[seen] == codes[seen]).all(axis=1).mean())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,12 +129,6 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         values = self._node_shares()
         second = self.n_outputs_ == 1 and values[0].shape[2] == 2
         return [v[:, 0, 1:] if second else v.reshape(len(v), -1) for v in values]
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The trees as classifiers, made when asked for."""
-        shared = {"classes_": self.classes_, "n_classes_": self.n_classes_}
-        return [self._as_model(DecisionTreeClassifier(criterion=self.criterion), tree, shared) for tree in self.trees_]
 
     def predict(self, X: Any) -> Any:
         """The label that the trees together find most probable."""
@@ -181,14 +173,24 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
             rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
             data, targets, w = self._gathered(rows)
             self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
-        criterion = REGRESSION[self.criterion]()
-        recipe = self._recipe(data, w, lambda drawn: value_targets(targets, drawn, criterion), self.n_outputs_, 0)
-        self._drawn = (recipe.n_rows, recipe.draws)
+        recipe = self._value_recipe(data, targets, w)
         self._fit_trees(recipe, X, y)
         if self.oob_score:
             self._score_out_of_bag(data, targets)
         self._keep_members(data, targets, w)
         return self
+
+    def _value_recipe(self, X: Any, y: Array, w: Any) -> Recipe:
+        """The recipe of the trees."""
+        criterion = REGRESSION[self.criterion]()
+        if self.criterion == "poisson":
+            check_counts((y < 0).any(), np.atleast_1d(y.sum(axis=0) if w is None else w @ y))
+
+        def values(drawn: Any) -> Any:
+            counts = drawn_counts(y, w, drawn) if self.criterion == "poisson" else y
+            return value_targets(counts, drawn, criterion)
+
+        return self._recipe(X, w, values, self.n_outputs_, 0)
 
     def _keep_members(self, X: Any, y: Array, w: Any) -> None:
         """With `quantiles`, the targets in all leaves."""
@@ -197,8 +199,8 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
             raise ParameterError("quantiles=True needs a single output.")
         if self.quantiles:
             base = np.ones(len(y)) if w is None else w
-            n, draws = self._drawn
-            counts = (lambda k: draw_counts(self._seeds[k], n, draws) * base) if draws else (lambda k: base)
+            drawn = self._drawn
+            counts = (lambda k: draw_counts(self._seeds[k], *drawn) * base) if drawn[1] else (lambda k: base)
             self._members = collect(self.trees_, X, y.reshape(len(y)), counts)
 
     def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> Any:
@@ -222,11 +224,6 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
         seen = self._with_prediction(count)
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(y[seen], self.oob_prediction_[seen])
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The trees as regressors, made when asked for."""
-        return [self._as_model(DecisionTreeRegressor(criterion=self.criterion), tree, {}) for tree in self.trees_]
 
     def predict(self, X: Any) -> Any:
         """The mean or median of the trees' predictions."""

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import local
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.trees.quantile_loops import leaf_quantiles
 from didact.engines.trees.tree import Tree, apply
-from didact.tree.tree_base import local
 
 Array = np.ndarray[Any, Any]
 

@@ -16,12 +16,11 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Bunch
 
-from didact.core.backend import to_numpy
+from didact.core.backend import local, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_probabilities, weighted_median
 from didact.ensemble.forest_base import _Forest
-from didact.tree.tree_base import local
 
 Array = np.ndarray[Any, Any]
 
@@ -98,7 +97,7 @@ def prune_ensemble(
     >>> len(pruned.ensemble.estimators_) < 30, bool(pruned.scores.max() >= pruned.full_score)
     (True, True)
     """
-    y = np.asarray(y)
+    y, sample_weight = to_numpy(y), local(sample_weight)
     if not len(y):
         raise InputError("The validation set is empty: forward selection needs rows that the learners have not seen.")
     number, classes = _learners(ensemble, y)

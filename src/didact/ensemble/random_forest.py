@@ -9,7 +9,10 @@ and every tree has a seed of its own: the number of threads does not change the 
 doi:10.1023/A:1010933404324.
 """
 
+from typing import Any, ClassVar
+
 from didact.ensemble.forest_models import _ForestClassifier, _ForestRegressor
+from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 class RandomForestClassifier(_ForestClassifier):
@@ -28,8 +31,8 @@ class RandomForestClassifier(_ForestClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
     oob_score_ : float
-        Accuracy on the rows out of bag, with `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Accuracy on the rows out of bag that have weight, with `oob_score`; of several outputs all must be right.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
         Probabilities from the trees that have not seen a row, with `oob_score`.
     n_outputs_ : int
         Number of outputs.
@@ -54,6 +57,7 @@ class RandomForestClassifier(_ForestClassifier):
     ['no', 'yes']
     """
 
+    _tree_model: ClassVar[Any] = DecisionTreeClassifier
     _test_params = [
         {"n_estimators": 10, "random_state": 0},
         {"n_estimators": 5, "random_state": 1, "max_bins": None, "max_depth": 3},
@@ -97,6 +101,7 @@ class RandomForestRegressor(_ForestRegressor):
     True
     """
 
+    _tree_model: ClassVar[Any] = DecisionTreeRegressor
     _test_params = [
         {"n_estimators": 10, "random_state": 0},
         {"n_estimators": 5, "random_state": 1, "combine": "median"},

@@ -8,6 +8,8 @@ from sklearn.inspection import permutation_importance
 from didact.tree.c45 import C45Classifier
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.export import export_text, plot_tree
+from didact.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
+from didact.tree.graphviz import export_graphviz
 from didact.tree.id3 import ID3Classifier
 from didact.tree.model_tree import ModelTreeRegressor
 from didact.tree.oblique import ObliqueTreeClassifier, ObliqueTreeRegressor
@@ -18,12 +20,15 @@ __all__ = [
     "C45Classifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
     "ID3Classifier",
     "ModelTreeRegressor",
     "ObliqueTreeClassifier",
     "ObliqueTreeRegressor",
     "Rule",
     "ShapValues",
+    "export_graphviz",
     "export_rules",
     "export_text",
     "permutation_importance",

@@ -30,8 +30,13 @@ class C45Classifier(_MultiwayClassifier):
     -----
     Cost: n p log n a level for numbers (each node sorts its cases), n p for categories; raising a subtree sends the
     cases of a node down its heaviest branch once more. All rows are held in memory. Differs from C4.5 release 8:
-    thresholds lie midway between two values, and the confidence limit of the errors is the exact one. Numbers of cases
-    are weights. Of equal splits the first feature wins, of equal classes the first in sorted order.
+    thresholds lie midway between two values, and the confidence limit of the errors is the exact one. Of equal splits
+    the first feature wins, of equal classes the first in sorted order.
+
+    Weights are relative: a constant factor changes nothing. They become numbers of cases, for `min_cases`, the price of
+    thresholds and the pessimistic errors, in units of the smallest one if all are whole multiples of it (equal weights
+    count each row once; whole numbers with a 1 among them equal repeated rows), else so that they sum to the number of
+    rows that have weight. `tree_.value` is in cases.
 
     References
     ----------

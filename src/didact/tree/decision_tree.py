@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, local
 from didact.core.errors import InputError
 from didact.core.parameters import none, one_of, param
 from didact.core.progress import FitProgress
@@ -27,12 +27,12 @@ from didact.engines.trees.grow_rows import coded_rows
 from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
 from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.targets import label_targets, value_targets
-from didact.engines.trees.tree import Tree, values
+from didact.engines.trees.tree import Tree, values, weighed
 from didact.parts.criteria import CLASSIFICATION, REGRESSION
 from didact.parts.statistics import label_counts
 from didact.parts.statistics import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import _TreeModel, in_memory, local
+from didact.tree.tree_base import _TreeModel, in_memory, weights_in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -86,10 +86,10 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         """The tree and the labels of each output from rows that are gathered, a collection's as codes."""
         X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
         codes, classes = encode(y)
-        w = weigh_classes(self.class_weight, codes, classes, w)
+        w, unit = weights_in_cases(weigh_classes(self.class_weight, codes, classes, w))
         most = max(len(names) for names in classes)
         targets = label_targets(codes, most, w, CLASSIFICATION[self.criterion]())
-        return self._grow(X, targets, float(len(codes) if w is None else w.sum()), most), classes
+        return weighed(self._grow(X, targets, float(len(codes) if w is None else w.sum()), most), unit), classes
 
     def _in_passes(self, data: Collection) -> tuple[Tree, list[Array]] | None:
         """The same, one pass over a collection a level; None if the tree may become too large for that."""
@@ -174,8 +174,9 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     def _in_memory(self, rows: Any, data: Collection | None) -> Tree:
         """The tree of rows that are gathered, a collection's as codes."""
         X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        w, unit = weights_in_cases(w)
         targets = value_targets(y, w, REGRESSION[self.criterion]())
-        return self._grow(X, targets, float(len(y) if w is None else w.sum()), 0)
+        return weighed(self._grow(X, targets, float(len(y) if w is None else w.sum()), 0), unit)
 
     def _in_passes(self, data: Collection) -> Tree | None:
         """The same, one pass over a collection a level; None if the tree may become too large for that."""

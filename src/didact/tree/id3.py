@@ -50,6 +50,7 @@ class ID3Classifier(_MultiwayClassifier):
     -----
     Cost: n p a level, in memory. Of equal gains the first feature wins, of equal classes the first in sorted order. A
     category that a node has not seen gets the node's own answer; a missing value goes down every branch, in parts.
+    Weights are relative; for pessimistic pruning they become numbers of cases as in `C45Classifier`.
 
     References
     ----------

@@ -16,7 +16,9 @@ from didact.core.parameters import at_least, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
-from didact.engines.trees.oblique import column_means, filled
+from didact.engines.trees.oblique import column_means, filled, powers
+from didact.engines.trees.targets import refuse_huge
+from didact.parts.weights import in_cases
 
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:
@@ -47,6 +49,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     column. Differs from M5: splits minimise the squared error of the linear models themselves, not the standard
     deviation, so that a piecewise linear function is found as it is.
 
+    Weights are relative: a constant factor changes nothing. They become numbers of rows, for `min_samples_leaf`,
+    `alpha`, pruning and smoothing, in units of the smallest one if all are whole multiples of it (equal weights count
+    each row once; whole numbers with a 1 among them equal repeated rows), else so that they sum to the number of rows
+    that have weight.
+
     References
     ----------
     Frank, Wang, Inglis, Holmes, Witten (1998), doi:10.1023/A:1007421302149; Breiman et al. (1984),
@@ -67,7 +74,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     _test_params = [{"max_depth": 3}]
 
     max_depth: int | None = param(None, [whole(1), none], "Most tests between the root and a leaf; None: no limit.")
-    min_samples_leaf: float = param(10, at_least(1), "Least weight of the rows in a leaf; never below p + 2.")
+    min_samples_leaf: float = param(10, at_least(1), "Least number of rows in a leaf; never below p + 2.")
     alpha: float = param(0.0, at_least(0), "Strength of the L2 penalty of the linear models, on standardised features.")
     pruning: bool = param(True, is_bool, "Whether to prune by Schwarz's criterion.")
     smoothing: float = param(
@@ -75,10 +82,13 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
-        """Grow the tree from rows X with targets y, fit the leaves, prune; sample_weight counts rows."""
+        """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
+            refuse_huge(y)
+            power, (w, unit) = powers(X), in_cases(w)
+            X = X / power
             mean = column_means(X, w)
             X = filled(X, mean) - mean
             scale = np.sqrt(np.average(X**2, axis=0, weights=w))
@@ -88,7 +98,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
             if self.pruning:
                 prune(nodes)
             smooth(nodes, self.smoothing)
-            self.tree_ = packed(nodes, mean, scale)
+            self.tree_ = packed(nodes, mean, scale, power, unit)
         return self
 
     def predict(self, X: Any) -> Any:

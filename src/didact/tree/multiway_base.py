@@ -17,6 +17,7 @@ from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_erro
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.multiway import class_fractions, importances
 from didact.parts.statistics import label_codes, label_counts
+from didact.parts.weights import in_cases
 from didact.tree.labels import weigh_classes
 
 Array = np.ndarray[Any, Any]
@@ -70,13 +71,14 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     bin_edges_: ClassVar[Any] = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with labels y, then prune it; sample_weight counts rows."""
+        """Grow the tree from rows X with labels y, then prune it; weights count cases as the notes say."""
         rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
             codes = label_codes(y, self.classes_)
-            self._fit_tree(X, codes, weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
+            w = weigh_classes(self.class_weight, codes[:, None], [self.classes_], w)
+            self._fit_tree(X, codes, in_cases(w)[0])
         return self
 
     def _fit_tree(self, X: Array, codes: Array, w: Array) -> None:
@@ -114,7 +116,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")
         codes = label_codes(y, self.classes_)
-        self.tree_ = prune_reduced_error(self.tree_, binned(X, self.bin_edges_), codes, w)
+        self.tree_ = prune_reduced_error(self.tree_, binned(X, self.bin_edges_), codes, in_cases(w)[0])
         return self
 
     def predict(self, X: Any) -> Any:

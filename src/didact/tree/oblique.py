@@ -14,10 +14,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.trees.gathered import gathered
-from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique
+from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
+from didact.engines.trees.targets import refuse_huge
+from didact.engines.trees.tree import weighed
 from didact.parts.criteria import CLASSIFICATION, SquaredError
 from didact.parts.statistics import label_codes, label_counts
+from didact.parts.weights import in_cases
 from didact.tree.labels import weigh_classes
 
 Array = np.ndarray[Any, Any]
@@ -56,14 +59,20 @@ class _ObliqueTree(Estimator):
         1e-3, at_least(0), "Ridge of the discriminants, as a share of the variances; large: nearest means."
     )
 
-    def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any) -> None:
+    def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any, unit: float) -> None:
+        """The tree of these rows, whose weights w are in units of a case."""
+        power = powers(X)
+        X = X / power
         centres = column_means(X, w)
         depth = np.inf if self.max_depth is None else self.max_depth
         least = max(2, self.min_samples_split, 2 * self.min_samples_leaf)
         gain = float(self.min_impurity_decrease * w.sum())
         growth = Growth(depth, least, self.min_samples_leaf, gain, self.ridge)
         tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
-        self.tree_ = ObliqueTree(prune_cost_complexity(tree, self.ccp_alpha), directions, centres)
+        tree = weighed(prune_cost_complexity(tree, self.ccp_alpha), unit)
+        single = (tree.feature >= 0) & (tree.feature < len(power))
+        threshold = np.where(single, tree.threshold * power[np.where(single, tree.feature, 0)], tree.threshold)
+        self.tree_ = ObliqueTree(tree._replace(threshold=threshold), directions / power, centres * power)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
@@ -102,6 +111,8 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     threshold is taken on every projection and every single feature, of equals the single feature. Nodes of less weight
     than two for each varying feature use single features only. Missing values count as the mean of their column. Cost:
     p² n + K p³ + K p n log n a node; rows are held in memory.
+    Weights are relative; a node is wide enough for directions if its number of cases, weights in units of the smallest
+    one (or of their mean, if they are no multiples of it), is twice that of its features.
 
     References
     ----------
@@ -133,9 +144,9 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
             codes = label_codes(y, self.classes_)
-            w = weigh_classes(self.class_weight, codes[:, None], [self.classes_], w)
+            w, unit = in_cases(weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
             sums = np.eye(len(self.classes_))[codes] * w[:, None]
-            self._grow(X, w, codes, sums, CLASSIFICATION[self.criterion]())
+            self._grow(X, w, codes, sums, CLASSIFICATION[self.criterion](), unit)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -162,6 +173,8 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     Beside the direction of the ridge regression, Fisher's direction between the targets above and below their mean is
     tried, the principal axes of those two groups, and every single feature. Missing values count as the mean of their
     column. Cost: p² n + p³ + p n log n a node; rows are held in memory.
+    Weights are relative; a node is wide enough for directions if its number of cases, weights in units of the smallest
+    one (or of their mean, if they are no multiples of it), is twice that of its features.
 
     References
     ----------
@@ -182,8 +195,10 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
+            refuse_huge(y)
+            w, unit = in_cases(w)
             mean = np.average(y, weights=w)  # squares of what is left do not cancel
-            self._grow(X, w, y - mean, np.column_stack([w * (y - mean), w]), SquaredError())
+            self._grow(X, w, y - mean, np.column_stack([w * (y - mean), w]), SquaredError(), unit)
             tree = self.tree_.tree
             self.tree_ = self.tree_._replace(tree=tree._replace(value=tree.value + mean))
         return self

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.backend import is_tensor, to_numpy
+from didact.core.backend import local
 from didact.core.categories import Categories
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
@@ -25,6 +25,7 @@ from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.kept import Pieces, dense
+from didact.parts.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -87,8 +88,13 @@ def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
     if not isinstance(rows, MemoryRows):
         X, y, w = rows.reduce(whole_block).columns()
         return X, y, w
-    X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
+    X, y, w = (local(c) for c in rows.columns[:3])
     return X, y, w
+
+
+def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
+    """Weights (or None) in units of a case, so that multiples of the same weights give the same sums; and the unit."""
+    return (None, 1.0) if w is None else in_cases(w)
 
 
 class _TreeModel(Estimator):
@@ -229,8 +235,3 @@ def _leaves(X: Any, tree: Tree) -> Array:
 
 def _path(X: Any, tree: Tree) -> Any:
     return decision_path(tree, local(X))
-
-
-def local(X: Any) -> Any:
-    """A tensor as an array; anything else as it is."""
-    return to_numpy(X) if is_tensor(X) else X

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
+from didact.core.backend import local
 from didact.core.rows.batches import Batches, BatchRows, batch_columns
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
 from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
@@ -40,7 +41,7 @@ __all__ = [
 
 
 def blocks_of(X: Any) -> Iterator[Any]:
-    """The blocks of X as the user brought them, one after the other; of checks, sparse ones have had theirs."""
+    """The blocks of X as the user brought them, one after the other; tensors as local arrays, sparse ones checked."""
     if isinstance(X, Batches):
         blocks: Iterable[Any] = (batch_columns(batch)[0] for batch in X)
     elif is_dask(X):
@@ -49,7 +50,7 @@ def blocks_of(X: Any) -> Iterator[Any]:
         blocks = (X,)
     for block in blocks:
         check_sparse(block)  # whoever looks into it here would follow its indices
-        yield block
+        yield local(block)
 
 
 def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:

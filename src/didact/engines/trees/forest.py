@@ -15,7 +15,7 @@ from didact.engines.trees.lot_loops import Lots
 from didact.engines.trees.lots import grow_by_lot, lots
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import Targets
-from didact.engines.trees.tree import Tree
+from didact.engines.trees.tree import Tree, weighed
 
 Array = np.ndarray[Any, Any]
 
@@ -62,25 +62,39 @@ class Recipe(NamedTuple):
     limits: Limits  # min_weight_leaf and min_gain are shares of a tree's total weight
     ccp_alpha: float
     monotone: Array | None
+    unit: float = 1.0  # weight of a case
+    drawn_from: Array | None = None  # the rows that have weight; None: all
+
+    @property
+    def drawn(self) -> tuple[Any, ...]:
+        """What the draws of rows depend on, beside the seed: their arguments in `draw`."""
+        return (self.n_rows, self.draws) if self.drawn_from is None else (self.n_rows, self.draws, self.drawn_from)
 
 
-def draw_counts(seed: int, n: int, draws: int) -> Array:
-    """How often each row is in the bootstrap sample of the tree with this seed."""
-    return np.bincount(np.random.default_rng(seed).integers(0, n, draws), minlength=n)
+def draw(seed: int, n: int, draws: int, rows: Array | None = None) -> Array:
+    """The row numbers of the bootstrap sample of the tree with this seed, drawn from n rows or from some of them."""
+    index = np.random.default_rng(seed).integers(0, n if rows is None else len(rows), draws)
+    return index if rows is None else rows[index]
+
+
+def draw_counts(seed: int, n: int, draws: int, rows: Array | None = None) -> Array:
+    """How often each of the n rows is in the bootstrap sample of the tree with this seed."""
+    return np.bincount(draw(seed, n, draws, rows), minlength=n)
 
 
 def grow_one(recipe: Recipe, seed: int) -> Tree:
     """The tree with this seed."""
     w = recipe.weights
     if recipe.draws:
-        counts = draw_counts(seed, recipe.n_rows, recipe.draws).astype(np.float64)
+        counts = draw_counts(seed, *recipe.drawn).astype(np.float64)
         w = counts if w is None else counts * w
     targets = recipe.targets(w)
     total = float(recipe.n_rows if targets.weights is None else targets.weights.sum())
     limits = recipe.limits._replace(
         min_weight_leaf=recipe.limits.min_weight_leaf * total, min_gain=recipe.limits.min_gain * total
     )
-    return prune_cost_complexity(grow_from(recipe.table, targets, limits, seed, recipe.monotone), recipe.ccp_alpha)
+    tree = grow_from(recipe.table, targets, limits, seed, recipe.monotone)
+    return weighed(prune_cost_complexity(tree, recipe.ccp_alpha), recipe.unit)
 
 
 def grow_forest(recipe: Recipe, seeds: Sequence[int], report: Callable[[int], bool]) -> list[Tree]:

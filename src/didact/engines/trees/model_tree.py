@@ -218,19 +218,24 @@ def smooth(nodes: list[Node], k: float) -> None:
             child.intercept = share * child.intercept + (1 - share) * node.intercept
 
 
-def packed(nodes: list[Node], mean: Array, scale: Array) -> LinearTree:
-    """The nodes that are left, as arrays, in the units of the features before they were standardised."""
+def packed(nodes: list[Node], mean: Array, scale: Array, power: Array, unit: float) -> LinearTree:
+    """The nodes that are left, as arrays, in the units of the features and of the weights, of which a case has `unit`.
+
+    Features were divided by `power`, and then standardised by `mean` and `scale`.
+    """
     builder, order = TreeBuilder(), []
     waiting: list[tuple[int, int, bool]] = [(0, -1, False)]
     while waiting:
         i, parent, is_left = waiting.pop()
         node = nodes[i]
         order.append(i)
-        number = builder.add(parent, is_left, node.error / node.weight, len(node.rows), node.weight,
+        number = builder.add(parent, is_left, node.error / node.weight, len(node.rows), node.weight * unit,
                              np.array([[node.mean]]))  # fmt: skip
         if node.children:
-            builder.split(number, node.feature, mean[node.feature] + scale[node.feature] * node.threshold)
+            threshold = mean[node.feature] + scale[node.feature] * node.threshold
+            builder.split(number, node.feature, threshold * power[node.feature])
             waiting += [(node.children[1], number, False), (node.children[0], number, True)]
     coef = np.stack([nodes[i].coef for i in order]) / scale
     tree = builder.build()._replace(n_features=len(mean))
-    return LinearTree(tree, coef, np.array([nodes[i].intercept for i in order]) - coef @ mean, mean)
+    intercept = np.array([nodes[i].intercept for i in order]) - coef @ mean
+    return LinearTree(tree, coef / power, intercept, mean * power)

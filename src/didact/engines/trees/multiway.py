@@ -106,19 +106,30 @@ class MultiwayTree(NamedTuple):
 
     def check(self) -> None:
         """Raise a ValueError unless the numbers of features, branches and nodes can be those of a tree."""
-        n, leaf = len(self.feature), self.feature == LEAF
-        sizes = np.diff(self.first)
-        parents = np.repeat(np.arange(n), np.maximum(sizes, 0))
-        good = (
-            self.value.ndim == 2
-            and n == len(self.threshold) == len(self.value) == len(sizes) > 0
-            and self.first[0] == 0
-            and self.first[-1] == len(self.children) == len(parents)
-            and bool(((sizes == 0) == leaf).all() and (self.feature[~leaf] >= 0).all())
-            and bool(((self.children == NO_BRANCH) | ((self.children > parents) & (self.children < n))).all())
-        )
-        if not good:
+        if not (self._fits() and self._grows()):
             raise ValueError("the arrays of a tree do not fit together")
+
+    def _fits(self) -> bool:
+        """Whether the arrays have the sizes of a tree: what is made of them later is then no larger than they are."""
+        n = len(self.feature)
+        return (
+            self.value.ndim == 2
+            and all(part.ndim == 1 for part in (self.feature, self.threshold, self.first, self.children))
+            and n == len(self.threshold) == len(self.value) == len(self.first) - 1 > 0
+            and self.first[0] == 0
+            and self.first[-1] == len(self.children)
+            and bool((self.first[1:] >= self.first[:-1]).all())
+        )
+
+    def _grows(self) -> bool:
+        """Whether inner nodes have branches, and all of them lead to later nodes."""
+        n, leaf, sizes = len(self.feature), self.feature == LEAF, np.diff(self.first)
+        parents = np.repeat(np.arange(n), sizes)
+        return bool(
+            ((sizes == 0) == leaf).all()
+            and (self.feature[~leaf] >= 0).all()
+            and ((self.children == NO_BRANCH) | ((self.children > parents) & (self.children < n))).all()
+        )
 
 
 def class_fractions(X: Array, tree: MultiwayTree) -> Array:

@@ -22,6 +22,7 @@ from scipy import linalg
 
 from didact.engines.trees.oblique_loops import best_cut
 from didact.engines.trees.outline import Halfspace, Place, missing_as, outline
+from didact.engines.trees.targets import HUGE
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
 
 Array = np.ndarray[Any, Any]
@@ -109,6 +110,12 @@ def filled(X: Array, centres: Array) -> Array:
     """X as float64 with centres in place of missing values."""
     X = np.ascontiguousarray(X, np.float64)
     return np.where(np.isnan(X), centres, X) if np.isnan(X).any() else X
+
+
+def powers(X: Array) -> Array:
+    """A power of two for each column by which it is divided so that no square overflows; 1 for ordinary columns."""
+    most = np.max(np.abs(X), axis=0, initial=0.0, where=~np.isnan(X))
+    return np.where(most > HUGE, np.exp2(np.ceil(np.log2(np.maximum(most, 1.0)) - 1)), 1.0)
 
 
 def fisher(X: Array, w: Array, group: Array, ridge: float) -> Array:

@@ -164,6 +164,11 @@ def decision_path(tree: Tree, X: Any) -> Any:
     return sp.csr_matrix((data, indices, indptr), shape=(X.shape[0], tree.node_count))
 
 
+def weighed(tree: Tree, unit: float) -> Tree:
+    """The tree with the weights of its nodes in the caller's units, of which a case has `unit`."""
+    return tree if unit == 1.0 else tree._replace(weighted_n_node_samples=tree.weighted_n_node_samples * unit)
+
+
 def importances(tree: Tree, n_features: int, normalize: bool = True) -> Array:
     """The impurity decrease of each feature, relative to the weight of the root; by default scaled to sum 1."""
     total = tree.impurity * tree.weighted_n_node_samples
