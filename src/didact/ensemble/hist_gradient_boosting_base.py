@@ -30,7 +30,7 @@ from didact.core.rows import ClusterRows, MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan, raw_predictions
 from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.boost_rows import RowsBooster
+from didact.engines.trees.boost_rows import RowsBooster, begin, following, residual_width
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
@@ -131,6 +131,8 @@ class _Boosting(Estimator):
             raw = np.repeat(self._start[:, None], X.shape[0], axis=1)
         else:
             raw = raw_predictions(X, state, self._start).T.copy()
+        if objective.share is not None:
+            objective.follow(objective.width(self._start), first=True)
         if not isinstance(X, Coded):
             bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
         codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
@@ -153,7 +155,13 @@ class _Boosting(Estimator):
         state = self._continued(objective)
         if state is None:
             self._begin(objective, Statistics(parts))
-        valued = hasattr(loss, "value") and (self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None)))
+        if objective.share is not None:
+            width = residual_width(parts, parts.map(begin, self._start, None), objective.share)
+            objective.follow(width, first=True)
+            parts, out = (None if p is None else p.map(following, width, True) for p in (parts, out))
+        valued = hasattr(objective.loss, "value") and (
+            self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
+        )
         plan = self._plan(data.n_features)
         booster = RowsBooster(parts, out, data.bins, objective, plan, self._start, state, valued)
         self._iterate(booster, held, state, original)
