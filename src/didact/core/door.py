@@ -65,7 +65,7 @@ def check_memory(
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
-    if estimator._missing and (target == "none" or not estimator._finds_infinity):
+    if estimator._missing and not estimator._infinite and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
@@ -110,6 +110,7 @@ class BlockCheck(NamedTuple):
     sparse: bool
     missing: bool = False
     categories: Categories | None = None
+    infinite: bool = False
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -117,7 +118,7 @@ class BlockCheck(NamedTuple):
         names = getattr(estimator, "feature_names_in_", None)
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
-        return cls(estimator.n_features_in_, names, target, width, *kinds)
+        return cls(estimator.n_features_in_, names, target, width, *kinds, bool(estimator._infinite))
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
@@ -133,7 +134,7 @@ class BlockCheck(NamedTuple):
             accept_sparse="csr" if self.sparse else False, dtype=FLOATS, order="C" if self.missing else None,
             ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
-        if self.missing:
+        if self.missing and not self.infinite:
             refuse_infinite(X, self.names)
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")

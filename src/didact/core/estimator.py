@@ -42,6 +42,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _sparse: ClassVar[bool] = True
     _missing: ClassVar[bool] = False
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
+    _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
+    _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
@@ -80,7 +82,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         come as codes. Missing values pass as NaN if the class has `_missing`.
         """
         if reset and "categorical_features" in self._parameter_constraints:
-            self.categories_ = learn(categories, blocks_of(X), column_names(X))
+            self.categories_ = learn(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *more)):

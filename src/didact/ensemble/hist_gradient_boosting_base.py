@@ -50,7 +50,7 @@ GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection a
 class _Boosting(Estimator):
     """Base of the boosting models. Abstract."""
 
-    _missing = True
+    _missing, _infinite, _negative_codes = True, True, False
     _target: ClassVar[str]
     _test_skips: ClassVar[dict[str, str]] = {
         "text_refused/category": "Columns of a category type are read as they are.",
@@ -70,7 +70,7 @@ class _Boosting(Estimator):
     categorical_features: Any = param(
         "from_dtype",
         [one_of("from_dtype"), array_like, none],
-        "Columns that are categories: those of a category type, or a mask, positions or names.",
+        "Columns that are categories: those of a category type, or a mask, positions or names; codes below 0 are missing.",
     )
     monotonic_cst: Any = param(
         None, [array_like, dict, none], "1 where the prediction may only rise with a feature, −1 only fall, else 0."
