@@ -53,8 +53,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared(cls)}
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
-            if name in vars(cls):
-                setattr(cls, name, _fit_context(prefer_skip_nested_validation=True)(vars(cls)[name]))
+            method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
+            if hasattr(method, "fn"):  # of available_if, which holds the function
+                method.fn = checked(method.fn)
+            elif method is not None:
+                setattr(cls, name, checked(method))
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[cls.__name__] = cls

@@ -70,7 +70,7 @@ class _Boosting(Estimator):
     categorical_features: Any = param(
         "from_dtype",
         [one_of("from_dtype"), array_like, none],
-        "Columns that are categories: those of a category type, or a mask, positions or names; codes below 0 are missing.",
+        "Columns that are categories: those of a category type, or a mask, positions, names; codes below 0: missing.",
     )
     monotonic_cst: Any = param(
         None, [array_like, dict, none], "1 where the prediction may only rise with a feature, −1 only fall, else 0."

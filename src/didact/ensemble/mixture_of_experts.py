@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, one_of, param, random_state, whole
@@ -224,4 +224,5 @@ class MixtureOfExperts(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor."""
         measure = accuracy_score if _classifies(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+        w = None if sample_weight is None else to_numpy(sample_weight)
+        return float(measure(to_numpy(y), to_numpy(self.predict(X)), sample_weight=w))
