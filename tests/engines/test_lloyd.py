@@ -116,3 +116,19 @@ def test_the_best_of_several_runs():
     reference = KMeans(12, n_init=10, random_state=0).fit(X).inertia_
     assert best.value <= 1.02 * reference
     assert kmeans(MemoryRows(sp.csr_array(X), None, None), 12, [0]).value == pytest.approx(kmeans(rows, 12, [0]).value)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_neither_the_order_of_the_rows_nor_their_repetition_changes_a_start(sparse):
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
+    repeated = np.repeat(X, w, axis=0)[rng.permutation(w.sum())]
+    kind = sp.csr_array if sparse else np.asarray
+    for seed in range(5):
+        expected = plus_plus(kind(X), w.astype(float), 7, np.random.default_rng(seed))
+        np.testing.assert_array_equal(plus_plus(kind(repeated), None, 7, np.random.default_rng(seed)), expected)
+        scaled = plus_plus(kind(X), 1e-3 * w, 7, np.random.default_rng(seed))
+        np.testing.assert_array_equal(scaled, expected)
+        assert (np.abs(expected[:, None] - X[w > 0]).sum(axis=2).min(axis=1) == 0).all()
+    results = [kmeans(MemoryRows(kind(A), None, v), 7, [0, 1]) for A, v in ((X, w.astype(float)), (repeated, None))]
+    np.testing.assert_allclose(results[0].x, results[1].x, rtol=1e-9)

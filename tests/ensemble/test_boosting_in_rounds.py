@@ -58,7 +58,8 @@ COMMON = {"max_iter": 6, "max_leaf_nodes": 9, "min_samples_leaf": 5, "random_sta
 
 @pytest.mark.parametrize("change", [
     {}, {"loss": "absolute_error"}, {"loss": "quantile", "quantile": 0.3, "subsample": 0.6}, {"loss": "poisson"},
-    {"loss": Huber(0.5)}, {"subsample": 0.5, "max_features": 0.5}, {"categorical_features": [3], "max_depth": 3},
+    {"loss": Huber(0.5)}, {"loss": "huber", "subsample": 0.6}, {"subsample": 0.5, "max_features": 0.5},
+    {"categorical_features": [3], "max_depth": 3},
     {"monotonic_cst": [1, -1, 0, 0], "loss": "absolute_error"}, {"interaction_cst": [[0, 1], [2]]},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("weighted", [False, True])
@@ -96,6 +97,13 @@ def test_early_stopping_holds_rows_out_by_their_number(monkeypatch):
     assert_same_trees(rounds, gathered, 1e-11)
     np.testing.assert_allclose(rounds.train_score_, gathered.train_score_, rtol=1e-12)
     np.testing.assert_allclose(rounds.validation_score_, gathered.validation_score_, rtol=1e-12)
+
+
+def test_a_width_that_is_zero_is_the_least_that_is_not(monkeypatch):
+    X, y, _, _ = table()
+    y = np.where(np.arange(len(y)) % 16 == 0, y, 0.0)  # nine tenths of the residuals are 0 at the start
+    model = HistGradientBoostingRegressor(**COMMON | {"loss": "huber", "learning_rate": 1.0, "min_samples_leaf": 1})
+    assert_same_trees(*both(monkeypatch, model, X, y))
 
 
 def test_without_weights_two_classes_stop_at_the_same_iteration_of_the_training_loss(monkeypatch):

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss, r2_score
 from didact import EarlyStopping
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from didact.parts.losses import Exponential, HalfSquared, Huber, Logistic, Poisson, SquaredHinge, Tweedie
+from didact.parts.losses import Exponential, HalfSquared, Logistic, Poisson, SquaredHinge, Tweedie
 
 
 def numbers(n=600, p=4, seed=0):
@@ -63,7 +63,7 @@ def test_missing_values_and_categories_as_scikit_learn_predicts_them():
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [HalfSquared(), Huber(0.5), Poisson(), Tweedie(1.5), Logistic(), Exponential()])
+@pytest.mark.parametrize("loss", [HalfSquared(), Poisson(), Tweedie(1.5), Logistic(), Exponential()])
 @pytest.mark.parametrize("learning_rate", [0.2, 1.0])
 def test_one_leaf_values_are_newton_steps(loss, learning_rate):
     X, y = labels() if loss.classes else numbers()
@@ -75,12 +75,11 @@ def test_one_leaf_values_are_newton_steps(loss, learning_rate):
     raw = next(iter(model._staged(X)))[:, 0] - start
     target = np.where(y > 0, *loss.classes[::-1]) if loss.classes else y
     g, h = loss.grad_hess(target, np.full(len(y), start))
-    h = np.ones_like(h) if isinstance(loss, Huber) else h
     for value in np.unique(raw):
         rows = raw == value
         step = -g[rows].sum() / (h[rows].sum() + 0.7)
         expected = learning_rate * step
-        if learning_rate == 1.0 and not isinstance(loss, (HalfSquared, Huber)):
+        if learning_rate == 1.0 and not isinstance(loss, HalfSquared):
             expected = np.copysign(np.log1p(abs(step)), step)  # the longest step that is sure to lower the loss
         np.testing.assert_allclose(value, expected, rtol=1e-7)
     assert len(np.unique(raw)) == 4
@@ -130,7 +129,7 @@ def test_trees_added_later_are_those_of_one_fit(subsample):
 def test_weights_are_repetitions():
     X, y = numbers()
     w = np.random.default_rng(1).integers(0, 4, len(y))
-    for params in ({}, {"loss": "absolute_error"}, {"loss": "quantile", "quantile": 0.3}):
+    for params in ({}, {"loss": "absolute_error"}, {"loss": "quantile", "quantile": 0.3}, {"loss": "huber"}):
         model = HistGradientBoostingRegressor(max_iter=8, min_samples_leaf=1, max_leaf_nodes=6, **params)
         weighted = clone(model).fit(X, y, sample_weight=w).predict(X)
         repeated = clone(model).fit(np.repeat(X, w, axis=0), np.repeat(y, w)).predict(X)

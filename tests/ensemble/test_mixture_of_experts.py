@@ -6,6 +6,7 @@ from scipy.stats import norm
 from sklearn.datasets import load_iris
 
 from didact import Batches
+from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.engines.experts import Mixture, expectation, penalty
 from didact.ensemble import MixtureOfExperts
@@ -130,3 +131,57 @@ def test_kind_of_the_model_and_refusals():
         MixtureOfExperts(experts="logistic").fit(X, np.zeros(150))
     with pytest.raises(ValueError, match="experts"):
         MixtureOfExperts(experts="trees").fit(X, Y)
+
+
+@pytest.mark.parametrize("classify", [False, True])
+def test_more_columns_than_rows_are_the_same_maximum(classify, monkeypatch):
+    """Along the directions in which rows differ: the coefficients of the long way, with its p × p matrices."""
+    rng = np.random.default_rng(0)
+    A, w = rng.normal(size=(9, 14)) * rng.uniform(0.1, 10, 14) + 3, rng.uniform(0.5, 2, 9)
+    A[:, 4] = 0.1  # a column that does not vary
+    b = rng.integers(0, 3, 9) if classify else A[:, 0] + rng.normal(size=9)
+    model = MixtureOfExperts(experts="logistic" if classify else "linear", alpha=1.0, tol=1e-12)
+
+    def answers():  # constant terms of logistic experts have no bound here, what they say has
+        said = model.predict_proba(A) if classify else model.expert_intercept_
+        return model.gate(A), model.gate_coef_, model.expert_coef_, said, model.log_likelihood_
+
+    model.fit(A, b, sample_weight=w)
+    found = answers()
+    monkeypatch.setattr("didact.ensemble.mixture_of_experts._wide_frame", None)
+    rows = Batches(lambda: [(A[:4], b[:4], w[:4]), (A[4:], b[4:], w[4:])])  # whose number nobody knows
+    model.fit(rows)
+    for one, other in zip(found, answers(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("p", [3_000, 60_000])
+def test_two_rows_of_very_many_columns(p):
+    """A p × p matrix of the second would have 27 GiB. Gates part the rows, and each expert knows its own."""
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(2, p)), np.array([1.0, 2.0])
+    np.testing.assert_allclose(MixtureOfExperts().fit(A, b).predict(A), b, atol=1e-3)
+    assert MixtureOfExperts(experts="logistic").fit(A, [0, 1]).predict(A).tolist() == [0, 1]
+
+
+def test_weights_are_repetitions_at_the_defaults_where_experts_know_all_rows():
+    """The variances are at their least then, and with them the penalty: rounding must not be divided by it."""
+    rng = np.random.default_rng(0)
+    A, b, w = rng.uniform(size=(15, 30)), rng.integers(0, 3, 15).astype(float), rng.integers(0, 5, 15)
+    order = rng.permutation(w.sum())
+    repeated = MixtureOfExperts().fit(np.repeat(A, w, axis=0)[order], np.repeat(b, w)[order])
+    np.testing.assert_allclose(MixtureOfExperts().fit(A, b, w).predict(A), repeated.predict(A), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_values_whose_squares_overflow_are_refused_at_once(size):
+    A = np.random.default_rng(0).normal(size=(40, 3))
+    large = A.copy()
+    large[3, 1] = size
+    for model, target in ((MixtureOfExperts(), A[:, 0]), (MixtureOfExperts(experts="logistic"), A[:, 0] > 0)):
+        with pytest.raises(InputError, match="column 1 of X are too large"):
+            model.fit(large, target)
+        with pytest.raises(InputError, match="column 1 of X are too large"):
+            model.fit(np.hstack([large, np.zeros((40, 60))]), target)
+    with pytest.raises(InputError, match="in y are too large"):
+        MixtureOfExperts().fit(A, size * A[:, 0])

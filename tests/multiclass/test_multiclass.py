@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from didact.core.errors import InputError
 from didact.linear_model import LogisticRegression, Ridge
 from didact.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier, code_matrix
 from didact.multiclass.output_code import LOSSES, distances
@@ -150,3 +151,44 @@ def test_one_class_only_is_refused(cls):
 def test_a_given_code_must_fit_the_classes():
     with pytest.raises(ValueError, match="each of the 3 classes"):
         OutputCodeClassifier(code=[[1], [-1]]).fit(X, Y)
+
+
+def test_pairs_go_on_learning_as_their_base_model_does():
+    """partial_fit of all pairs is partial_fit of each base model on the rows of its two classes, batch by batch."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, names = X[order], np.array(["a", "b", "c"])[y[order]]
+    model = OneVsOneClassifier(GaussianNB())
+    batches = [slice(0, 20), slice(20, 25), slice(25, 150)]
+    for part in batches:
+        model.partial_fit(X[part], names[part], classes=["a", "b", "c"])
+    for learner, (i, j) in zip(model.estimators_, ["ab", "ac", "bc"], strict=True):
+        rows = np.isin(names, [i, j])
+        alone = GaussianNB().fit(X[rows], (names[rows] == j).astype(int))
+        np.testing.assert_allclose(learner.theta_, alone.theta_)
+    theirs = sklearn.multiclass.OneVsOneClassifier(GaussianNB())
+    for part in batches:
+        theirs.partial_fit(X[part], y[order][part], classes=[0, 1, 2])  # it cannot read words
+    np.testing.assert_array_equal(model.predict(X), np.array(["a", "b", "c"])[theirs.predict(X)])
+    before = model.estimators_[0].class_count_.sum()
+    only = model.partial_fit(X[names == "c"], names[names == "c"])  # no row for the first pair
+    assert only.estimators_[0].class_count_.sum() == before
+
+
+def test_pairs_that_cannot_go_on_say_why():
+    X, y = load_iris(return_X_y=True)
+    assert not hasattr(OneVsOneClassifier(), "partial_fit")
+    model = OneVsOneClassifier(GaussianNB())
+    with pytest.raises(InputError, match="needs `classes`"):
+        model.partial_fit(X, y)
+    with pytest.raises(InputError, match="at least 2 classes"):
+        model.partial_fit(X, y, classes=[1])
+    with pytest.raises(InputError, match="label 2, which is none"):
+        model.partial_fit(X, y, classes=[0, 1])
+    model = OneVsOneClassifier(GaussianNB()).partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(InputError, match="not the same"):
+        model.partial_fit(X, y, classes=[0, 1, 3])
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(X[:, :3], y)
+    weighted = OneVsOneClassifier(GaussianNB()).partial_fit(X, y, [0, 1, 2], sample_weight=1.0 + (y == 1))
+    np.testing.assert_array_equal(weighted.estimators_[0].class_count_, [50, 100])

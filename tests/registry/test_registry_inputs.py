@@ -234,7 +234,7 @@ def _assert_refused_by_column(model, kind, table, value):
     X = X.copy()
     X[17, 3] = value
     bad = table(X)
-    if np.isnan(value) and model._missing:
+    if (np.isnan(value) and model._missing) or model._infinite:
         assert_read(clone(model).fit(bad, y), bad)
         return
     column = "'height'" if kind in ("frame", "polars") else "3"

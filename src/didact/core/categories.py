@@ -78,11 +78,12 @@ class Categories(NamedTuple):
                 )
 
 
-def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None) -> Categories | None:
+def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True) -> Categories | None:
     """The categories of the columns that `spec` names, over all blocks of a table; None if there is none.
 
     `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry a
-    column, or a list of positions or names.
+    column, or a list of positions or names. Numbers below 0 in a column whose type lists no values are categories, or
+    missing values if not `negative`.
     """
     if spec is None:
         return None
@@ -102,7 +103,9 @@ def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None) -> Cate
             return None
         for j in np.flatnonzero(mask):
             levels = declared(columns[j])
-            found[j].update(dict.fromkeys(_present(columns[j]) if levels is None else levels))
+            if levels is None:
+                levels = [v for v in _present(columns[j]) if negative or not _below_zero(v)]
+            found[j].update(dict.fromkeys(levels))
     if mask is None:
         return None
     return Categories(
@@ -171,6 +174,10 @@ def _present(column: Any) -> list[Any]:
         values = np.unique(column)
         return list((values[~np.isnan(values)] if values.dtype.kind == "f" else values).tolist())
     return list(dict.fromkeys(v for v in _list(column) if not _absent(v)))
+
+
+def _below_zero(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and value < 0
 
 
 def _sorted(levels: Iterable[Any]) -> list[Any]:

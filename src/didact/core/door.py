@@ -74,7 +74,7 @@ def check_memory(
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
         y = _numeric_target(y)
     X = own_rows(X)
-    if estimator._missing and (target == "none" or not estimator._finds_infinity):
+    if estimator._missing and not estimator._infinite and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
     return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
@@ -120,6 +120,7 @@ class BlockCheck(NamedTuple):
     missing: bool = False
     categories: Categories | None = None
     by_category: bool = False  # whether the model can be told which columns are categories
+    infinite: bool = False
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -128,7 +129,8 @@ class BlockCheck(NamedTuple):
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
         by_category = "categorical_features" in estimator._parameter_constraints
-        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category)
+        infinite = bool(estimator._infinite)
+        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, infinite)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
@@ -147,7 +149,7 @@ class BlockCheck(NamedTuple):
             ensure_all_finite=False, accept_large_sparse=True, ensure_min_samples=0,
         )  # fmt: skip
         X = own_rows(X)
-        if self.missing:
+        if self.missing and not self.infinite:
             refuse_infinite(X, self.names)
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")

@@ -46,6 +46,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _sparse: ClassVar[bool] = True
     _missing: ClassVar[bool] = False
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
+    _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
+    _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
@@ -55,8 +57,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared(cls)}
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
-            if name in vars(cls):
-                setattr(cls, name, _fit_context(prefer_skip_nested_validation=True)(_finite(vars(cls)[name])))
+            method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
+            if hasattr(method, "fn"):  # of available_if, which holds the function
+                method.fn = checked(_finite(method.fn))
+            elif method is not None:
+                setattr(cls, name, checked(_finite(method)))
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[cls.__name__] = cls
@@ -84,7 +89,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         come as codes. Missing values pass as NaN if the class has `_missing`.
         """
         if reset and "categorical_features" in self._parameter_constraints:
-            self.categories_ = learn(categories, blocks_of(X), column_names(X))
+            self.categories_ = learn(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *more)):

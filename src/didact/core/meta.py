@@ -5,11 +5,11 @@ are its own affair; all other metadata go where the base model asks for them (sc
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn._config import config_context, get_config
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils._metadata_requests import _raise_for_params
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
 from didact.core.rows import Batches, MemoryRows, is_dask
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map
@@ -39,29 +40,57 @@ WEIGHTED_DRAWS = {
 
 
 class OfModels(MetaEstimatorMixin):
-    """Mixin for estimators that hold one kind of base model; stands left of `Estimator`."""
+    """Mixin for estimators that hold one kind of base model; stands left of `Estimator`.
+
+    Other libraries' base models judge NaN and infinity themselves: their tags say too little, a pipeline's for one.
+    """
+
+    _kernels: ClassVar[bool] = False  # whether X may be a precomputed kernel, cut by rows and by columns
+    _regressors: ClassVar[bool] = False  # whether a classifier may be made of regressors
 
     def _base(self) -> Any:
         """The base model, not fitted: what the user gave, or the default."""
         raise NotImplementedError
 
+    def _bases(self) -> list[Any]:
+        """All base models, not fitted."""
+        return [self._base()]
+
     @property
     def _sparse(self) -> bool:
-        return bool(get_tags(self._base()).input_tags.sparse)
+        return all(get_tags(model).input_tags.sparse for model in self._bases())
 
     @property
     def _missing(self) -> bool:
-        return bool(get_tags(self._base()).input_tags.allow_nan)
+        return all(model._missing for model in self._bases() if isinstance(model, Estimator))
+
+    @property
+    def _infinite(self) -> bool:
+        return all(model._infinite for model in self._bases() if isinstance(model, Estimator))
+
+    @property
+    def _pairwise(self) -> bool:
+        """Whether X holds similarities or distances between rows, because the base model wants that."""
+        return any(get_tags(model).input_tags.pairwise for model in self._bases())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = self._missing and all(get_tags(m).input_tags.allow_nan for m in self._bases())
+        tags.input_tags.pairwise = self._kernels and self._pairwise
+        return tags
 
     def get_metadata_routing(self) -> Any:
         """Where metadata go: what `fit` gets beside the weights, to the base models."""
         how = MethodMapping().add(caller="fit", callee="fit")
+        if hasattr(self, "partial_fit"):
+            how.add(caller="partial_fit", callee="partial_fit")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
 
-    def training(self, X: Any, y: Any, sample_weight: Any, target: str) -> tuple[Any, Any, Any]:
+    def training(self, X: Any, y: Any, sample_weight: Any, target: str, reset: bool = True) -> tuple[Any, Any, Any]:
         """The checked columns X, y and weights (or None) in memory; NaN is refused unless the base model reads it."""
         name = type(self).__name__
-        rows = self.rows(X, y, sample_weight, target=target)
+        self._check_bases()
+        rows = self.rows(X, y, sample_weight, target=target, reset=reset)
         if isinstance(X, Batches) or is_dask(X) or not isinstance(rows, MemoryRows):
             for _ in rows.stream():  # an empty source has a sentence of its own
                 break
@@ -69,7 +98,20 @@ class OfModels(MetaEstimatorMixin):
                 f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
             )
         finite_first(rows.X, rows.names, self._missing)
+        if self._pairwise and reset and rows.X.shape[0] != rows.X.shape[1]:
+            raise InputError(f"A precomputed kernel has as many columns as rows; the shape of X is {rows.X.shape}.")
         return rows.columns[0], rows.columns[1], rows.columns[2]
+
+    def _check_bases(self) -> None:
+        """Refuse base models that cannot serve: regressors in a classifier, and kernels where rows are cut alone."""
+        name = type(self).__name__
+        wrong = [model for model in self._bases() if is_regressor(model)]
+        if wrong and is_classifier(self) and not self._regressors:
+            raise ParameterError(f"{name} needs classifiers, but {type(wrong[0]).__name__} is a regressor.")
+        if self._pairwise and not self._kernels:
+            raise ParameterError(
+                f"{name} cannot cut a precomputed kernel or distances for its base model: let that compute them itself."
+            )
 
     def coded(self, y: Any) -> tuple[Array, Array]:
         """The labels, sorted, and the code of every row; at least two classes."""
@@ -86,10 +128,19 @@ class OfModels(MetaEstimatorMixin):
         how = fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes)
         return self.numbers_like(X, rows.map(checked_call, *how))
 
-    def routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """The metadata for the fit of the base models."""
-        _raise_for_params(fit_params, self, "fit")
-        return dict(process_routing(self, "fit", **fit_params).estimator.fit)
+    def arrays(self, X: Any) -> Any:
+        """New rows X in memory as the base models get them, checked."""
+        check_is_fitted(self)
+        rows = self.rows(X, target="none", reset=False)
+        if not isinstance(rows, MemoryRows):
+            raise InputError("This needs all rows in memory, not Batches or Dask collections: pass some at a time.")
+        finite_first(rows.X, rows.names, rows.missing)
+        return rows.X
+
+    def routed(self, fit_params: dict[str, Any], method: str = "fit") -> dict[str, Any]:
+        """The metadata for the fit (or another method) of the base models."""
+        _raise_for_params(fit_params, self, method)
+        return dict(process_routing(self, method, **fit_params).estimator[method])
 
 
 class OfSeveral(OfModels, _BaseComposition):
@@ -112,13 +163,8 @@ class OfSeveral(OfModels, _BaseComposition):
     def _base(self) -> Any:
         return self._models()[0][1]
 
-    @property
-    def _sparse(self) -> bool:
-        return all(get_tags(model).input_tags.sparse for _, model in self._models())
-
-    @property
-    def _missing(self) -> bool:
-        return all(get_tags(model).input_tags.allow_nan for _, model in self._models())
+    def _bases(self) -> list[Any]:
+        return [model for _, model in self._models()]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters; those of a model stand under its name."""
@@ -173,6 +219,11 @@ def fit_model(model: Any, X: Any, y: Any, w: Any = None, params: dict[str, Any] 
     if not takes_weights(model):
         raise ParameterError(f"{type(model).__name__} cannot weigh rows: its fit takes no sample_weight.")
     return model.fit(X, y, sample_weight=w, **(params or {}))
+
+
+def part_of(X: Any, index: Array, pairwise: bool) -> Any:
+    """Some of the rows; of a kernel between all rows the kernel between these."""
+    return X[index][:, index] if pairwise else X[index]
 
 
 def take(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:

@@ -101,6 +101,8 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
         return {**IN_MEMORY, **(tuned if self.thresholds is not None else {})}
 
+    _kernels = True
+
     estimator: Any = param(None, [has("fit"), none], "The classifier; None: LogisticRegression().")
     loss: Any = param(
         None,

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
@@ -74,9 +75,12 @@ def held_out_probabilities(
     def fold(split: tuple[Array, Array]) -> tuple[Array, Array]:
         train, test = split
         part = None if w is None else w[train]
-        one = fit_model(clone(model), some_rows(X, train), y[train], part, take(y, train, params))
+        seen, unseen = (some_rows(X, rows) for rows in (train, test))
+        if get_tags(model).input_tags.pairwise:  # a precomputed kernel
+            seen, unseen = seen[:, train], unseen[:, train]
+        one = fit_model(clone(model), seen, y[train], part, take(y, train, params))
         P = np.zeros((len(test), len(classes)))
-        P[:, code_of(one.classes_, classes)] = one.predict_proba(some_rows(X, test))
+        P[:, code_of(one.classes_, classes)] = one.predict_proba(unseen)
         return test, P
 
     found = fit_each(fold, list(folds(cv, codes, weights).split(np.zeros((len(y), 1)), codes)))

@@ -12,6 +12,7 @@ Jordan, Jacobs (1994), Hierarchical mixtures of experts and the EM algorithm, do
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.engines.newton import newton_direction
@@ -19,6 +20,7 @@ from didact.parts.statistics import Sums, label_codes
 
 Array = np.ndarray[Any, Any]
 
+WELL_POSED = 1e-7  # reciprocal condition from which normal equations are solved as they are
 LEAST_VARIANCE = 1e-6  # of an expert's noise, relative to the variance of y: a perfect fit would end it all
 
 
@@ -38,18 +40,33 @@ class Mixture(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """How rows are standardised: means and scales of X and y; the classes, or None for numbers."""
+    """How rows are standardised: means and scales of X and y; the classes, or None for numbers.
+
+    Where there are more columns than rows, `basis` (p, r) holds orthonormal directions in which standardised rows
+    differ. Coefficients along them lose nothing: the penalty is the same, and other directions change nothing else.
+    """
 
     mean: Array
     scale: Array
     centre: float
     spread: float
     classes: Array | None
+    basis: Array | None = None
 
     def design(self, X: Any) -> Array:
-        """[(X − mean)/scale, 1] in float64."""
+        """[(X − mean)/scale, 1] in float64, its first part along the basis if there is one."""
         X = X.toarray() if is_sparse(X) else to_numpy(X)
-        return np.column_stack([(X - self.mean) / self.scale, np.ones(len(X))])
+        Z = (X - self.mean) / self.scale
+        return np.column_stack([Z if self.basis is None else Z @ self.basis, np.ones(len(X))])
+
+    def raised(self, coef: Array) -> Array:
+        """Coefficients of the design as coefficients of X."""
+        return (coef if self.basis is None else coef @ self.basis.T) / self.scale
+
+    def flat(self) -> "Frame":
+        """The frame of rows that are along the basis already."""
+        r = 0 if self.basis is None else self.basis.shape[1]
+        return Frame(np.zeros(r), np.ones(r), self.centre, self.spread, self.classes)
 
     def target(self, y: Any) -> Array:
         """Standardised numbers, or class codes."""
@@ -140,8 +157,27 @@ def _least_squares(
     gram: Array, zt: Array, tt: float, weight: float, variance: float, alpha: float
 ) -> tuple[Array, float]:
     """Coefficients for the present variance, then the variance for these coefficients."""
-    D = np.full(len(zt), alpha * variance)
-    D[-1] = 0.0
-    coef = newton_direction(gram + np.diag(D), -zt)  # solves, also where the matrix is singular
+    weight = max(weight, np.finfo(float).tiny)
+    mean, centre = gram[-1, :-1] / weight, zt[-1] / weight
+    scatter, cross = gram[:-1, :-1] - weight * np.outer(mean, mean), zt[:-1] - weight * centre * mean
+    slopes = _ridge(scatter, cross, alpha * variance)
+    coef = np.append(slopes, centre - slopes @ mean)
     residual = tt - 2 * coef @ zt + coef @ gram @ coef
-    return coef, max(float(residual) / max(weight, np.finfo(float).tiny), LEAST_VARIANCE)
+    return coef, max(float(residual) / weight, LEAST_VARIANCE)
+
+
+def _ridge(A: Array, b: Array, penalty: float) -> Array:
+    """(A + penalty·I)⁻¹b for b in the range of A; what rounding adds outside that range is left out.
+
+    The penalty falls with the variance, down to 1e-8 and less: rounding errors in directions that the rows of an expert
+    leave open would be divided by it.
+    """
+    largest = max(float(np.abs(np.diag(A)).max(initial=0.0)), np.finfo(float).tiny)
+    factor, failed = linalg.lapack.dpotrf(A + penalty * np.eye(len(A)), lower=1, clean=0)
+    if len(A) and not failed:
+        reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(A).sum(axis=0).max(), uplo="L")
+        if reciprocal > WELL_POSED:
+            return np.asarray(linalg.lapack.dpotrs(factor, b, lower=1)[0])
+    values, V = linalg.eigh(A, check_finite=False)
+    keep = values > 8 * len(A) * np.finfo(float).eps * largest
+    return np.asarray((V[:, keep] / (values[keep] + penalty)) @ (V[:, keep].T @ b))

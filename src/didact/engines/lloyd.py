@@ -7,7 +7,8 @@ from the origin lose no digits. A centre without rows moves to the row farthest 
 the sums, weights and cost of the clusters, so that any rows will do: in memory, in batches, on a cluster.
 
 The start is greedy k-means++: each centre is drawn among the rows with probability proportional to its squared
-distance from those before it, the best of 2 + ln K draws.
+distance from those before it, the best of 2 + ln K draws. Draws go by the places of rows along a fixed direction, so
+that neither their order nor repeated rows instead of weights change them.
 
 Lloyd (1982), Least squares quantization in PCM, doi:10.1109/TIT.1982.1056489; Arthur, Vassilvitskii (2007),
 k-means++: the advantages of careful seeding, SODA.
@@ -147,19 +148,30 @@ def plus_plus(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> 
     if np.count_nonzero(w) < count:
         raise InputError(f"There are {np.count_nonzero(w)} rows with weight: too few for {count} clusters.")
     trials = 2 + int(np.log(count))
-    centers = np.empty((count, X.shape[1]))
-    first = rng.choice(n, p=w / w.sum())
-    centers[0] = _row(X, first)
+    centers, order = np.empty((count, X.shape[1])), _by_place(X)
+    centers[0] = _row(X, _drawn(w, order, 1, rng)[0])
     nearest = _distances(X, centers[:1])[:, 0]
     for k in range(1, count):
         chance = w * nearest
-        total = chance.sum()
-        chance = chance / total if total > 0 else w / w.sum()
-        candidates = rng.choice(n, trials, p=chance)
+        candidates = _drawn(chance if chance.any() else w, order, trials, rng)
         found = np.minimum(nearest[:, None], _distances(X, np.stack([_row(X, c) for c in candidates])))
         best = int(np.argmin(w @ found))
         centers[k], nearest = _row(X, candidates[best]), found[:, best]
     return centers
+
+
+def _by_place(X: Any) -> Array:
+    """The rows in the order of their projections on a fixed direction: equal rows are neighbours."""
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    with np.errstate(all="ignore"):
+        return np.argsort(X @ direction.astype(X.dtype, copy=False), kind="stable")
+
+
+def _drawn(chance: Array, order: Array, count: int, rng: np.random.Generator) -> Array:
+    """Rows drawn with these relative chances, which add up in the given order."""
+    upto = np.cumsum(chance[order])
+    place = np.searchsorted(upto, rng.uniform(size=count) * upto[-1], side="right")
+    return order[np.minimum(place, np.searchsorted(upto, upto[-1]))]
 
 
 def _row(X: Any, i: int) -> Array:
@@ -181,9 +193,10 @@ def _distances(X: Any, centers: Array) -> Array:
 def kmeans(rows: MemoryRows, count: int, seeds: list[Any], tol: float = 1e-4, max_iter: int = 300) -> Result:
     """The best of several runs, one for each seed: `x` are the centres, `value` is the cost."""
     X, w = rows.X, rows.columns[2] if len(rows.columns) > 2 else None
-    mean = np.asarray(X.mean(axis=0), np.float64).ravel()
-    squares = np.asarray(X.multiply(X).mean(axis=0)).ravel() if is_sparse(X) else np.mean((X - mean) ** 2, axis=0)
-    scale = float(np.sum(squares - mean * mean if is_sparse(X) else squares)) / X.shape[1] or 1.0
+    share = np.full(X.shape[0], 1.0 / X.shape[0]) if w is None else w / w.sum()
+    mean = np.asarray(share @ X, np.float64).ravel()
+    squares = np.asarray(share @ X.multiply(X)).ravel() - mean * mean if is_sparse(X) else share @ (X - mean) ** 2
+    scale = float(np.sum(squares)) / X.shape[1] or 1.0
 
     def run(seed: Any) -> Result:
         start = plus_plus(X, w, count, np.random.default_rng(seed))

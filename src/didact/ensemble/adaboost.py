@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels
@@ -33,6 +34,7 @@ from didact.core.parameters import above, has, none, one_of, param, random_state
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop import Report
+from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.tree import DecisionTreeClassifier
 
@@ -132,11 +134,7 @@ def log_probabilities(X: Any, *how: Any) -> Array:
     return np.log(probabilities(X, *how))
 
 
-def _itself(X: Any) -> Any:
-    return X
-
-
-class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
+class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
     r"""AdaBoost for two and more classes, by weights or by resampling, with any base model.
 
     .. math:: H(x) = \arg\max_k \sum_t c_t\,[h_t(x) = k],\qquad
@@ -159,8 +157,9 @@ class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
 
     Notes
     -----
-    Cost: one fit and one prediction a round. Exact decision trees sort the columns once, so that a stump costs one pass
-    of n·p. Differs from scikit-learn, whose only algorithm is SAMME: `algorithm`, `weighting`, base models without
+    Cost: one fit and one prediction a round. Base models get weights that sum to 1, as in scikit-learn: relative
+    importance, which is no count of rows. Exact decision trees sort the columns once, so that a stump costs one pass of
+    n·p. Differs from scikit-learn, whose only algorithm is SAMME: `algorithm`, `weighting`, base models without
     weights, and a perfect learner, which there has the vote 1, outvotes all before it in "M1" and "binary". Decision
     values and probabilities are scikit-learn's: votes relative to their sum, and the softmax of them, which ranks but
     is not calibrated. Shape of computation: rounds in turn.
@@ -180,6 +179,7 @@ class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
 
     _test_params = [{"n_estimators": 12}]
     _test_skips = {**IN_MEMORY}
+    _kernels = True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Base model; None: a stump, a tree of depth 1.")
     n_estimators: int = param(50, whole(1), "Most rounds; a perfect learner or one no better than chance ends them.")
@@ -204,8 +204,8 @@ class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
         self.n_classes_ = K = len(self.classes_)
         if self.algorithm == "binary" and K != 2:
             raise InputError(f"algorithm='binary' is for two classes, but y has {K}: use 'M1' or 'SAMME'.")
-        learn = learner(self._base(), X, codes, self.weighting, self.routed(fit_params))
         weights, seeds = np.ones(len(codes)) if w is None else w, streams(self.random_state, self.n_estimators)
+        learn = learner(self._base(), X, codes, self.weighting, self.routed(fit_params))
         with FitProgress(self, self.n_estimators, X=X, y=y) as progress:
             found = boost(learn, codes, K, weights, self.algorithm, self.learning_rate, seeds, progress.report)
         self.estimators_, self.estimator_weights_, self.estimator_errors_, self.error_bound_ = found
@@ -234,22 +234,23 @@ class AdaBoostClassifier(OfModels, ClassifierMixin, Estimator):
         return self.map_rows(X, log_probabilities, "estimators_", "estimator_weights_", "n_classes_")
 
     def _staged(self, X: Any) -> Iterator[tuple[Array, Any]]:
-        X = self.map_rows(X, _itself)
-        for scores in staged_scores(X, self.estimators_, self.estimator_weights_, self.n_classes_):
-            yield scores, X.dtype
+        rows = self.arrays(X)
+        for scores in staged_scores(rows, self.estimators_, self.estimator_weights_, self.n_classes_):
+            yield scores, rows.dtype
 
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Decision values after each round."""
-        return (decide(scores, dtype) for scores, dtype in self._staged(X))
+        return (self.numbers_like(X, decide(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predicted labels after each round."""
         return (self.classes_[scores.argmax(axis=1)] for scores, _ in self._staged(X))
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probabilities after each round."""
-        return (softmax(scores, dtype) for scores, dtype in self._staged(X))
+        return (self.numbers_like(X, softmax(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""
-        return (accuracy_score(y, found, sample_weight=sample_weight) for found in self.staged_predict(X))
+        y, w = to_numpy(y), None if sample_weight is None else to_numpy(sample_weight)
+        return (accuracy_score(y, found, sample_weight=w) for found in self.staged_predict(X))

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from didact.core.backend import to_numpy
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
 from didact.core.parameters import above, has, none, one_of, param, random_state, whole
@@ -23,6 +24,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop import Report
 from didact.ensemble.combine import weighted_median
+from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.tree import DecisionTreeRegressor
 
@@ -71,11 +73,7 @@ def medians(X: Any, models: list[Any], votes: Array) -> Array:
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
-def _itself(X: Any) -> Any:
-    return X
-
-
-class AdaBoostRegressor(OfModels, RegressorMixin, Estimator):
+class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
     r"""AdaBoost.R2: regressors that attend to rows with large errors, combined by the weighted median.
 
     .. math:: f(x) = \mathrm{median}\{f_t(x);\ \nu\log(1/\beta_t)\},\qquad \beta_t = \bar L_t/(1-\bar L_t)
@@ -110,6 +108,7 @@ class AdaBoostRegressor(OfModels, RegressorMixin, Estimator):
 
     _test_params = [{"random_state": 0, "n_estimators": 12}]
     _test_skips = {**IN_MEMORY, **RANDOM_ROWS}
+    _kernels = True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Base model; None: a decision tree of depth 3.")
     n_estimators: int = param(50, whole(1), "Most rounds.")
@@ -126,8 +125,8 @@ class AdaBoostRegressor(OfModels, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "AdaBoostRegressor":
         """Fit to rows X with targets y; sample_weight is the weight of the rows in the first round."""
         X, y, w = self.training(X, y, sample_weight, target="numeric")
-        learn = learner(self._base(), X, y, self.weighting, self.routed(fit_params))
         weights, seeds = np.ones(len(y)) if w is None else w, streams(self.random_state, self.n_estimators)
+        learn = learner(self._base(), X, y, self.weighting, self.routed(fit_params))
         with FitProgress(self, self.n_estimators, X=X, y=y) as progress:
             found = boost(learn, y, weights, self.loss, self.learning_rate, seeds, progress.report)
         self.estimators_, self.estimator_weights_, self.estimator_errors_ = found
@@ -143,12 +142,13 @@ class AdaBoostRegressor(OfModels, RegressorMixin, Estimator):
         """The weighted median of the learners' predictions."""
         return self.map_rows(X, medians, "estimators_", "estimator_weights_")
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predictions after each round."""
-        X = self.map_rows(X, _itself)
+        rows = self.arrays(X)
         for t in range(1, len(self.estimators_) + 1):
-            yield medians(X, self.estimators_[:t], self.estimator_weights_[:t])
+            yield self.numbers_like(X, medians(rows, self.estimators_[:t], self.estimator_weights_[:t]))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R² after each round."""
-        return (r2_score(y, found, sample_weight=sample_weight) for found in self.staged_predict(X))
+        y, w = to_numpy(y), None if sample_weight is None else to_numpy(sample_weight)
+        return (r2_score(y, to_numpy(found), sample_weight=w) for found in self.staged_predict(X))

@@ -85,7 +85,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     estimators_ : list of models
         The fitted base models; they know the classes by their numbers 0 … K−1.
     estimators_features_ : list of arrays
-        The columns of each base model.
+        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
     estimators_samples_ : list of arrays
         The rows of each base model; drawn again when asked for.
     oob_score_ : float
@@ -131,8 +131,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
             self.classes_, codes = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
         self._fit_draws(X, codes, w, fit_params)
-        if self.oob_score:
-            self._test_out_of_bag(X, codes)
+        self._score_out_of_bag(X, codes)
         return self
 
     def _test_out_of_bag(self, X: Any, codes: Array) -> None:
@@ -173,7 +172,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     estimators_ : list of models
         The fitted base models.
     estimators_features_ : list of arrays
-        The columns of each base model.
+        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
     estimators_samples_ : list of arrays
         The rows of each base model; drawn again when asked for.
     oob_score_ : float
@@ -222,8 +221,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
             X, y, w = self.training(X, y, sample_weight, target="outputs" if several else "numeric")
             self.n_outputs_ = y.shape[1] if y.ndim == 2 else 1
         self._fit_draws(X, y, w, fit_params)
-        if self.oob_score:
-            self._test_out_of_bag(X, y)
+        self._score_out_of_bag(X, y)
         return self
 
     def _test_out_of_bag(self, X: Any, y: Array) -> None:

@@ -20,6 +20,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, seeded, take, takes_weights
 from didact.core.parameters import has, is_bool, is_callable, none, param, random_state, share, whole
 from didact.core.random import seed_sequence
+from didact.ensemble.members import OfLearners
 
 Array = np.ndarray[Any, Any]
 
@@ -36,19 +37,28 @@ def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bo
     return features, index, rng
 
 
-def fit_draw(base: Any, X: Any, y: Array, found: tuple[Array, Array, Any], params: dict[str, Any]) -> Any:
-    """The base model on the rows and columns that were drawn; repeated rows as weights where it takes them."""
+def fit_draw(
+    base: Any, X: Any, y: Array, found: tuple[Array, Array, Any], params: dict[str, Any], pairwise: bool
+) -> tuple[Any, Array]:
+    """The base model on the rows and columns that were drawn, and these columns; of a kernel they are those rows.
+
+    Repeated rows become weights where the base model takes them.
+    """
     features, index, rng = found
     model, counts = seeded(base, rng), None
     if takes_weights(model):
         index, counts = np.unique(index, return_counts=True)
         counts = None if counts.max() == 1 else counts.astype(np.float64)
+    if pairwise:
+        features = index
     part = X[index] if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[index][:, features]
-    return fit_model(model, part, y[index], counts, take(X, index, params))
+    return fit_model(model, part, y[index], counts, take(X, index, params)), features
 
 
-class _Bagging(OfModels, Estimator):
+class _Bagging(OfLearners, OfModels, Estimator):
     """What the bagging of classifiers and of regressors share."""
+
+    _kernels = True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Base model; None: a decision tree.")
     n_estimators: int = param(10, whole(1), "Number of base models.")
@@ -76,21 +86,23 @@ class _Bagging(OfModels, Estimator):
         old = self._seeds[:have] if have else np.empty(0, np.uint32)
         self._seeds = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
         draws = [self._draw(seed) for seed in self._seeds[have:]]
-        new = fit_each(lambda found: fit_draw(base, X, y, found, params), draws)
-        self.estimators_ = [*self.estimators_[:have], *new] if have else new
+        new = fit_each(lambda found: fit_draw(base, X, y, found, params, self._pairwise), draws)
+        self.estimators_ = [*(self.estimators_[:have] if have else []), *(model for model, _ in new)]
         features = self.estimators_features_[:have] if have else []
-        self.estimators_features_ = [*features, *(found[0] for found in draws)]
+        self.estimators_features_ = [*features, *(columns for _, columns in new)]
 
     def _plan(self, X: Any, w: Any) -> None:
         n, p = X.shape
-        size = n if w is None else w.sum() if self.bootstrap else np.count_nonzero(w)
+        size = n if w is None else np.count_nonzero(w)
         rows = n if self.max_samples is None else self.max_samples
         rows = rows if isinstance(rows, (int, np.integer)) else max(1, int(rows * size))
         columns = self.max_features
         columns = columns if isinstance(columns, (int, np.integer)) else max(1, int(columns * p))
+        if self._pairwise and (columns != p or self.bootstrap_features):
+            raise ParameterError("Columns of a precomputed kernel cannot be drawn: set max_features=1.0.")
         if columns > p:
             raise ParameterError(f"max_features={columns} is more than the {p} columns of X.")
-        if not self.bootstrap and rows > (n if w is None else np.count_nonzero(w)):
+        if not self.bootstrap and rows > size:
             raise ParameterError(f"max_samples={rows} rows cannot be drawn without replacement from so few rows.")
         if self.oob_score and not self.bootstrap and rows == n:
             raise ParameterError("No row is out of bag: draw with bootstrap=True, or fewer rows with max_samples.")
@@ -104,6 +116,17 @@ class _Bagging(OfModels, Estimator):
     def estimators_samples_(self) -> list[Array]:
         """The row numbers that each base model was fitted to; drawn again when asked for."""
         return [self._draw(seed)[1] for seed in self._seeds]
+
+    def _score_out_of_bag(self, X: Any, y: Array) -> None:
+        """Test on the rows out of bag if asked for; what an earlier fit found is forgotten."""
+        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
+            vars(self).pop(name, None)
+        if self.oob_score:
+            self._test_out_of_bag(X, y)
+
+    def _test_out_of_bag(self, X: Any, y: Array) -> None:
+        """Set the score and the predictions out of bag."""
+        raise NotImplementedError
 
     def _out_of_bag(self, X: Any, each: Callable[[Any, Any], Array]) -> Array:
         """each(model, rows) of every model on the rows that it has not seen, (L, n) or (L, n, K); NaN elsewhere."""
@@ -121,5 +144,5 @@ class _Bagging(OfModels, Estimator):
         if not known.all():
             warnings.warn(
                 f"{np.count_nonzero(~known)} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=5,
+                "n_estimators.", UserWarning, stacklevel=6,
             )  # fmt: skip

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier
 
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels, fit_each, fit_model, seeded, take
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, take
 from didact.core.parameters import at_least, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
@@ -100,7 +100,6 @@ class _Clusterwise(OfModels, Estimator):
 
 SKIPS = {
     **IN_MEMORY,
-    **RANDOM_ROWS,
     **{
         f"callbacks/{check}": "The iterations are those of k-means, in several runs side by side, which report nothing."
         for check in ("iterations", "model", "stop")
@@ -145,7 +144,7 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     1.0
     """
 
-    _test_params = [{"random_state": 0, "n_clusters": 3}]
+    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:
@@ -208,7 +207,7 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     array([2.5, 2.5])
     """
 
-    _test_params = [{"random_state": 0, "n_clusters": 3}]
+    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:

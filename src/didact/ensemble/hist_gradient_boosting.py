@@ -22,6 +22,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import between, has, none, one_of, param
+from didact.engines.trees.boost_loss import Following
 from didact.engines.trees.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import (
@@ -37,7 +38,6 @@ from didact.parts.losses import (
     Exponential,
     Gamma,
     HalfSquared,
-    Huber,
     Logistic,
     Poisson,
     Quantile,
@@ -50,9 +50,10 @@ from didact.tree.labels import encode, weigh_classes
 Array = np.ndarray[Any, Any]
 
 REGRESSION = {
-    "squared_error": HalfSquared, "absolute_error": Absolute, "huber": Huber, "quantile": Quantile,
+    "squared_error": HalfSquared, "absolute_error": Absolute, "huber": Following, "quantile": Quantile,
     "poisson": Poisson, "gamma": Gamma, "tweedie": Tweedie,
 }  # fmt: skip
+WITHIN = 0.9  # of the absolute residuals are within the width of Huber's loss, if nothing is said
 CLASSIFICATION = {"log_loss": Logistic, "exponential": Exponential}
 
 
@@ -77,13 +78,14 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     Notes
     -----
-    Cost: n p for binning, then at most n p log₂(leaves) additions and leaves · p · bins scores for a tree; memory n p
-    bytes and 32 n. Missing values have a bin of their own and go to the side that gains more. Categories are ordered by
-    their mean gradient and split at the best place. `loss` may be a noun of `didact.parts` (`Huber(2.0)`,
-    `Tweedie(1.7)`) or any object with `grad_hess(y, z)`, one finite gradient and one curvature of at least 0 a row,
-    `value(y, z)` for early stopping by the loss, and `inverse(z)` if predictions are not z itself. Rows of batches and
-    Dask are gathered as codes, a byte a value; above 256 MiB those of Dask stay on the workers, and histograms are
-    reduced, one round a level. Shape of computation: iterate.
+    Cost: n p for binning, then at most n p log₂(leaves) additions and leaves · p · bins scores for a tree; memory n
+    p bytes and 32 n. Missing values have a bin of their own and go to the side that gains more. Categories are
+    ordered by their mean gradient and split at the best place. Huber's loss is squared for the share `quantile` of
+    the absolute residuals, found anew before each tree, and linear for larger ones. `loss` may be a noun of
+    `didact.parts` (`Huber(2.0)`, of that width, `Tweedie(1.7)`) or any object with `grad_hess(y, z)`, one finite
+    gradient and one curvature of at least 0 a row, `value(y, z)` for early stopping by the loss, and `inverse(z)`
+    if predictions are not z itself. Rows of batches and Dask are gathered as codes, a byte a value; above 256 MiB
+    those of Dask stay on the workers, and histograms are reduced, one round a level. Shape of computation: iterate.
 
     References
     ----------
@@ -110,7 +112,11 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
         [one_of(*REGRESSION), has("grad_hess")],
         "What is minimised: a name, a loss of didact.parts, or an object with grad_hess(y, z) and value(y, z).",
     )
-    quantile: float | None = param(None, [between(0, 1), none], "Which quantile the quantile loss predicts.")
+    quantile: float | None = param(
+        None,
+        [between(0, 1), none],
+        "Which quantile the quantile loss predicts; share of the residuals within Huber's width (None: 0.9).",
+    )
 
     def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         loss = self._loss()
@@ -130,6 +136,11 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
             if self.quantile is None or not 0 < self.quantile < 1:
                 raise ParameterError("The quantile loss needs quantile, a number between 0 and 1.")
             return Quantile(self.quantile)
+        if self.loss == "huber":
+            share = WITHIN if self.quantile is None else self.quantile
+            if not 0 < share < 1:
+                raise ParameterError("The Huber loss needs a quantile between 0 and 1, or None.")
+            return Following(share)
         return REGRESSION[self.loss]()
 
     def _labels(self, y: Array) -> Array:

@@ -30,7 +30,7 @@ from didact.core.rows import ClusterRows, MemoryRows, Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan, raw_predictions
 from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.boost_rows import RowsBooster
+from didact.engines.trees.boost_rows import RowsBooster, begin, following, residual_width
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, join, pack, predict_sum
@@ -50,7 +50,7 @@ GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection a
 class _Boosting(Estimator):
     """Base of the boosting models. Abstract."""
 
-    _missing = True
+    _missing, _infinite, _negative_codes = True, True, False
     _target: ClassVar[str]
     _test_skips: ClassVar[dict[str, str]] = {
         "text_refused/category": "Columns of a category type are read as they are.",
@@ -70,7 +70,7 @@ class _Boosting(Estimator):
     categorical_features: Any = param(
         "from_dtype",
         [one_of("from_dtype"), array_like, none],
-        "Columns that are categories: those of a category type, or a mask, positions or names.",
+        "Columns that are categories: those of a category type, or a mask, positions, names; codes below 0: missing.",
     )
     monotonic_cst: Any = param(
         None, [array_like, dict, none], "1 where the prediction may only rise with a feature, −1 only fall, else 0."
@@ -131,6 +131,8 @@ class _Boosting(Estimator):
             raw = np.repeat(self._start[:, None], X.shape[0], axis=1)
         else:
             raw = raw_predictions(X, state, self._start).T.copy()
+        if objective.share is not None:
+            objective.follow(objective.width(self._start), first=True)
         if not isinstance(X, Coded):
             bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
         codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
@@ -153,7 +155,13 @@ class _Boosting(Estimator):
         state = self._continued(objective)
         if state is None:
             self._begin(objective, Statistics(parts))
-        valued = hasattr(loss, "value") and (self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None)))
+        if objective.share is not None:
+            width = residual_width(parts, parts.map(begin, self._start, None), objective.share)
+            objective.follow(width, first=True)
+            parts, out = (None if p is None else p.map(following, width, True) for p in (parts, out))
+        valued = hasattr(objective.loss, "value") and (
+            self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
+        )
         plan = self._plan(data.n_features)
         booster = RowsBooster(parts, out, data.bins, objective, plan, self._start, state, valued)
         self._iterate(booster, held, state, original)

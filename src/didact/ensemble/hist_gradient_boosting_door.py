@@ -12,7 +12,7 @@ def training_rows(model: Any, X: Any, y: Any, w: Any) -> Rows:
     """The rows to be fitted; where trees are added, columns and categories must be those of the last fit."""
     if not model._continues():
         return model.rows(X, y, w, target=model._target, categories=model.categorical_features)
-    new = learn(model.categorical_features, blocks_of(X), column_names(X))
+    new = learn(model.categorical_features, blocks_of(X), column_names(X), model._negative_codes)
     known, now = (() if c is None else c.values for c in (model.categories_, new))
     if [v is None for v in known] != [v is None for v in now]:
         raise InputError("warm_start needs the columns of the last fit, and the same of them categorical.")
@@ -34,7 +34,21 @@ def validation_rows(model: Any, X: Any, y: Any, w: Any) -> tuple[Any, ...] | Non
         raise InputError("Validation rows need both X_val and y_val; sample_weight_val is for these.")
     if model.early_stopping is False:
         raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
-    rows = model.rows(X, y, w, target=model._target, reset=False)
+    if not _length(X):
+        raise InputError(
+            "The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out, and a share of X "
+            "is held out."
+        )
+    try:
+        rows = model.rows(X, y, w, target=model._target, reset=False)
+    except ValueError as error:
+        raise InputError(f"In the validation set (X_val, y_val, sample_weight_val): {error}") from error
     if not isinstance(rows, MemoryRows):
         raise InputError("X_val must be in memory, as an array or a data frame: collections can only be fitted.")
     return rows.columns[:3]
+
+
+def _length(X: Any) -> int:
+    """The number of rows; 1 if nothing tells it."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X) if hasattr(X, "__len__") else 1

@@ -17,13 +17,14 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from didact.core.backend import float_type
+from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import Rows
+from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.em import em
 from didact.engines.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
 from didact.engines.result import Result
@@ -31,19 +32,60 @@ from didact.parts.statistics import label_counts, moments
 
 Array = np.ndarray[Any, Any]
 
+FAR = 8.0  # standard deviations along a direction of length 1 that the first gates still part without harm
+EQUAL = 16 * np.finfo(float).eps  # relative deviation of equal values from their mean
 WIDTH = 0.5  # how sharply the first gates part the rows, in standard deviations
 
 
 def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
-    """How to standardise the rows, their weight, and the first principal direction of the standardised rows."""
+    """How to standardise the rows, their weight, and the first principal direction of the standardised rows.
+
+    That has length 1, or less where rows spread more than `FAR` along it: gates that are too sharp learn nothing.
+    """
     classes = rows.reduce(label_counts).values if classify else None
-    S = (rows.prepared(_codes, classes) if classify else rows).reduce(moments)
-    scale = np.sqrt(np.diag(S.xx) / S.weight)
-    scale = np.where(scale > 0, scale, 1.0)
-    _, vectors = np.linalg.eigh(S.xx / scale[:, None] / scale)
+    rows = rows.prepared(_codes, classes) if classify else rows
+    if isinstance(rows, MemoryRows) and rows.n_features > rows.n_rows:
+        return _wide_frame(rows, classes)
+    S = rows.reduce(moments)
+    scale = _scales(np.diag(S.xx) / S.weight)
+    values, vectors = np.linalg.eigh(S.xx / scale[:, None] / scale)
     first = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
-    spread = float(np.sqrt(S.yy[0] / S.weight)) or 1.0
-    return Frame(S.mean_x, scale, float(S.mean_y[0]), spread, classes), S.weight, first
+    first = first / max(1.0, np.sqrt(max(values[-1], 0.0) / S.weight) / FAR)
+    spread = _scales(S.yy / S.weight, "y")[0]
+    return Frame(S.mean_x, scale, float(S.mean_y[0]), float(spread), classes), S.weight, first
+
+
+def _wide_frame(rows: MemoryRows, classes: Array | None) -> tuple[Frame, float, Array]:
+    """The same for more columns than rows: by singular values, n²p, and along the directions in which rows differ."""
+    X, y, w = rows.columns[:3]
+    if not finite_sum(X):
+        refuse_non_finite(X, rows.names)
+    X, w = _dense(X), np.ones(len(y)) if w is None else w
+    share = w / w.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, centre = share @ X, float(share @ y)
+        variances, spread = share @ (X - mean) ** 2, _scales(np.array([share @ (y - centre) ** 2]), "y")
+    scale = _scales(np.where(np.sqrt(variances) > EQUAL * np.abs(mean), variances, 0.0))
+    _, sizes, V = np.linalg.svd(np.sqrt(share)[:, None] * (X - mean) / scale, full_matrices=False)
+    basis = V[: max(1, np.count_nonzero(sizes > 8 * len(X) * np.finfo(float).eps * sizes[0]))].T
+    first = np.zeros(basis.shape[1])
+    first[0] = np.sign(basis[np.argmax(np.abs(basis[:, 0])), 0]) / max(1.0, sizes[0] / FAR)
+    return Frame(mean, scale, centre, float(spread[0]), classes, basis), float(w.sum()), first
+
+
+def _scales(variances: Array, name: str = "X") -> Array:
+    """Standard deviations, 1 in place of 0."""
+    if not np.isfinite(variances).all():
+        column = f"column {int(np.argmin(np.isfinite(variances)))} of " if name == "X" else ""
+        raise InputError(f"Values in {column}{name} are too large, their squares overflow: divide them by a constant.")
+    return np.where(variances > 0, np.sqrt(variances), 1.0)
+
+
+def narrowed(rows: Rows, frame: Frame) -> tuple[Rows, Frame]:
+    """Rows along the frame's basis, with the frame that belongs to them; as they are where it has none."""
+    if frame.basis is None or not isinstance(rows, MemoryRows):
+        return rows, frame
+    return MemoryRows(frame.design(rows.X)[:, :-1], *rows.columns[1:]), frame.flat()
 
 
 def _codes(X: Any, y: Any, w: Any, classes: Array) -> tuple[Any, ...]:
@@ -133,9 +175,9 @@ class MixtureOfExperts(Estimator):
 
     Notes
     -----
-    Cost: one pass an iteration, n q²M² for q = p + 1 (logistic experts: n q²(M² + MK²)). Data are standardised, so that
-    `alpha` has no units. There are several maxima: the first start parts the rows along their first principal axis,
-    others along random directions; the best of `n_init` counts. Shape of computation: iterate.
+    Cost: one pass an iteration, n q²M² for q = p + 1 (logistic experts: n q²(M² + MK²)), where q is at most n + 1. Data
+    are standardised, so that `alpha` has no units. There are several maxima: the first start parts the rows along their
+    first principal axis, others along random directions; the best of `n_init` counts. Shape of computation: iterate.
 
     References
     ----------
@@ -151,7 +193,7 @@ class MixtureOfExperts(Estimator):
     array([2. , 2.5])
     """
 
-    _test_params = [{"alpha": 1.0}, {"experts": "logistic"}]
+    _test_params = [{}, {"alpha": 1.0}, {"experts": "logistic"}]
     _test_skips = {
         "constant_columns?": "EM ends when a step gains little: two fits with different tol differ by more than 1e-4.",
     }
@@ -176,13 +218,14 @@ class MixtureOfExperts(Estimator):
         """Fit to rows X with targets or labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels" if _classifies(self) else "numeric")
         frame, weight, first = frame_of(rows, _classifies(self))
+        narrow, own = narrowed(rows, frame)
         if frame.classes is not None and len(frame.classes) < 2:
             raise InputError("MixtureOfExperts needs at least 2 classes, but y has one class only.")
         dtype = float_type(rows)
         attributes = lambda theta: self._fitted(theta, frame, dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:
-            how = (frame, weight, self.alpha, self.tol, self.max_iter, progress.report)
-            best = min((run(rows, s, *how) for s in self._starts(first, frame)), key=lambda result: result.value)
+            how = (own, weight, self.alpha, self.tol, self.max_iter, progress.report)
+            best = min((run(narrow, s, *how) for s in self._starts(first, frame)), key=lambda result: result.value)
         vars(self).update(attributes(best.x), log_likelihood_=-best.value)
         self.report_convergence(best)
         return self
@@ -190,12 +233,13 @@ class MixtureOfExperts(Estimator):
     def _starts(self, first: Array, frame: Frame) -> list[Mixture]:
         random = [rng.normal(size=len(first)) for rng in streams(self.random_state, self.n_init - 1)]
         K = 0 if frame.classes is None else len(frame.classes)
-        return [started(d / np.linalg.norm(d), self.n_experts, K) for d in (first, *random)]
+        length = np.linalg.norm(first)
+        return [started(d * (length / np.linalg.norm(d)), self.n_experts, K) for d in (first, *random)]
 
     def _fitted(self, theta: Mixture, frame: Frame, dtype: Any) -> dict[str, Any]:
         """The fitted attributes, in the units of the data."""
         scale = 1.0 if _classifies(self) else frame.spread
-        coefs = [table[..., :-1] / frame.scale for table in (theta.gates, scale * theta.experts)]
+        coefs = [frame.raised(table[..., :-1]) for table in (theta.gates, scale * theta.experts)]
         shifts = [table[..., -1] - coef @ frame.mean for table, coef in
                   zip((theta.gates, scale * theta.experts), coefs, strict=True)]  # fmt: skip
         if not _classifies(self):
@@ -224,4 +268,5 @@ class MixtureOfExperts(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor."""
         measure = accuracy_score if _classifies(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+        w = None if sample_weight is None else to_numpy(sample_weight)
+        return float(measure(to_numpy(y), to_numpy(self.predict(X)), sample_weight=w))

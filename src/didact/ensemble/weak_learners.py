@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
 
 from didact.core.errors import ParameterError
 from didact.core.meta import fit_model, seeded, take, takes_weights
@@ -24,7 +25,10 @@ Learner = Callable[[Array, np.random.Generator], tuple[Any, Array]]
 
 
 def learner(base: Any, X: Any, y: Array, weighting: str, params: dict[str, Any]) -> Learner:
-    """The learner of a base model on these rows; weighting is "auto", "reweight" or "resample"."""
+    """The learner of a base model on these rows; weighting is "auto", "reweight" or "resample".
+
+    The base model gets weights that sum to 1: they say how much rows matter beside each other, and count nothing.
+    """
     weigh = takes_weights(base)
     if weighting == "reweight" and not weigh:
         raise ParameterError(
@@ -34,6 +38,11 @@ def learner(base: Any, X: Any, y: Array, weighting: str, params: dict[str, Any])
         grow = _tree_grower(base, X, y)
         return grow if weighting != "resample" else lambda w, rng: grow(_draw_counts(w, rng), rng)
     if weighting == "resample" or not weigh:
+        if get_tags(base).input_tags.pairwise:
+            raise ParameterError(
+                "Rows of a precomputed kernel cannot be drawn: use weighting='reweight' and a base model that takes "
+                "sample_weight, or let the base model compute the kernel."
+            )
         return lambda w, rng: _drawn(base, X, y, w, rng, params)
     return lambda w, rng: _weighted(base, X, y, w, rng, params)
 

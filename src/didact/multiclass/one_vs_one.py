@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, margins, take
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, take
 from didact.core.parameters import has, none, one_of, param
 from didact.linear_model import LogisticRegression
+from didact.multiclass.learners import all_margins, fit_sides
 
 Array = np.ndarray[Any, Any]
 
@@ -35,16 +38,16 @@ def pair_scores(G: Array, n_classes: int, decision: str) -> Array:
     return sums if decision == "sum" else votes + sums / (3 * (np.abs(sums) + 1))
 
 
-def decide(X: Any, estimators: list[Any], classes: Array, decision: str) -> Array:
+def decide(X: Any, estimators: list[Any], indices: list[Array] | None, classes: Array, decision: str) -> Array:
     """Scores (n, K), or (n,) for two classes, in the float type of X."""
-    G = np.column_stack([margins(model, X) for model in estimators])
+    G = all_margins(X, estimators, indices)
     scores = pair_scores(G, len(classes), decision)
     return (scores[:, 1] if len(classes) == 2 else scores).astype(X.dtype, copy=False)
 
 
-def labels(X: Any, estimators: list[Any], classes: Array, decision: str) -> Array:
+def labels(X: Any, estimators: list[Any], indices: list[Array] | None, classes: Array, decision: str) -> Array:
     """The class with the highest score."""
-    scores = decide(X, estimators, classes, decision)
+    scores = decide(X, estimators, indices, classes, decision)
     return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
@@ -61,6 +64,8 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
         Number K of classes.
     estimators_ : list of K(K−1)/2 models
         The classifiers of the pairs (0, 1), (0, 2), …; the second class of a pair is the positive one.
+    pairwise_indices_ : list of arrays, or None
+        With a precomputed kernel, the rows of each classifier.
 
     Notes
     -----
@@ -83,6 +88,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     _test_params = [{}, {"decision": "sum"}]
     _test_skips = {**IN_MEMORY}
+    _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")
     decision: str = param("votes", one_of("votes", "sum"), "Count the pairs that a class wins, or add discriminants.")
@@ -93,23 +99,63 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OneVsOneClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""
         X, y, w = self.training(X, y, sample_weight, target="labels")
-        params = self.routed(fit_params)
+        params, kernel = self.routed(fit_params), self._pairwise
         self.classes_, codes = self.coded(y)
+        self.n_classes_ = len(self.classes_)
+        pairs = [np.flatnonzero(np.isin(codes, pair)) for pair in combinations(range(self.n_classes_), 2)]
 
-        def fit_pair(pair: tuple[int, int]) -> Any:
-            index = np.flatnonzero(np.isin(codes, pair))
+        def fit_pair(task: tuple[Array, tuple[int, int]]) -> Any:
+            index, pair = task
             second = (codes[index] == pair[1]).astype(int)
             part = None if w is None else w[index]
-            return fit_model(clone(self._base()), X[index], second, part, take(X, index, params))
+            return fit_sides(clone(self._base()), part_of(X, index, kernel), second, part, take(X, index, params))
 
-        self.n_classes_ = len(self.classes_)
-        self.estimators_ = fit_each(fit_pair, combinations(range(self.n_classes_), 2))
+        self.estimators_ = fit_each(fit_pair, zip(pairs, combinations(range(self.n_classes_), 2), strict=True))
+        self.pairwise_indices_ = pairs if kernel else None
         return self
+
+    @available_if(lambda self: hasattr(self._base(), "partial_fit"))
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> "OneVsOneClassifier":
+        """Go on with rows X of labels y; `classes` are all labels that will come, needed in the first call."""
+        first = self._begins(classes)
+        X, y, w = self.training(X, y, sample_weight, target="labels", reset=first)
+        known = np.unique(classes) if first else self.classes_
+        strange = ~np.isin(y, known)
+        if strange.any():
+            raise InputError(f"y has the label {y[strange].tolist()[0]!r}, which is none of `classes`.")
+        pairs, params = list(combinations(known, 2)), self.routed(fit_params, "partial_fit")
+        models = [clone(self._base()) for _ in pairs] if first else self.estimators_
+
+        def go_on(task: tuple[Any, tuple[Any, Any]]) -> Any:
+            model, pair = task
+            index = np.flatnonzero(np.isin(y, pair))
+            if not len(index):
+                return model
+            weights = {} if w is None else {"sample_weight": w[index]}
+            second = (y[index] == pair[1]).astype(int)
+            return model.partial_fit(X[index], second, classes=np.arange(2), **weights, **take(X, index, params))
+
+        self.estimators_ = fit_each(go_on, zip(models, pairs, strict=True))
+        self.classes_, self.n_classes_, self.pairwise_indices_ = known, len(known), None
+        return self
+
+    def _begins(self, classes: Any) -> bool:
+        """Whether this is the first call of partial_fit."""
+        known = vars(self).get("classes_")
+        if known is None and classes is None:
+            raise InputError("The first call of partial_fit needs `classes`: all labels that will ever come.")
+        if known is None and len(np.unique(classes)) < 2:
+            raise InputError("OneVsOneClassifier needs at least 2 classes, but `classes` has one.")
+        if known is not None and classes is not None and not np.array_equal(known, np.unique(classes)):
+            raise InputError(f"`classes={classes}` is not the same as on the last call to partial_fit: {known}.")
+        return known is None
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""
-        return self.map_rows(X, decide, "estimators_", "classes_", "decision")
+        return self.map_rows(X, decide, "estimators_", "pairwise_indices_", "classes_", "decision")
 
     def predict(self, X: Any) -> Any:
         """The class with the highest score."""
-        return self.map_rows(X, labels, "estimators_", "classes_", "decision")
+        return self.map_rows(X, labels, "estimators_", "pairwise_indices_", "classes_", "decision")

@@ -19,11 +19,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, margins, seeded, take
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, seeded, take
 from didact.core.parameters import above, array_like, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
+from didact.multiclass.learners import all_margins, fit_sides
 
 Array = np.ndarray[Any, Any]
 
@@ -43,17 +44,24 @@ def distances(G: Array, W: Array, decoding: str) -> Array:
     return plus @ (W == 1).T + zero @ (W == 0).T + minus @ (W == -1).T
 
 
-def decide(X: Any, estimators: list[Any], W: Array, decoding: str) -> Array:
-    """Minus the distance from each class's word (n, K); for two classes their difference (n,)."""
-    G = np.column_stack([margins(model, X) for model in estimators])
-    scores = -distances(G, W, decoding)
+def decide(X: Any, estimators: list[Any], indices: list[Array] | None, W: Array, heavy: Array, decoding: str) -> Array:
+    """Minus the distance from each class's word (n, K); for two classes their difference (n,).
+
+    Classes without weight, those not `heavy`, score below all others.
+    """
+    scores = -distances(all_margins(X, estimators, indices), W, decoding)
+    scores[:, ~heavy] = scores[:, heavy].min(axis=1, keepdims=True) - 1.0
     return (scores[:, 1] - scores[:, 0] if len(W) == 2 else scores).astype(X.dtype, copy=False)
 
 
-def labels(X: Any, estimators: list[Any], W: Array, decoding: str, classes: Array) -> Array:
+def labels(X: Any, *how: Any) -> Array:
     """The class of the nearest word; the first of several."""
-    scores = decide(X, estimators, W, decoding)
+    *parts, classes = how
+    scores = decide(X, *parts)
     return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+
+ASKED = ("estimators_", "pairwise_indices_", "code_book_", "_heavy", "decoding")
 
 
 class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
@@ -69,6 +77,8 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         The code: −1, +1, and 0 for classes that a learner does not see.
     estimators_ : list of models
         One learner for each column of the code.
+    pairwise_indices_ : list of arrays, or None
+        With a precomputed kernel, the rows of each learner.
 
     Notes
     -----
@@ -97,6 +107,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         {"code": "optimized", "random_state": 0, "decoding": "exponential"},
     ]
     _test_skips = {**IN_MEMORY}
+    _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")
     code_size: float = param(1.5, above(0), "Learners for each class, in codes that are drawn or optimised.")
@@ -116,7 +127,10 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         self.classes_, codes = self.coded(y)
         seeds = seed_sequence(self.random_state).spawn(2)
         self.code_book_ = self._code(len(self.classes_), seeds[0])
-        self.estimators_ = fit_letters(self._base(), X, self.code_book_[codes], w, params, seeds[1])
+        self._heavy = np.bincount(codes, w, len(self.classes_)) > 0
+        letters = self.code_book_[codes]
+        self.estimators_ = fit_letters(self._base(), X, letters, w, params, seeds[1], self._pairwise)
+        self.pairwise_indices_ = [np.flatnonzero(column) for column in letters.T] if self._pairwise else None
         return self
 
     def _code(self, K: int, seed: Any) -> Array:
@@ -126,22 +140,24 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Minus the distances from the words of the classes (n, K); for two classes their difference (n,)."""
-        return self.map_rows(X, decide, "estimators_", "code_book_", "decoding")
+        return self.map_rows(X, decide, *ASKED)
 
     def predict(self, X: Any) -> Any:
         """The class with the nearest word."""
-        return self.map_rows(X, labels, "estimators_", "code_book_", "decoding", "classes_")
+        return self.map_rows(X, labels, *ASKED, "classes_")
 
 
-def fit_letters(base: Any, X: Any, letters: Array, w: Any, params: dict[str, Any], seed: Any) -> list[Any]:
+def fit_letters(
+    base: Any, X: Any, letters: Array, w: Any, params: dict[str, Any], seed: Any, pairwise: bool = False
+) -> list[Any]:
     """One learner for each column of letters (n, L), on the rows whose letter is not 0."""
 
     def fit_column(task: tuple[Array, Any]) -> Any:
         column, stream = task
         index = np.flatnonzero(column)
         part = None if w is None else w[index]
-        rows = X if len(index) == len(column) else X[index]
+        rows = X if len(index) == len(column) else part_of(X, index, pairwise)
         model = seeded(base, np.random.default_rng(stream))
-        return fit_model(model, rows, (column[index] > 0).astype(int), part, take(X, index, params))
+        return fit_sides(model, rows, (column[index] > 0).astype(int), part, take(X, index, params))
 
     return fit_each(fit_column, zip(letters.T, seed.spawn(letters.shape[1]), strict=True))

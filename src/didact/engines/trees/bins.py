@@ -108,7 +108,8 @@ def value_cuts(values: Array, mass: Array, max_bins: int) -> Array:
         last = cuts[: cut_column(values, mass, max_bins, cuts)]
         after = last + 1
     low, high = values[last], values[after]
-    middle = 0.5 * low + 0.5 * high  # no overflow
+    with np.errstate(invalid="ignore"):  # −∞ and ∞ have no middle
+        middle = 0.5 * low + 0.5 * high  # no overflow
     return np.where(middle < high, middle, low)
 
 

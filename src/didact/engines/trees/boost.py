@@ -17,7 +17,7 @@ from didact.core.random import row_uniforms
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost_loops import add_leaves, pack_ones, pack_pairs
-from didact.engines.trees.boost_loss import PIECE, Objective, weighted_quantile
+from didact.engines.trees.boost_loss import PIECE, Objective
 from didact.engines.trees.channels import Channels, count_shift, power_below
 from didact.engines.trees.grow import Grower, Grown
 from didact.engines.trees.histogram_loops import UNIT, VALUES
@@ -143,6 +143,8 @@ class Booster:
 
     def step(self, iteration: int) -> list[Tree]:
         """The trees of one iteration, one for each output, already added to the predictions."""
+        if self.objective.share is not None:
+            self.objective.follow(self.objective.width(self.raw[0]))
         self.objective.gradients(self.raw, self.g, self.h)
         n, plan = self.raw.shape[1], self.plan
         rows = None if plan.subsample == 1 else np.flatnonzero(drawn(plan, iteration, 0, n, n))
@@ -186,7 +188,7 @@ class Booster:
         return channels._replace(inverse=found.inverse)
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
-        """The tree with its values times the learning rate; leaves of quantile losses are renewed before."""
+        """The tree with its values times the learning rate; leaves of some losses are renewed before."""
         tree, objective = grown.tree, self.objective
         value = tree.value.copy()
         if objective.quantile is not None:
@@ -194,8 +196,7 @@ class Booster:
             for node, a, b in zip(grown.leaf_nodes, grown.starts, grown.stops, strict=True):
                 rows = grown.order[a:b]
                 w = None if objective.w is None else objective.w[rows]
-                found = weighted_quantile(residual[rows], w, objective.quantile)
-                value[node] = np.clip(found, *grown.bounds[node])
+                value[node] = np.clip(objective.leaf(residual[rows], w), *grown.bounds[node])
         tree = tree._replace(value=self.objective.steps(value, self.plan.learning_rate))
         return weighed([tree], objective, lambda: [self._leaf_weights(grown)])[0]
 

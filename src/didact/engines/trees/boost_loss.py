@@ -1,12 +1,17 @@
-"""Losses as boosting uses them: where predictions start, gradients on blocks of rows, and leaves that are quantiles.
+r"""Losses as boosting uses them: where predictions start, gradients on blocks of rows, and leaves that are renewed.
 
 A loss is a noun of `didact.parts` or any object with `grad_hess(y, z)` on arrays (and `value(y, z)`, to report it);
 what it gives is checked: one finite number a row, curvatures of at least 0.
-The curvature of a loss with kinks, and of Huber's, is replaced by 1, an upper bound that keeps every step a descent;
-leaves of the absolute and the quantile loss are renewed: they become the quantile of their rows' residuals.
+The curvature of a loss with kinks, and of Huber's, is replaced by 1, an upper bound. Leaves of these losses are
+renewed from the residuals r of their rows: for the absolute and the quantile loss they become the quantile of r, for
+Huber's with the width δ one step from the median m (Friedman 2001, doi:10.1214/aos/1013203451, algorithm 4),
+
+.. math:: v = m + \operatorname{mean}\big(\max(-\delta, \min(r - m, \delta))\big).
+
+A width that is a `Following` quantile of \|r\| is found anew before each tree, so that the fit follows the units of y.
 """
 
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -32,22 +37,56 @@ LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
 STEEP = (Softmax, Logistic, Exponential, Poisson, Gamma, Tweedie)  # losses whose third derivative is at most the second
 
 
+class Following(NamedTuple):
+    """Huber's loss whose width is this quantile of the absolute residuals at the present predictions."""
+
+    share: float
+
+
 class Objective:
-    """A loss over given rows: y (class codes for classification), weights or None, and the number of raw outputs."""
+    """A loss over given rows: y (class codes for classification), weights or None, and the number of raw outputs.
+
+    `loss` is what is reported. Trees are fitted to `working`, which is the same but for the width of Huber's loss where
+    that follows the residuals: `loss` keeps the width of the start, so that its values can be compared.
+    """
 
     def __init__(self, loss: Any, y: Array, w: Array | None, outputs: int = 1) -> None:
-        self.loss, self.outputs = loss, outputs
+        self.given, self.share = loss, loss.share if isinstance(loss, Following) else None
+        loss = loss if self.share is None else Huber()
+        self.loss, self.working, self.outputs = loss, loss, outputs
         classes = getattr(loss, "classes", None)
         # A margin loss has its classes at −1 and +1.
         self.y = y if classes is None or outputs > 1 else np.where(y > 0, float(classes[1]), float(classes[0]))
         self.w = w
         self.flat = isinstance(loss, (HalfSquared, Huber)) or not getattr(loss, "smooth", True)
         self.unit = self.flat and w is None
-        self.quantile = 0.5 if isinstance(loss, Absolute) else getattr(loss, "q", None)
+        self.quantile = 0.5 if isinstance(loss, (Absolute, Huber)) else getattr(loss, "q", None)
 
     def __sizeof__(self) -> int:
         """Bytes, for a scheduler."""
         return object.__sizeof__(self) + self.y.nbytes + (0 if self.w is None else self.w.nbytes)
+
+    def follow(self, width: float, first: bool = False) -> None:
+        """Take a width for the next tree; the first one also for the loss that is reported."""
+        self.working = Huber(width)
+        self.loss = self.working if first else self.loss
+
+    def width(self, raw: Any) -> float:
+        """The width that follows the residuals at these predictions."""
+        sizes = np.abs(self.y - raw)
+        found = weighted_quantile(sizes, self.w, cast(float, self.share))
+        return positive_width(found, float(sizes.min(where=sizes > 0, initial=np.inf)))
+
+    def leaf(self, residual: Array, w: Array | None) -> float:
+        """The renewed value of a leaf with these residuals and weights."""
+        middle = weighted_quantile(residual, w, cast(float, self.quantile))
+        if not isinstance(self.working, Huber):
+            return middle
+        return middle + float(np.average(self.held(residual - middle), weights=w))
+
+    def held(self, residual: Array) -> Array:
+        """Residuals held within the present width of Huber's loss."""
+        return np.clip(residual, -self.working.delta, self.working.delta)
 
     def steps(self, values: Array, rate: float) -> Array:
         r"""Newton steps v times the learning rate, where the loss is steep at most log(1 + |v|) long.
@@ -146,7 +185,7 @@ class Objective:
 
     def _pair(self, y: Array, z: Array) -> tuple[Array, Array]:
         """The gradients and the curvatures that the loss gives, as arrays."""
-        found = self.loss.grad_hess(y, z)
+        found = self.working.grad_hess(y, z)
         if isinstance(found, tuple | list) and len(found) == 2:
             g, h = np.asarray(found[0]), np.ones_like(z) if self.flat else np.asarray(found[1])
             if g.shape == h.shape == z.shape:
@@ -182,13 +221,24 @@ class Objective:
 
     def of(self, rows: Array) -> "Objective":
         """The same loss over some of the rows."""
-        return Objective(self.loss, self.y[rows], None if self.w is None else self.w[rows], self.outputs)
+        return Objective(self.given, self.y[rows], None if self.w is None else self.w[rows], self.outputs)
+
+
+def positive_width(found: float, least: float) -> float:
+    """A quantile of absolute residuals as a width; where it is 0, the least that is not, if there is one."""
+    return found if found > 0 else least if np.isfinite(least) else 1.0
 
 
 def weighted_quantile(y: Array, w: Array | None, q: float) -> float:
     """The smallest value with at least the share q of the weight at or below it; halfway to the next if exactly q."""
+    if w is None:
+        n, wanted = len(y), q * len(y)
+        k = min(max(int(np.ceil(wanted * (1 - 1e-12))) - 1, 0), n - 1)
+        exact = abs(k + 1 - wanted) <= 1e-12 * n and k + 1 < n
+        found = np.partition(y, [k, k + 1] if exact else k)
+        return float(0.5 * (found[k] + found[k + 1]) if exact else found[k])
     order = np.argsort(y, kind="stable")
-    y, w = y[order], np.ones(len(y)) if w is None else w[order]
+    y, w = y[order], w[order]
     below, total = np.cumsum(w), float(w.sum())
     k = min(int(np.searchsorted(below, q * total * (1 - 1e-12))), len(y) - 1)
     exact = abs(below[k] - q * total) <= 1e-12 * total and k + 1 < len(y)

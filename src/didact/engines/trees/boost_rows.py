@@ -7,6 +7,7 @@ Sums, histograms and trees are all that travels. Histograms are whole numbers, s
 in memory, up to the rounding of the sums of gradients and of the starting value.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,16 @@ from didact.engines.trees.boost import (
     tree_seeds,
     weighed,
 )  # fmt: skip
-from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.boost_loss import Objective, positive_width
 from didact.engines.trees.grow import Grower, Grown
 from didact.engines.trees.grow_rows import Open, answered, grow_in_rounds
 from didact.engines.trees.passes import ROOM, histogram_bytes
 from didact.engines.trees.predict_loops import Packed
-from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
+from didact.engines.trees.quantile_rows import LAST, Ranked, group_quantiles, keys_of, least_above, numbers_of
 from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
 from didact.engines.trees.tree import Tree
 from didact.parts.gradient_criterion import Gradient
+from didact.parts.losses import Huber
 from didact.parts.statistics import Sums
 
 Array = np.ndarray[Any, Any]
@@ -56,6 +58,14 @@ class RowsBooster:
         )  # fmt: skip
         self.raw = parts.map(begin, start, state)
         self.held_raw = None if held is None else held.map(begin, start, state)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Take the width of Huber's loss from the present residuals, where it follows them; forget the sums."""
+        if self.objective.share is not None:
+            width = residual_width(self.parts, self.raw, self.objective.share)
+            self.objective.follow(width)
+            self.parts = self.parts.map(following, width, False)
         self._sums: Sums | None = None
 
     def sums(self) -> Sums:
@@ -88,7 +98,8 @@ class RowsBooster:
         for k in range(0, len(seeds), size):
             trees += self._grow(words, found, seeds, range(k, min(k + size, len(seeds))))
         trees = weighed(trees, self.objective, lambda: self.parts.reduce(leaf_weights, words, trees).parts)
-        self.raw, self._sums = self.parts.map(add_trees, self.raw, trees), None
+        self.raw = self.parts.map(add_trees, self.raw, trees)
+        self._follow()
         if self.held is not None:
             self.held_raw = self.held.map(add_trees, self.held_raw, trees)
         return trees
@@ -108,14 +119,34 @@ class RowsBooster:
         return [self._scaled(grown, words) for grown in answered(growing, answer)]
 
     def _scaled(self, grown: Grown, words: KeptBlocks) -> Tree:
-        """The tree with its values times the learning rate; leaves of quantile losses are renewed before."""
+        """The tree with its values times the learning rate; leaves of some losses are renewed before."""
         tree, q, leaves = grown.tree, self.objective.quantile, grown.leaf_nodes
         value = tree.value.copy()
         if q is not None:
             ranked = self.parts.map(rank_residuals, self.raw, words, tree)
-            found = group_quantiles(ranked, tree.node_count, q)[leaves]
-            value[leaves, 0, 0] = np.clip(found, *grown.bounds[leaves].T)
+            found = group_quantiles(ranked, tree.node_count, q)
+            if isinstance(self.objective.working, Huber):
+                steps, weights = self.parts.reduce(steps_from, ranked, found).parts
+                found = found + np.divide(steps, weights, out=np.zeros_like(found), where=weights > 0)
+            value[leaves, 0, 0] = np.clip(found[leaves], *grown.bounds[leaves].T)
         return tree._replace(value=self.objective.steps(value, self.plan.learning_rate))
+
+
+def residual_width(parts: KeptBlocks, raw: KeptBlocks, share: float) -> float:
+    """The width of Huber's loss that follows the residuals at these predictions."""
+    ranked = parts.map(rank_sizes, raw)
+    found = float(group_quantiles(ranked, 1, share)[0])
+    if found > 0:
+        return found
+    least = ranked.reduce(least_above, keys_of(np.zeros(1))).keys
+    return positive_width(found, float(numbers_of(least)[0]) if least[0] < LAST else np.inf)
+
+
+def following(part: Part, width: float, first: bool) -> Part:
+    """The rows of a block with another width of Huber's loss."""
+    objective = copy(part.objective)
+    objective.follow(width, first)
+    return part._replace(objective=objective)
 
 
 def begin(part: Part, start: Array, state: Packed | None) -> Array:
@@ -176,6 +207,20 @@ def leaf_weights(part: Part, words: list[Array], trees: list[Tree]) -> Sums:
         w = None if part.objective.w is None else part.objective.w[rows]
         found.append(np.bincount(leaves_of(tree, part.codes[rows]), w, tree.node_count))
     return Sums(tuple(found))
+
+
+def rank_sizes(part: Part, raw: Array) -> Ranked:
+    """The absolute residuals of a block in one group."""
+    y = part.objective.y
+    return Ranked(keys_of(np.abs(y - raw[0])), np.zeros(len(y), np.int64), part.objective.w)
+
+
+def steps_from(part: Part, ranked: Ranked, medians: Array) -> Sums:
+    """By leaf, the sums of the residuals about its median, held within the width of Huber's loss, and the weights."""
+    inside = part.objective.held(numbers_of(ranked.keys) - medians[ranked.groups])
+    weighted = inside if ranked.weights is None else inside * ranked.weights
+    count = len(medians)
+    return Sums((np.bincount(ranked.groups, weighted, count), np.bincount(ranked.groups, ranked.weights, count)))
 
 
 def rank_residuals(part: Part, raw: Array, words: list[Array], tree: Tree) -> Ranked:
