@@ -1,0 +1,64 @@
+"""The time limit of a study: how much is left, and stopping work that would go beyond it.
+
+A fit is stopped in two ways. Before it, its time is foretold from a fit to a sample of the rows; during it, where the
+system has timers (not on Windows) and the study runs in the main thread, an alarm ends it as Ctrl-C would.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class OutOfTime(BaseException):
+    """The time is over. Not an Exception, so that nothing on the way takes it for an error of its own."""
+
+
+class Clock:
+    """Seconds since the start, and those left of the limit (infinitely many without one).
+
+    >>> Clock(None).left()
+    inf
+    """
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.started = time.monotonic()
+
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def left(self) -> float:
+        """Seconds that are left; below 0 when the limit is passed."""
+        return float("inf") if self.limit is None else self.limit - self.spent()
+
+    @contextmanager
+    def stops(self, reserve: float = 0.0) -> Iterator[None]:
+        """Raise OutOfTime inside the block when no more than the reserve is left."""
+        seconds = self.left() - reserve
+        if seconds <= 0:
+            raise OutOfTime
+        if self.limit is None or not _has_alarm():
+            yield
+            return
+        began = time.monotonic()
+        before = signal.signal(signal.SIGALRM, _ring)
+        outer, repeat = signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            if outer:  # somebody else's alarm goes on
+                signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - began), 1e-3), repeat)
+
+
+def _has_alarm() -> bool:
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
+def _ring(number: int, frame: FrameType | None) -> None:
+    raise OutOfTime
