@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say, also at the ends of the scale, where the bootstrap shrinks to a point."""
+"""Intervals hold the truth as often as they say, also where the bootstrap shrinks to a point."""
 
 import numpy as np
 import pytest

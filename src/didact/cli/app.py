@@ -104,6 +104,12 @@ def predict(
     typer.echo(f"Wrote {rows:,} predictions to {out}.")
 
 
+@app.command()
+def versions() -> None:
+    """Show the versions of didact and of all that it uses: what a report of a problem should begin with."""
+    didact.show_versions()
+
+
 def _show(console: Console, result: Any) -> None:
     """The findings in a few lines."""
     from didact.study import words
@@ -129,7 +135,8 @@ def _models_table(result: Any) -> Table:
     table = Table("models compared", *(f"{m.label} ({words.direction(m)})" for m in shown))
     for trial in result.trials:
         cells = [words.number(trial.mean(m.key), m.key) for m in shown]
-        table.add_row(trial.name, *cells, style="bold" if trial.name == result.best else None)
+        best = trial.name == result.best
+        table.add_row(f"→ {trial.name}" if best else trial.name, *cells, style="bold" if best else None)
     return table
 
 

@@ -153,7 +153,7 @@ def _many(facts: Facts) -> int:
 
 def _poisson(alpha: float, strength: str) -> Candidate:
     return Candidate(
-        f"Poisson regression, α = {alpha:g}",
+        f"Poisson regression (α = {alpha:g})",
         f"logarithmic link, {strength} penalty",
         ("count",),
         SCALED,
@@ -184,7 +184,7 @@ TABLE = (
         lambda facts: didact.linear_model.LinearRegression(),
     ),
     Candidate(
-        "Ridge regression, tuned",
+        "Ridge regression (tuned)",
         "least squares; penalty chosen by leave-one-out",
         NUMBERS,
         SCALED,
@@ -223,7 +223,7 @@ TABLE = (
         bends=True,
     ),
     Candidate(
-        "Naive Bayes, binned",
+        "Naive Bayes (binned)",
         "each column by itself, numbers cut into ten ranges",
         CLASSES,
         NATIVE,
@@ -250,7 +250,7 @@ TABLE = (
         bends=True,
     ),
     Candidate(
-        "Boosting, small steps",
+        "Boosting (small steps)",
         "up to 400 trees with half the say each, smaller ones where rows are few",
         (*CLASSES, *NUMBERS),
         NATIVE,
@@ -265,7 +265,7 @@ TABLE = (
         bends=True,
     ),
     Candidate(
-        "Nearest neighbours, 5",
+        "Nearest neighbours (5)",
         "the five rows most alike decide",
         (*CLASSES, *NUMBERS),
         SCALED,
@@ -275,7 +275,7 @@ TABLE = (
         growth=1.5,
     ),
     Candidate(
-        "Nearest neighbours, many",
+        "Nearest neighbours (many)",
         "the rows most alike decide, about √n of n",
         (*CLASSES, *NUMBERS),
         SCALED,
@@ -294,7 +294,7 @@ TABLE = (
         growth=1.1,
     ),
     Candidate(
-        "Logistic regression, tuned",
+        "Logistic regression (tuned)",
         "straight borders between classes; penalty chosen by cross-validation",
         CLASSES,
         SCALED,

@@ -64,7 +64,7 @@ def importances(
 ) -> list[Importance]:
     """The importance of every column that is used, the largest first."""
     used = [column.name for column in columns if not column.dropped]
-    repeats = int(np.clip(100 // len(used), 2, 10))
+    repeats = int(np.clip(100 // len(used), 3, 10))
     rows = max(100, _CELLS // (len(used) * repeats))
     random = np.random.default_rng(seed)
     some = np.sort(random.permutation(len(held_out[1]))[:rows])

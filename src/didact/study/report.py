@@ -52,7 +52,7 @@ def pictures(result: StudyResult) -> dict[str, str]:
         ),
         **_predictions(result),
     }
-    if result.importances and result.best != result.dummy_trial.name:
+    if result.importances:
         found["importances"] = _importances(result)
     if result.effects:
         found["effects"] = _effects(result)

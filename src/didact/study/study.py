@@ -14,7 +14,7 @@ from didact.study.candidates import facts_of
 from didact.study.clock import Clock, OutOfTime
 from didact.study.columns import Column, judge_columns
 from didact.study.comparing import REPORT, Tally, compare
-from didact.study.effects import effects, entangled, importances
+from didact.study.effects import Importance, effects, entangled, importances
 from didact.study.measures import measures
 from didact.study.result import StudyResult
 from didact.study.tables import read_table
@@ -114,11 +114,12 @@ class Study:
         held_out = look(model, dummy, (labelled[test], y[test], test), task, chosen, self.seed)
         found = effects(model, labelled[train])
         tally("shuffling one column after the other")
+        leant: list[Importance] = []
         try:
             with clock.stops(REPORT):
-                leant = importances(model, columns, (labelled[test], y[test]), task, chosen[0], self.seed)
+                if best is not trials[0]:
+                    leant = importances(model, columns, (labelled[test], y[test]), task, chosen[0], self.seed)
         except OutOfTime:
-            leant = []
             notes.append("There was no time left to find out which columns the model leans on.")
         return StudyResult(
             source=source,

@@ -81,11 +81,12 @@ def answer(result: StudyResult) -> list[str]:
 def verdict(result: StudyResult) -> str:
     """Whether the columns help at all."""
     gain = result.held_out.gain[result.measures[0].key]
+    sure = any(result.held_out.gain[m.key].low > 0 for m in (result.measures[0], headline(result)))
     if len(result.trials) == 1:
         return "There was no time for any model but the dummy, so this says nothing about the columns."
     if result.best == result.dummy_trial.name or gain.value <= 0:
         return "With these columns and models, the target could not be predicted better than by the dummy."
-    if gain.low > 0:
+    if sure:
         return "The columns do tell something about the target: the gain over the dummy is more than chance."
     return "The gain over the dummy is small enough to be chance: more rows are needed to tell."
 
@@ -109,7 +110,7 @@ def shape(result: StudyResult) -> str:
 def leaning(result: StudyResult) -> str:
     """Which columns the predictions depend on, in a sentence or two."""
     first, found = result.measures[0], result.importances
-    clear = [i for i in found if i.value > 2 * i.spread and i.value > 0]
+    clear = [i for i in found if i.value > i.spread and i.value > 0]
     if not clear:
         return "No column makes a clear difference by itself."
     most = clear[0]
@@ -211,7 +212,8 @@ def _gap(result: StudyResult) -> str:
     if result.best == result.dummy_trial.name:
         return ""
     if _lost(result) <= 0.3:
-        return "The two are close, so the model has not merely learnt its rows by heart."
+        dummy = number(result.dummy_trial.mean(result.measures[0].key), result.measures[0].key)
+        return f"Beside the dummy's {dummy}, the two are close: the model has not merely learnt its rows by heart."
     if result.best_trial.candidate.bends:
         return (
             "Models that bend follow their own rows closely, so the gap alone is no fault: the score on rows left out "
