@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 from sklearn.dummy import DummyRegressor
 
-from didact.study import Study, candidates, comparing
+from didact.study import Study, candidates
 from didact.study.candidates import NUMBERS, SCALED, Candidate
 from didact.study.clock import Clock, OutOfTime
 
 pytestmark = pytest.mark.usefixtures("few_models")
-REPORT = 0.3
 
 
 class Sleeper(DummyRegressor):
@@ -31,12 +30,6 @@ class Sleeper(DummyRegressor):
         return super().fit(X, y)
 
 
-@pytest.fixture(autouse=True)
-def short_report(monkeypatch):
-    monkeypatch.setattr(comparing, "REPORT", REPORT)
-    monkeypatch.setattr("didact.study.study.REPORT", REPORT)
-
-
 def study(monkeypatch, limit, rows=200, folds=2, **sleep):
     slow = Candidate("Slow", "sleeps", NUMBERS, SCALED, lambda facts: Sleeper(**sleep))
     table = candidates.TABLE
@@ -49,6 +42,11 @@ def study(monkeypatch, limit, rows=200, folds=2, **sleep):
 
 def tried(result):
     return [trial.name for trial in result.trials]
+
+
+def test_short_limits_keep_half_for_the_comparison():
+    assert Clock(None).kept(5.0) == Clock(60.0).kept(5.0) == 5.0
+    assert Clock(4.0).kept(5.0) == 2.0
 
 
 def test_without_a_limit_all_are_tried(monkeypatch):
@@ -77,7 +75,7 @@ def test_a_dear_model_is_foretold_from_a_sample_and_the_cheap_ones_still_run(mon
 
 def test_in_another_thread_there_is_no_alarm_and_folds_are_counted(monkeypatch):
     found = []
-    thread = threading.Thread(target=lambda: found.append(study(monkeypatch, 6.0, folds=20, seconds=1.0)))
+    thread = threading.Thread(target=lambda: found.append(study(monkeypatch, 10.0, folds=20, seconds=1.0)))
     thread.start()
     thread.join(60)
     result, seconds = found[0]

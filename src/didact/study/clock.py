@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-
 _AGAIN = 0.5  # seconds between two strokes of the bell
 
 
@@ -37,6 +36,10 @@ class Clock:
     def left(self) -> float:
         """Seconds that are left; below 0 when the limit is passed."""
         return float("inf") if self.limit is None else self.limit - self.spent()
+
+    def kept(self, seconds: float) -> float:
+        """Seconds to be kept for later work: so many, but at most half of all."""
+        return seconds if self.limit is None else min(seconds, self.limit / 2)
 
     @contextmanager
     def stops(self, reserve: float = 0.0) -> Iterator[None]:

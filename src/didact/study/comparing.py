@@ -21,7 +21,7 @@ from didact.study.validation import Array, Trial, cross_validate, fit, predict
 if TYPE_CHECKING:
     import polars as pl
 
-REPORT = 3.0  # seconds kept for the pictures and files of a report
+AFTERWARDS = 5.0  # seconds kept for what follows the comparison: importances, pictures, files
 LAST_FIT = 1.5  # times of a fold kept for the fit to all training rows and the look at the rows held out
 FORETOLD = 2000  # rows above which the time of a fit is foretold
 
@@ -62,11 +62,11 @@ def compare(
 
         def check(trial: Trial) -> None:
             cost = float(np.mean(trial.seconds)) * (facts.folds - len(trial.seconds) + LAST_FIT)
-            if trials and cost > clock.left() - REPORT:
+            if trials and cost > clock.left() - clock.kept(AFTERWARDS):
                 raise TooSlow(cost)
 
         try:
-            with clock.stops(_reserve(trials)) if trials else nullcontext():
+            with clock.stops(_reserve(trials, clock)) if trials else nullcontext():
                 if trials and clock.limit is not None and facts.rows > FORETOLD:
                     _foretell(candidate, model, data, task, facts, clock)
                 trials.append(
@@ -85,9 +85,9 @@ def compare(
     return trials, skipped
 
 
-def _reserve(trials: list[Trial]) -> float:
+def _reserve(trials: list[Trial], clock: Clock) -> float:
     """Seconds kept for what follows the comparison, whichever of the trials is chosen."""
-    return REPORT + LAST_FIT * max(float(np.mean(trial.seconds)) for trial in trials)
+    return clock.kept(AFTERWARDS) + LAST_FIT * max(float(np.mean(trial.seconds)) for trial in trials)
 
 
 def _foretell(
@@ -112,5 +112,5 @@ def _foretell(
         seconds = time.monotonic() - began
     fold = seconds * (facts.rows * (facts.folds - 1) / facts.folds / some) ** candidate.growth
     cost = fold * (facts.folds + LAST_FIT)
-    if cost > clock.left() - REPORT:
+    if cost > clock.left() - clock.kept(AFTERWARDS):
         raise TooSlow(cost)

@@ -13,7 +13,7 @@ from didact.core.errors import InputError, ParameterError, need
 from didact.study.candidates import facts_of
 from didact.study.clock import Clock, OutOfTime
 from didact.study.columns import Column, judge_columns
-from didact.study.comparing import REPORT, Tally, compare
+from didact.study.comparing import Tally, compare
 from didact.study.effects import Importance, effects, entangled, importances
 from didact.study.measures import measures
 from didact.study.result import StudyResult
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 HELD_OUT = 0.2
+REPORT = 3.0  # seconds kept for the pictures and files of a report
 SHOWN_EFFECTS = 15
 
 
@@ -116,7 +117,7 @@ class Study:
         tally("shuffling one column after the other")
         leant: list[Importance] = []
         try:
-            with clock.stops(REPORT):
+            with clock.stops(clock.kept(REPORT)):
                 if best is not trials[0]:
                     leant = importances(model, columns, (labelled[test], y[test]), task, chosen[0], self.seed)
         except OutOfTime:
