@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from didact.core.errors import need
 from didact.study.columns import Column
 from didact.study.measures import Measure, point
 from didact.study.pipelines import features
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _ROWS = 2000
 _CELLS = 1_000_000  # values that are shuffled in all, and so the cost of importances
+_TOGETHER = 20_000  # rows that are predicted at once
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,18 @@ def importances(
     orders = [random.permutation(len(y)) for _ in range(repeats)]
     sign = -1 if measure.higher else 1
     whole = point(measure, y, predict(model, X, task))
-    found = []
-    for name in used:
-        shuffled = [X.with_columns(X[name][order].alias(name)) for order in orders]
-        worse = [sign * (point(measure, y, predict(model, table, task)) - whole) for table in shuffled]
-        found.append(Importance(name, float(np.mean(worse)), float(np.std(worse, ddof=1))))
+    jobs = [(name, order) for name in used for order in orders]
+    per = max(1, _TOGETHER // len(y))
+    worse: list[float] = []
+    for start in range(0, len(jobs), per):
+        tables = [X.with_columns(X[name][order].alias(name)) for name, order in jobs[start : start + per]]
+        predictions = predict(model, need("polars", "study").concat(tables), task)
+        worse += [sign * (point(measure, y, part) - whole) for part in np.split(predictions, len(tables))]
+    each = np.reshape(worse, (len(used), repeats))
+    found = [
+        Importance(name, float(np.mean(values)), float(np.std(values, ddof=1)))
+        for name, values in zip(used, each, strict=True)
+    ]
     return sorted(found, key=lambda importance: -importance.value)
 
 
