@@ -44,3 +44,24 @@ def two_threads(monkeypatch):
     with threadpool_limits(2, user_api="blas"):
         yield
     didact.set_threads(None)
+
+
+@pytest.fixture
+def few_models(request, monkeypatch):
+    """Studies compare a few quick models, where a test is about something else; `every_model` brings all back."""
+    from didact.study import candidates
+
+    names = (
+        "Dummy",
+        "Linear regression",
+        "Ridge regression (tuned)",
+        "Logistic regression",
+        "Poisson regression (α = 0.1)",
+    )
+    if "every_model" not in request.fixturenames:
+        monkeypatch.setattr(candidates, "TABLE", tuple(row for row in candidates.TABLE if row.name in names))
+
+
+@pytest.fixture
+def every_model():
+    """For a test beside others with `few_models`."""

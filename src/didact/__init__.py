@@ -36,6 +36,7 @@ _NAMES = {
     "save": "didact.core.persistence",
     "load": "didact.core.persistence",
     "set_threads": "didact.core.threads",
+    "show_versions": "didact.core.versions",
     "Batches": "didact.core.rows",
     "EarlyStopping": "didact.core.progress",
     "ProgressLog": "didact.core.progress",

@@ -14,6 +14,7 @@ import didact
 from didact.cli import main
 from didact.cli.app import app
 
+pytestmark = pytest.mark.usefixtures("few_models")
 RUNNER = CliRunner()
 RANDOM = np.random.default_rng(3)
 N = 120
@@ -61,6 +62,16 @@ def test_a_study_leaves_report_scores_and_a_model_that_predicts(tmp_path, kind):
         assert np.mean(predicted["prediction"].to_numpy() == TARGETS[kind]) > 0.7
     else:
         assert np.corrcoef(predicted["prediction"], TARGETS[kind])[0, 1] > 0.7
+
+
+def test_a_time_limit_is_told_in_the_terminal_and_on_the_page(tmp_path):
+    data = csv(tmp_path / "data.csv", TARGETS["regression"])
+    result = run("study", data, "--target", "answer", "--out", tmp_path / "out", "--time-limit", "0.01")
+    assert result.exit_code == 0, result.output
+    assert "Not compared (the report says why): Linear regression" in " ".join(result.output.split())
+    scores = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert scores["settings"]["time_limit"] == 0.01
+    assert {row["why"] for row in scores["not_compared"]} == {"the time limit of 0.01 s was reached"}
 
 
 def test_the_same_command_gives_the_same_scores(tmp_path):
@@ -125,7 +136,7 @@ def test_ctrl_c_ends_with_one_line_and_no_file(tmp_path, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("didact.study.study.cross_validate", interrupted)
+    monkeypatch.setattr("didact.study.comparing.cross_validate", interrupted)
     data = csv(tmp_path / "data.csv", TARGETS["binary"])
     result = run("study", data, "--target", "answer", "--out", tmp_path / "out")
     assert result.exit_code == 130
@@ -152,6 +163,7 @@ def test_version_and_help():
     assert run("--version").output == f"didact {didact.__version__}\n"
     assert "study" in run("--help").output
     assert run("study", "--help").exit_code == 0
+    assert "scikit-learn" in run("versions").output
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, tmp_path):

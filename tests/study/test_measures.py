@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from didact.study.measures import bootstrap, interval, measures, point
+from didact.study.intervals import bca
+from didact.study.measures import judge, leave_out, measures, point, resamples, values
 from didact.study.tasks import Task
 
 RANDOM = np.random.default_rng(1)
@@ -47,26 +48,59 @@ def test_a_rate_below_zero_is_dear_but_finite():
     assert point(deviance, y, np.array([1.0, -1.0])) > point(deviance, y, np.array([1.0, 0.1]))
 
 
+def test_a_probability_of_zero_is_dear_but_one_row_does_not_decide():
+    log_loss = measures(Task("binary", "y"))[0]
+    y = np.array([0, 1])
+    assert point(log_loss, y, np.array([[1.0, 0.0], [1.0, 0.0]])) == pytest.approx(np.log(1000) / 2)
+
+
+def bootstrap(measure, y, predictions, seed=0):
+    found = values([measure], y, predictions, resamples(len(y), seed))
+    return {name: by[measure.key] for name, by in found.items()}
+
+
 def test_the_area_has_no_meaning_with_one_class_and_the_interval_passes_over_it():
     area = measures(Task("binary", "y"))[1]
     y, p = np.array([1, 1, 0]), np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
     assert np.isnan(area.of(y, p, np.array([[1.0, 1.0, 0.0]])))[0]
-    replicates = bootstrap([area], y, {"m": p}, 0)["m"]["roc_auc"]
+    replicates = bootstrap(area, y, {"m": p})["m"]
     assert np.isnan(replicates).any()
-    assert interval(1.0, replicates).low == 1.0
+    assert bca(1.0, replicates, np.ones(3)).low == 1.0
 
 
 def test_the_interval_of_a_mean_is_the_one_of_theory():
     y, prediction = np.zeros(400), RANDOM.exponential(1.0, 400)
     mae = measures(Task("regression", "y"))[1]
-    found = interval(point(mae, y, prediction), bootstrap([mae], y, {"m": prediction}, 0)["m"]["mae"])
+    found = judge([mae], y, prediction, prediction + 1, 0)[0]["mae"]
     half = 1.96 * prediction.std() / 20
-    assert found.low == pytest.approx(prediction.mean() - half, abs=0.15 * half)
-    assert found.high == pytest.approx(prediction.mean() + half, abs=0.15 * half)
+    assert found.low == pytest.approx(prediction.mean() - half, abs=0.2 * half)
+    assert found.high == pytest.approx(prediction.mean() + half, abs=0.2 * half)
 
 
 def test_models_are_compared_on_the_same_resamples():
     y, prediction = example("regression")
     mae = measures(Task("regression", "y"))[1]
-    both = bootstrap([mae], y, {"a": prediction, "b": prediction + 1.0}, 3)
-    np.testing.assert_allclose(both["b"]["mae"] - both["a"]["mae"], 1.0)
+    both = bootstrap(mae, y, {"a": prediction, "b": prediction + 1.0}, 3)
+    np.testing.assert_allclose(both["b"] - both["a"], 1.0)
+
+
+@pytest.mark.parametrize("rows", [7, 200, 1001])
+def test_every_row_is_left_out_once(rows):
+    blocks = np.concatenate(list(leave_out(rows)))
+    assert (np.sum(blocks == 0, axis=0) == 1).all()
+    assert len(blocks) == min(rows, 200)
+
+
+def test_a_gain_over_the_dummy_is_paired_and_nothing_gains_over_itself():
+    y, p = example("binary")
+    dummy = np.full((N, 2), 0.5)
+    chosen = measures(Task("binary", "y"))
+    best, base, gain = judge(chosen, y, p, dummy, 0)
+    for m in chosen:
+        sign = 1 if m.higher else -1
+        assert gain[m.key].value == pytest.approx(sign * (best[m.key].value - base[m.key].value))
+        assert gain[m.key].low <= gain[m.key].value <= gain[m.key].high
+    for key in ("roc_auc", "balanced_accuracy"):  # of a constant guess, these are known without any rows
+        assert base[key].low == base[key].high == 0.5
+    same = judge(chosen, y, dummy, dummy, 0)[2]
+    assert all((same[m.key].low, same[m.key].value, same[m.key].high) == (0, 0, 0) for m in chosen)

@@ -1,4 +1,4 @@
-"""The command line: `didact study` and `didact predict`."""
+"""The command line: `didact study`, `didact predict` and `didact versions`."""
 
 import sys
 

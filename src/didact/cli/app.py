@@ -77,7 +77,7 @@ def study(
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
     task: Annotated[TaskName, typer.Option(help="What is asked of the target; found by itself.")] = TaskName.AUTO,
     time_limit: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds after which no further model is tried.")
+        float | None, typer.Option(min=0.001, help="Seconds that it may take; models that need longer are left out.")
     ] = None,
 ) -> None:
     """Study a table: clean it, compare models, and report how well the target can be predicted."""
@@ -104,13 +104,46 @@ def predict(
     typer.echo(f"Wrote {rows:,} predictions to {out}.")
 
 
+@app.command()
+def versions() -> None:
+    """Show the versions of didact and of all that it uses: what a report of a problem should begin with."""
+    didact.show_versions()
+
+
 def _show(console: Console, result: Any) -> None:
     """The findings in a few lines."""
     from didact.study import words
 
     for sentence in words.answer(result):
         console.print(sentence, markup=False, highlight=False)
-    table = Table("held-out rows", result.best, "95 % interval", "dummy", title_justify="left")
+    console.print(_models_table(result))
+    console.print(_held_out_table(result))
+    if result.skipped:
+        names = ", ".join(skipped.name for skipped in result.skipped)
+        console.print(f"Not compared (the report says why): {names}.", markup=False, highlight=False)
+    for note in result.notes:
+        console.print(f"Note: {note}", markup=False, highlight=False)
+    folder = result.report_path.parent
+    console.print(f"Wrote {folder}/report.html, scores.json and model.didact.", markup=False, highlight=False)
+
+
+def _models_table(result: Any) -> Table:
+    """The cross-validation of each model: the first measure, and the one that a person reads most easily."""
+    from didact.study import words
+
+    shown = list(dict.fromkeys([result.measures[0], words.headline(result)]))
+    table = Table("models compared", *(f"{m.label} ({words.direction(m)})" for m in shown))
+    for trial in result.trials:
+        cells = [words.number(trial.mean(m.key), m.key) for m in shown]
+        best = trial.name == result.best
+        table.add_row(f"→ {trial.name}" if best else trial.name, *cells, style="bold" if best else None)
+    return table
+
+
+def _held_out_table(result: Any) -> Table:
+    from didact.study import words
+
+    table = Table("held-out rows", result.best, "95 % interval", "dummy")
     for measure in result.measures:
         mine, dummy = result.held_out.best[measure.key], result.held_out.dummy[measure.key]
         table.add_row(
@@ -119,8 +152,4 @@ def _show(console: Console, result: Any) -> None:
             words.spread(mine, measure.key),
             words.number(dummy.value, measure.key),
         )
-    console.print(table)
-    for note in result.notes:
-        console.print(f"Note: {note}", markup=False, highlight=False)
-    folder = result.report_path.parent
-    console.print(f"Wrote {folder}/report.html, scores.json and model.didact.", markup=False, highlight=False)
+    return table

@@ -28,8 +28,8 @@ def dots(names: Sequence[str], scores: Sequence[Sequence[float]], best: str, mea
     return figure
 
 
-def bars(names: Sequence[str], values: Sequence[float], unit: str) -> "Figure":
-    """Signed effects as bars, in the order given: blue pushes up, orange pushes down.
+def bars(names: Sequence[str], values: Sequence[float], unit: str, spread: Sequence[float] | None = None) -> "Figure":
+    """Signed effects as bars, in the order given: blue pushes up, orange pushes down; a thin line shows their spread.
 
     >>> from didact.plot import bars
     >>> figure = bars(["age", "size"], [1.5, -0.5], "effect on the price")
@@ -37,6 +37,8 @@ def bars(names: Sequence[str], values: Sequence[float], unit: str) -> "Figure":
     figure, axes = blank(6.8, 0.9 + 0.3 * len(names), grid="x")
     places = np.arange(len(names))
     axes.barh(places, values, color=[BLUE if value >= 0 else ORANGE for value in values], height=0.66)
+    if spread is not None:
+        axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=INK, elinewidth=1)
     axes.axvline(0, color=QUIET, linewidth=1)
     ticks(axes, "y", places.tolist(), names)
     axes.set_ylim(len(names) - 0.4, -0.6)

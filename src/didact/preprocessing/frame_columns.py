@@ -117,7 +117,8 @@ def _number(column: "pl.Series") -> "pl.Series":
         raise InputError(
             f"Column {column.name!r} should hold numbers, but row {bad[0] + 1} holds {str(column[bad[0]])!r}."
         )
-    return pl.select(pl.when(values.is_finite()).then(values).alias(column.name)).to_series()
+    finite = values.is_finite()
+    return values if finite.all() else values.set(~finite, None)  # gaps count as finite here, and stay gaps
 
 
 def _moment(column: "pl.Series") -> "pl.Series":

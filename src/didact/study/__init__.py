@@ -3,6 +3,7 @@
 from didact.study.columns import Column
 from didact.study.result import StudyResult
 from didact.study.study import Study
+from didact.study.tables import read_table
 from didact.study.tasks import Task
 
-__all__ = ["Column", "Study", "StudyResult", "Task"]
+__all__ = ["Column", "Study", "StudyResult", "Task", "read_table"]

@@ -14,6 +14,7 @@ from didact.core.errors import InputError, need
 if TYPE_CHECKING:
     import polars as pl
 
+MOST_LEVELS = 30  # of a column of words that becomes one column a level
 _IDENTIFIER = re.compile(r"(^|[\W_])(id|uuid|guid|key|index|row|rownames?)$", re.IGNORECASE)
 
 

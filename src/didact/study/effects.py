@@ -1,8 +1,12 @@
-r"""What the model leans on: each coefficient times the standard deviation of its prepared column.
+r"""What the model leans on: for every model the importances of columns, for formulas the effects of coefficients, too.
 
-For a prepared column j, \beta_j \cdot sd(x_j) is how far the linear predictor moves for one typical step of the
-column, so that sizes can be compared: in units of the target (regression), of log-odds (classes) or of log-rate
-(counts). With several classes there is one such number per class.
+The importance of a column is how much worse the first measure becomes on held-out rows when the values of the column
+are shuffled among them, and nothing else is changed (Breiman 2001, doi:10.1023/A:1010933404324). It sees what the model
+makes of the column in any way, alone or together with others, and costs a few predictions a column.
+
+An effect is a coefficient times the standard deviation of its prepared column: \beta_j \cdot sd(x_j) is how far the
+linear predictor moves for one typical step of column j, so that sizes can be compared: in units of the target
+(regression), of log-odds (classes) or of log-rate (counts). With several classes there is one such number per class.
 """
 
 from dataclasses import dataclass
@@ -12,13 +16,20 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from didact.study.candidates import features
+from didact.core.errors import need
+from didact.study.columns import Column
+from didact.study.measures import Measure, point
+from didact.study.pipelines import features
+from didact.study.tasks import Task
+from didact.study.validation import codes, predict
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 _ROWS = 2000
+_CELLS = 1_000_000  # values that are shuffled in all, and so the cost of importances
+_TOGETHER = 20_000  # rows that are predicted at once
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,48 @@ class Effect:
     def size(self) -> float:
         """Root mean square over classes."""
         return float(np.sqrt(np.mean(np.square(self.values))))
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much worse the first measure becomes without the order of a column, and the spread over several shuffles."""
+
+    name: str
+    value: float
+    spread: float
+
+
+def importances(
+    model: Pipeline,
+    columns: list[Column],
+    held_out: tuple["pl.DataFrame", np.ndarray],
+    task: Task,
+    measure: Measure,
+    seed: int,
+) -> list[Importance]:
+    """The importance of every column that is used, the largest first."""
+    used = [column.name for column in columns if not column.dropped]
+    repeats = int(np.clip(100 // len(used), 3, 10))
+    rows = max(100, _CELLS // (len(used) * repeats))
+    random = np.random.default_rng(seed)
+    some = np.sort(random.permutation(len(held_out[1]))[:rows])
+    X, y = held_out[0][some], codes(held_out[1][some], task)
+    orders = [random.permutation(len(y)) for _ in range(repeats)]
+    sign = -1 if measure.higher else 1
+    whole = point(measure, y, predict(model, X, task))
+    jobs = [(name, order) for name in used for order in orders]
+    per = max(1, _TOGETHER // len(y))
+    worse: list[float] = []
+    for start in range(0, len(jobs), per):
+        tables = [X.with_columns(X[name][order].alias(name)) for name, order in jobs[start : start + per]]
+        predictions = predict(model, need("polars", "study").concat(tables), task)
+        worse += [sign * (point(measure, y, part) - whole) for part in np.split(predictions, len(tables))]
+    each = np.reshape(worse, (len(used), repeats))
+    found = [
+        Importance(name, float(np.mean(values)), float(np.std(values, ddof=1)))
+        for name, values in zip(used, each, strict=True)
+    ]
+    return sorted(found, key=lambda importance: -importance.value)
 
 
 def effects(model: Pipeline, X: "pl.DataFrame") -> list[Effect]:
@@ -54,6 +107,8 @@ def entangled(model: Pipeline, X: "pl.DataFrame", shown: list[Effect]) -> list[s
 
     Such effects may be large and cancel, and cannot be read one by one. At most 2,000 rows are looked at.
     """
+    if not shown:
+        return []
     prepared = model[:-1].transform(X[:_ROWS])
     dense = prepared.toarray() if sparse.issparse(prepared) else np.asarray(prepared)
     dense = dense - dense.mean(axis=0)

@@ -1,18 +1,18 @@
-r"""Measures of prediction on weighted rows, and their bootstrap intervals.
+r"""Measures of prediction on weighted rows, and their intervals.
 
 A measure maps targets y, predictions and a matrix of row weights W (replicates × rows) to one value per row of W.
 With W = 1 it is the usual score; with W the counts of a resample with replacement it is a bootstrap replicate, so that
-a thousand replicates are a few matrix products. Cost O(replicates × rows).
-
-Reference: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13 (percentile intervals).
+a thousand replicates are a few matrix products. Cost O(replicates × rows). Shares and the area under the ROC curve have
+intervals in closed form, which the bootstrap would draw to a point where all rows are right (see `intervals`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import xlogy
 
+from didact.study.intervals import Interval, area, bca, difference, mean_share, wilson
 from didact.study.tasks import Task
 
 Array = np.ndarray
@@ -22,26 +22,21 @@ _FLOOR = 1e-3
 
 @dataclass(frozen=True)
 class Measure:
-    """A named measure; `words` says what it is, `higher` whether larger is better."""
+    """A named measure; `words` says what it is, `higher` whether larger is better.
+
+    `ends` gives the interval in closed form; without it, the bootstrap does.
+    """
 
     key: str
     label: str
     words: str
     higher: bool
     of: Callable[[Array, Array, Array], Array]
+    ends: Callable[[Array, Array], Interval] | None = None
 
     def better(self, a: float, b: float) -> bool:
         """Whether a is the better value."""
         return a > b if self.higher else a < b
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value with the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 def measures(task: Task) -> list[Measure]:
@@ -49,16 +44,24 @@ def measures(task: Task) -> list[Measure]:
     log_loss = Measure(
         "log_loss", "log loss", "how far the probabilities are from the truth; rewards honest ones", False, _log_loss
     )
-    accuracy = Measure("accuracy", "accuracy", "the share of rows whose class is right", True, _accuracy)
-    balanced = Measure(
-        "balanced_accuracy", "balanced accuracy", "the share that is right, averaged over classes", True, _balanced
+    accuracy = Measure(
+        "accuracy", "accuracy", "the share of rows whose class is right", True, _accuracy, _accuracy_ends
     )
-    area = Measure(
+    balanced = Measure(
+        "balanced_accuracy",
+        "balanced accuracy",
+        "the share that is right, averaged over classes",
+        True,
+        _balanced,
+        _balanced_ends,
+    )
+    ranking = Measure(
         "roc_auc",
         "area under the ROC curve",
         "how often a row of the second class ranks above one of the first",
         True,
         _auc,
+        _auc_ends,
     )
     rmse = Measure("rmse", "root mean squared error", "a typical error, in units of the target", False, _rmse)
     mae = Measure("mae", "mean absolute error", "the average error, in units of the target", False, _mae)
@@ -67,7 +70,7 @@ def measures(task: Task) -> list[Measure]:
         "poisson_deviance", "Poisson deviance", "how far the predicted rates are from the counts", False, _deviance
     )
     return {
-        "binary": [log_loss, area, accuracy, balanced],
+        "binary": [log_loss, ranking, accuracy, balanced],
         "multiclass": [log_loss, accuracy, balanced],
         "regression": [rmse, mae, r2],
         "count": [deviance, rmse, mae, r2],
@@ -79,29 +82,46 @@ def point(measure: Measure, y: Array, prediction: Array) -> float:
     return float(measure.of(y, prediction, np.ones((1, len(y))))[0])
 
 
-def bootstrap(chosen: list[Measure], y: Array, predictions: dict[str, Array], seed: int) -> dict[str, dict[str, Array]]:
-    """Replicates of each measure for each model, on the same resamples of rows, so that differences are paired."""
+def judge(
+    chosen: list[Measure], y: Array, best: Array, dummy: Array, seed: int
+) -> tuple[dict[str, Interval], dict[str, Interval], dict[str, Interval]]:
+    """The measures of a model and of the dummy on the same rows, and the gain of the first over the second."""
+    drawn = {"best": best, "dummy": dummy}
+    open_ended = [measure for measure in chosen if measure.ends is None]
+    replicates = values(open_ended, y, drawn, resamples(len(y), seed))
+    left_out = values(open_ended, y, drawn, leave_out(len(y)))
+    scores: dict[str, dict[str, Interval]] = {"best": {}, "dummy": {}, "gain": {}}
+    for m in chosen:
+        if m.ends is not None:
+            a, b = (m.ends(y, prediction) for prediction in drawn.values())
+            gain = difference(a, b, _agreement(y, best, dummy) if m.key == "accuracy" else 0.0)
+        else:
+            sign = 1 if m.higher else -1
+            a, b = (bca(point(m, y, p), replicates[n][m.key], left_out[n][m.key]) for n, p in drawn.items())
+            both = (sign * (part["best"][m.key] - part["dummy"][m.key]) for part in (replicates, left_out))
+            gain = bca(sign * (a.value - b.value), *both)
+        same = np.array_equal(best, dummy)
+        scores["best"][m.key], scores["dummy"][m.key] = a, b
+        scores["gain"][m.key] = Interval(0.0, 0.0, 0.0) if same else gain
+    return scores["best"], scores["dummy"], scores["gain"]
+
+
+def values(
+    chosen: list[Measure], y: Array, predictions: dict[str, Array], weights: Iterable[Array]
+) -> dict[str, dict[str, Array]]:
+    """Each measure of each model for many weightings of the rows, the same for all, so that differences are paired."""
     blocks: dict[str, dict[str, list[Array]]] = {name: {m.key: [] for m in chosen} for name in predictions}
-    for weights in _resamples(len(y), seed):
+    for block in weights if chosen else ():
         for name, prediction in predictions.items():
             for measure in chosen:
-                blocks[name][measure.key].append(measure.of(y, prediction, weights))
+                blocks[name][measure.key].append(measure.of(y, prediction, block))
     return {name: {key: np.concatenate(parts) for key, parts in by.items()} for name, by in blocks.items()}
 
 
-def interval(value: float, replicates: Array) -> Interval:
-    """The percentile interval; resamples in which the measure has no meaning (one class only) are passed over."""
-    finite = replicates[np.isfinite(replicates)]
-    if not len(finite):
-        return Interval(value, np.nan, np.nan)
-    low, high = np.quantile(finite, [0.025, 0.975])
-    return Interval(value, float(low), float(high))
-
-
-def _resamples(rows: int, seed: int) -> Iterator[Array]:
-    """Counts of a resample of the rows, in blocks of replicates that fit in memory."""
+def resamples(rows: int, seed: int) -> Iterator[Array]:
+    """Counts of resamples of the rows with replacement, in blocks that fit in memory."""
     random = np.random.default_rng(seed)
-    left = 1000 if rows <= 20_000 else 200
+    left = int(np.clip(20_000_000 // rows, 400, 2000))
     size = max(1, _CHUNK // rows)
     while left > 0:
         many = min(size, left)
@@ -110,17 +130,55 @@ def _resamples(rows: int, seed: int) -> Iterator[Array]:
         left -= many
 
 
+def leave_out(rows: int) -> Iterator[Array]:
+    """All rows but one, each in turn; with many rows, all but every 200th."""
+    groups = min(rows, 200)
+    size = max(1, _CHUNK // rows)
+    for start in range(0, groups, size):
+        places = np.arange(start, min(start + size, groups))
+        yield (np.arange(rows)[None, :] % groups != places[:, None]).astype(float)
+
+
 def _mean(loss: Array, weights: Array) -> Array:
     return weights @ loss / weights.sum(axis=1)
 
 
 def _log_loss(y: Array, probability: Array, weights: Array) -> Array:
-    tiny = np.finfo(float).eps
-    return _mean(-np.log(np.clip(probability[np.arange(len(y)), y], tiny, 1.0)), weights)
+    """Mean of −log p; a probability below a thousandth counts as one, or a single leaf with one class would decide."""
+    return _mean(-np.log(np.clip(probability[np.arange(len(y)), y], _FLOOR, 1.0)), weights)
 
 
 def _accuracy(y: Array, probability: Array, weights: Array) -> Array:
     return _mean((probability.argmax(axis=1) == y).astype(float), weights)
+
+
+def _accuracy_ends(y: Array, probability: Array) -> Interval:
+    return wilson(float(np.mean(probability.argmax(axis=1) == y)), len(y))
+
+
+def _balanced_ends(y: Array, probability: Array) -> Interval:
+    """The mean of the shares of the classes; of a constant guess it is known exactly."""
+    right = probability.argmax(axis=1) == y
+    rows = np.bincount(y)
+    found = mean_share(np.bincount(y, weights=right)[rows > 0] / rows[rows > 0], rows[rows > 0])
+    return Interval(*[found.value] * 3) if _is_constant(probability) else found
+
+
+def _auc_ends(y: Array, probability: Array) -> Interval:
+    value = float(_auc(y, probability, np.ones((1, len(y))))[0])
+    if not np.isfinite(value) or _is_constant(probability):
+        return Interval(value, value, value)
+    return area(value, int(np.sum(y == 0)), int(np.sum(y == 1)))
+
+
+def _is_constant(probability: Array) -> bool:
+    return bool(np.all(probability == probability[0]))
+
+
+def _agreement(y: Array, one: Array, other: Array) -> float:
+    """The correlation over rows of being right, of two models."""
+    a, b = (p.argmax(axis=1) == y for p in (one, other))
+    return 0.0 if a.all() or b.all() or not (a.any() and b.any()) else float(np.corrcoef(a, b)[0, 1])
 
 
 def _balanced(y: Array, probability: Array, weights: Array) -> Array:

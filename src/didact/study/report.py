@@ -11,7 +11,8 @@ import didact
 from didact import plot
 from didact.core.errors import need
 from didact.study import words
-from didact.study.columns import rare_below
+from didact.study.candidates import NATIVE, SCALED
+from didact.study.columns import Column, rare_below
 from didact.study.result import StudyResult
 from didact.study.validation import codes
 
@@ -51,6 +52,8 @@ def pictures(result: StudyResult) -> dict[str, str]:
         ),
         **_predictions(result),
     }
+    if result.importances:
+        found["importances"] = _importances(result)
     if result.effects:
         found["effects"] = _effects(result)
     return {name: plot.data_uri(figure) for name, figure in found.items()}
@@ -77,6 +80,16 @@ def _predictions(result: StudyResult) -> dict[str, Any]:
     return found
 
 
+def _importances(result: StudyResult) -> Any:
+    shown, first = result.importances[:_MOST_EFFECTS], result.measures[0]
+    return plot.bars(
+        [importance.name for importance in shown],
+        [importance.value for importance in shown],
+        f"{'fall' if first.higher else 'growth'} of the {first.label} when the column is shuffled",
+        [importance.spread for importance in shown],
+    )
+
+
 def _effects(result: StudyResult) -> Any:
     shown = result.effects[:_MOST_EFFECTS]
     names = [effect.name for effect in shown]
@@ -100,6 +113,11 @@ def _target_facts(result: StudyResult) -> str:
     return f"It runs from {_exact(y.min())} to {_exact(y.max())} and is {words.number(y.mean())} on average."
 
 
+def _models(result: StudyResult) -> str:
+    many = len(result.trials) - 1
+    return "The dummy alone was" if not many else f"A dummy and {many} model{'s' if many > 1 else ''} were"
+
+
 def _exact(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else words.number(value)
 
@@ -112,21 +130,35 @@ def _steps(result: StudyResult) -> list[str]:
         f"{rows['held_out']:,} of {rows['used']:,} rows, drawn at random but alike in {result.task.target}, were set "
         f"aside; everything below was learnt from the other {rows['training']:,} alone.",
     ]
-    if any(c.kind == "number" for c in used):
-        gaps = any(c.kind == "number" and c.missing for c in used)
-        filled = "gaps were filled with the median, with a mark that they were gaps, and " if gaps else ""
-        steps.append(f"Numbers: {filled}all were brought to mean 0 and standard deviation 1.")
-    if any(c.kind == "words" for c in used):
-        steps.append(
-            f"Words: one yes/no column per level; levels in fewer than {rare_below(rows['training'])} rows were put "
-            "together, and a missing word is a level of its own."
-        )
+    steps += _preparations(result, used)
     if any(c.kind in ("date", "moment") for c in used):
         steps.append(
             "Dates: split into the day count, the month, the weekday and, where there is a time of day, the hour."
         )
     steps.append(
-        f"{len(result.trials)} models were compared by {result.settings['folds']}-fold cross-validation, preparation "
+        f"{_models(result)} compared by {result.settings['folds']}-fold cross-validation, preparation "
         f"included; the best mean {first.label} chose {result.best}, which was then fitted on all training rows."
     )
     return steps
+
+
+def _preparations(result: StudyResult, used: list[Column]) -> list[str]:
+    """What was done with numbers and words, for the models that were compared."""
+    gaps = any(c.kind == "number" and c.missing for c in used)
+    numbers = any(c.kind == "number" for c in used)
+    words = any(c.kind == "words" for c in used)
+    kinds = {trial.candidate.preparation for trial in result.trials[1:]} or {SCALED}
+    rare = f"levels in fewer than {rare_below(result.rows['training'])} rows were put together"
+    steps = []
+    if SCALED in kinds:
+        filled = "gaps were filled with the median, with a mark that they were gaps, and " if gaps else ""
+        parts = [f"{filled}numbers were brought to mean 0 and standard deviation 1"] * numbers
+        parts += [
+            f"words became one yes/no column per level ({rare}, and a missing word is a level of its own)"
+        ] * words
+        steps.append(f"For models made of formulas or distances, {'; '.join(parts)}.")
+    if NATIVE in kinds:
+        left = "numbers were left as they are" + (", gaps included" if gaps else "")
+        parts = [left] * numbers + [f"words were read as levels ({rare})"] * words
+        steps.append(f"For trees, forests, boosting and naive Bayes, {'; '.join(parts)}.")
+    return [step for step in steps if numbers or words]

@@ -10,9 +10,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 import didact
+from didact.study.candidates import Skipped
 from didact.study.columns import Column
-from didact.study.effects import Effect
-from didact.study.measures import Interval, Measure
+from didact.study.effects import Effect, Importance
+from didact.study.intervals import Interval
+from didact.study.measures import Measure
 from didact.study.tasks import Task
 from didact.study.validation import HeldOut, Trial
 
@@ -22,8 +24,9 @@ class StudyResult:
     """What a study found.
 
     `task` is the question, `columns` says what was done with each column, `scores` is what goes into scores.json,
-    `best` the name of the chosen model, `model` the fitted pipeline (it takes a data frame), `notes` what a person
-    should know, `report_path` the report where one was written.
+    `best` the name of the chosen model, `model` the fitted pipeline (it takes a data frame), `skipped` the models that
+    were not compared and why, `importances` how much the model leans on each column, `notes` what a person should
+    know, `report_path` the report where one was written.
 
     >>> from didact.datasets import load_penguins
     >>> from didact.study import Study
@@ -38,9 +41,11 @@ class StudyResult:
     columns: list[Column]
     measures: list[Measure]
     trials: list[Trial]
+    skipped: list[Skipped]
     best: str
     model: Pipeline
     held_out: HeldOut
+    importances: list[Importance]
     effects: list[Effect]
     entangled: list[str]
     notes: list[str]
@@ -85,11 +90,16 @@ def as_scores(result: "StudyResult") -> dict[str, Any]:
             }
             for trial in result.trials
         ],
+        "not_compared": [dataclasses.asdict(skipped) for skipped in result.skipped],
         "best": result.best,
         "held_out": {
             name: {key: _ends(value) for key, value in getattr(result.held_out, part).items()}
             for name, part in (("best", "best"), ("dummy", "dummy"), ("gain_over_dummy", "gain"))
         },
+        "importances": [
+            {"column": i.name, "value": _plain(i.value), "spread": _plain(i.spread)} for i in result.importances
+        ],
+        "effects": [{"name": e.name, "values": [_plain(v) for v in e.values]} for e in result.effects],
         "notes": result.notes,
     }
 

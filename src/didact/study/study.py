@@ -1,6 +1,5 @@
 """The whole procedure: read, set rows aside, clean, compare models, look once at the rows set aside, report."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +10,23 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from didact.core.errors import InputError, ParameterError, need
-from didact.study.candidates import candidates, pipeline
+from didact.study.candidates import facts_of
+from didact.study.clock import Clock, OutOfTime
 from didact.study.columns import Column, judge_columns
-from didact.study.effects import effects, entangled
-from didact.study.measures import Measure, measures
+from didact.study.comparing import Tally, compare
+from didact.study.effects import Importance, effects, entangled, importances
+from didact.study.measures import measures
 from didact.study.result import StudyResult
 from didact.study.tables import read_table
 from didact.study.tasks import Task, set_task, strata
-from didact.study.validation import Trial, choose, cross_validate, fit, look
+from didact.study.validation import choose, fit, look
 from didact.study.writing import write
 
 if TYPE_CHECKING:
     import polars as pl
 
 HELD_OUT = 0.2
+REPORT = 3.0  # seconds kept for the pictures and files of a report
 SHOWN_EFFECTS = 15
 
 
@@ -32,9 +34,9 @@ SHOWN_EFFECTS = 15
 class Study:
     """Carry out the whole procedure of supervised learning on a table.
 
-    A fifth of the rows is set aside, the rest is cleaned and cross-validated with every model that suits the target;
+    A fifth of the rows is set aside, the rest is cleaned and cross-validated with every model that suits the table;
     the one with the best mean over the folds is fitted on all of the rest and looked at once on the rows set aside,
-    with 95 % bootstrap intervals and beside a dummy. Cost: one fit per model and fold.
+    with 95 % intervals and beside a dummy. Cost: one fit per model and fold.
 
     Parameters
     ----------
@@ -49,7 +51,9 @@ class Study:
     out : path, optional
         Folder for report.html, scores.json and model.didact.
     time_limit : float, optional
-        Seconds after which no further model is tried.
+        Seconds that the study may take, files included. The cheapest models come first; one whose folds would not be
+        done in time, foretold from a sample of the rows, is left out, and the result says so. The dummy is always
+        there. What a limit leaves out depends on the machine.
     on_step : callable, optional
         Called with (what is being done, steps done, steps in all).
 
@@ -79,36 +83,45 @@ class Study:
 
     def run(self, source: Any) -> StudyResult:
         """Study a CSV or Parquet file, a bundled table by name, or a data frame."""
-        started = time.monotonic()
+        clock, tally = Clock(self.time_limit), Tally(self.on_step)
         self._check()
-        self._done, self._total = 0, 1
-        self._step("reading the table")
+        tally("reading the table")
         table = read_table(source)
         name = Path(source).name if isinstance(source, (str, Path)) else "the table"
-        result = self._study(table, name, started)
+        result = self._study(table, name, clock, tally)
         if self.out is None:
             return result
-        self._step("writing the report")
+        tally("writing the report")
         return write(result, Path(self.out))
 
-    def _study(self, table: "pl.DataFrame", source: str, started: float) -> StudyResult:
+    def _study(self, table: "pl.DataFrame", source: str, clock: Clock, tally: Tally) -> StudyResult:
         task, labelled, y, notes = set_task(table, self.target, self.task, self.folds)
         if self.folds > len(y) // 4:
             raise ParameterError(f"{self.folds} folds are too many for {len(y)} rows; use at most {len(y) // 4}.")
         train, test = self._set_aside(y, task)
         columns = judge_columns(labelled[train], self.target, len(labelled))
         notes += _table_notes(labelled, columns)
+        facts = facts_of(task, columns, y[train], self.folds, self.seed)
         chosen = measures(task)
-        trials = self._compare(labelled[train], y[train], task, columns, chosen, started, notes)
+        data = (labelled[train], y[train], strata(y[train], task, self.folds))
+        trials, skipped = compare(data, task, columns, facts, chosen, clock, tally, 3 + (self.out is not None))
         best = choose(trials, chosen[0])
-        self._step(f"fitting {best.name} on all training rows")
+        tally(f"fitting {best.name} on all training rows")
         heard: list[str] = []
-        model = fit(clone(best.pipeline), labelled[train], y[train], heard)
-        dummy = fit(clone(trials[0].pipeline), labelled[train], y[train], heard)
+        model = fit(clone(best.pipeline), *data[:2], heard)
+        dummy = fit(clone(trials[0].pipeline), *data[:2], heard)
         notes += [f"{t.name} warned: {text}" for t in trials for text in t.warnings]
-        self._step("looking at the held-out rows")
+        tally("looking at the held-out rows")
         held_out = look(model, dummy, (labelled[test], y[test], test), task, chosen, self.seed)
         found = effects(model, labelled[train])
+        tally("shuffling one column after the other")
+        leant: list[Importance] = []
+        try:
+            with clock.stops(clock.kept(REPORT)):
+                if best is not trials[0]:
+                    leant = importances(model, columns, (labelled[test], y[test]), task, chosen[0], self.seed)
+        except OutOfTime:
+            notes.append("There was no time left to find out which columns the model leans on.")
         return StudyResult(
             source=source,
             task=task,
@@ -116,15 +129,17 @@ class Study:
             columns=columns,
             measures=chosen,
             trials=trials,
+            skipped=skipped,
             best=best.name,
             model=model,
             held_out=held_out,
+            importances=leant,
             effects=found,
             entangled=entangled(model, labelled[train], found[:SHOWN_EFFECTS]),
             notes=notes,
             target_values=y,
-            settings={"seed": self.seed, "folds": self.folds},
-            seconds=time.monotonic() - started,
+            settings={"seed": self.seed, "folds": self.folds, "time_limit": self.time_limit},
+            seconds=clock.spent(),
         )
 
     def _set_aside(self, y: np.ndarray, task: Task) -> tuple[np.ndarray, np.ndarray]:
@@ -133,30 +148,6 @@ class Study:
             np.arange(len(y)), test_size=HELD_OUT, random_state=self.seed, stratify=strata(y, task, self.folds)
         )
         return train, np.sort(test)
-
-    def _compare(
-        self,
-        X: "pl.DataFrame",
-        y: np.ndarray,
-        task: Task,
-        columns: list[Column],
-        chosen: list[Measure],
-        started: float,
-        notes: list[str],
-    ) -> list[Trial]:
-        tried = candidates(task, min(self.folds, 5))
-        self._total = 1 + len(tried) * self.folds + 2 + (self.out is not None)
-        trials: list[Trial] = []
-        for number, candidate in enumerate(tried):
-            late = self.time_limit is not None and time.monotonic() - started > self.time_limit
-            if late and len(trials) > 1:
-                untried = ", ".join(c.name for c in tried[number:])
-                notes.append(f"The time limit of {self.time_limit:g} s was reached before: {untried}.")
-                break
-            model = pipeline(columns, len(y), candidate.estimator)
-            data = (X, y, strata(y, task, self.folds))
-            trials.append(cross_validate(candidate, model, data, task, chosen, self.folds, self.seed, self._step))
-        return trials
 
     def _check(self) -> None:
         if not isinstance(self.folds, int) or self.folds < 2:
@@ -168,11 +159,6 @@ class Study:
                 need(package, "study")
             if Path(self.out).exists() and not Path(self.out).is_dir():
                 raise InputError(f"'{self.out}' is a file; give a folder for the report.")
-
-    def _step(self, label: str) -> None:
-        if self.on_step is not None:
-            self.on_step(label, self._done, self._total)
-        self._done += 1
 
 
 def _table_notes(table: "pl.DataFrame", columns: list[Column]) -> list[str]:

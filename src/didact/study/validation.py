@@ -1,5 +1,6 @@
-"""Comparing candidates: cross-validation on the training rows, then one look at the rows held out."""
+"""Measuring models: cross-validation on the training rows, then one look at the rows held out."""
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,24 +13,29 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from didact.study.candidates import Candidate
-from didact.study.measures import Interval, Measure, bootstrap, interval, point
+from didact.study.intervals import Interval
+from didact.study.measures import Measure, judge, point
 from didact.study.tasks import Task
 
 if TYPE_CHECKING:
     import polars as pl
 
 Array = np.ndarray
+_FITTED = 5000  # rows of those fitted on which a fold is measured, too
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What cross-validation said of a candidate: each measure per fold, on rows not fitted and on rows fitted."""
+    """What cross-validation said of a candidate: each measure per fold, on rows not fitted and on rows fitted, and the
+    seconds that each fold took.
+    """
 
     candidate: Candidate
     pipeline: Pipeline
     validation: dict[str, list[float]]
     training: dict[str, list[float]]
     warnings: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -66,18 +72,22 @@ def cross_validate(
     folds: int,
     seed: int,
     step: Callable[[str], None],
+    check: Callable[[Trial], None],
 ) -> Trial:
-    """Fit a pipeline on all folds but one, and measure it on that one, for each fold in turn."""
+    """Fit a pipeline on all folds but one, and measure it on that one, for each fold in turn; `check` may end it."""
     X, y, groups = data
     trial = Trial(candidate, model, {m.key: [] for m in chosen}, {m.key: [] for m in chosen})
     splits = StratifiedKFold(folds, shuffle=True, random_state=seed).split(groups, groups)
     for number, (fitted, left) in enumerate(splits, start=1):
         step(f"{candidate.name}, fold {number} of {folds}")
+        began = time.monotonic()
         one = fit(clone(model), X[fitted], y[fitted], trial.warnings)
-        for rows, scores in ((left, trial.validation), (fitted, trial.training)):
+        for rows, scores in ((left, trial.validation), (fitted[:_FITTED], trial.training)):
             prediction = predict(one, X[rows], task)
             for measure in chosen:
                 scores[measure.key].append(point(measure, codes(y[rows], task), prediction))
+        trial.seconds.append(time.monotonic() - began)
+        check(trial)
     return trial
 
 
@@ -122,18 +132,8 @@ def look(
     chosen: list[Measure],
     seed: int,
 ) -> HeldOut:
-    """Scores on the held-out rows with 95 % bootstrap intervals, beside the dummy's, and the gain over it."""
+    """Scores on the held-out rows with 95 % intervals, beside the dummy's, and the gain over it."""
     X, y, rows = data
-    truth = codes(y, task)
-    predictions = {"best": predict(best, X, task), "dummy": predict(dummy, X, task)}
-    replicates = bootstrap(chosen, truth, predictions, seed)
-    values = {name: {m.key: point(m, truth, p) for m in chosen} for name, p in predictions.items()}
-    scores = {
-        name: {m.key: interval(values[name][m.key], replicates[name][m.key]) for m in chosen} for name in predictions
-    }
-    gain = {}
-    for m in chosen:
-        sign = 1 if m.higher else -1
-        difference = sign * (replicates["best"][m.key] - replicates["dummy"][m.key])
-        gain[m.key] = interval(sign * (values["best"][m.key] - values["dummy"][m.key]), difference)
-    return HeldOut(rows, y, predictions["best"], scores["best"], scores["dummy"], gain)
+    prediction = predict(best, X, task)
+    scores = judge(chosen, codes(y, task), prediction, predict(dummy, X, task), seed)
+    return HeldOut(rows, y, prediction, *scores)
