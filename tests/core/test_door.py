@@ -265,6 +265,8 @@ def test_labels_of_a_block_are_one_column():
         check(X3, [["a", "b"]] * 3)
     with pytest.raises(ValueError, match="y"):
         check(X3, "a")
+
+
 def test_tensors_of_a_batch_are_read_where_numpy_cannot():
     import torch
 

@@ -29,8 +29,8 @@ from didact.engines.least_squares import Triangle, solve_nonnegative, solve_norm
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
-    more_columns,
     means,
+    more_columns,
     one_or_many,
     predict,
     solve_iteratively,
