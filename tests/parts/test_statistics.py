@@ -19,6 +19,7 @@ from didact.parts.statistics import (
     label_codes,
     label_counts,
     moments,
+    weigh_classes,
 )
 
 FIELDS = Moments._fields
@@ -215,3 +216,8 @@ def test_histogram():
     np.testing.assert_allclose(merged.weights, whole.weights)
     assert isinstance(merged, Histogram)
     np.testing.assert_allclose(histogram(X, None, None, edges).weights.sum(axis=1), len(X))
+
+
+def test_a_class_without_weight_gets_no_weight_in_balance():
+    counts = Counts(np.array(["a", "b", "c"]), np.array([1.0, 0.0, 3.0]))
+    np.testing.assert_allclose(weigh_classes("balanced", counts), [4 / 3, 0.0, 4 / 9], rtol=1e-15)

@@ -198,7 +198,8 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        return counts.weights.sum() / (len(counts.values) * np.maximum(counts.weights, np.finfo(float).tiny))
+        share = len(counts.values) * counts.weights / counts.weights.sum()
+        return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)  # nothing is left to be weighed up
     unknown = [label for label in class_weight if label not in counts.values]
     if unknown:
         raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
