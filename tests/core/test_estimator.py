@@ -350,7 +350,9 @@ def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():
     with pytest.raises(InputError, match=r"'b'.*rescale"):
         Overflowing().fit(near, np.ones(2)).predict(far)
     model = Overflowing().fit(near.to_numpy(), np.ones(2))
-    with pytest.raises(InputError, match="column 1"):
+    with pytest.raises(InputError, match=r"beyond .* column 1"):
         model.predict(far.to_numpy())
+    with pytest.raises(InputError, match=r"no values above .* columns 0, 1"):
+        model.predict(1e-200 * near.to_numpy())
     with pytest.raises(InputError, match="column 1"):
         list(model.predict(Batches(lambda: [far.to_numpy()])))

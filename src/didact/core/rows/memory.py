@@ -122,7 +122,11 @@ class MemoryRows(Rows):
         with np.errstate(all="ignore"):
             if not self.missing and not finite_sum(self.X):  # labels can hide it, so the input is looked at
                 refuse_non_finite(self.X, self.names)
-            found = fn(self.X, *args)
+            try:
+                found = fn(self.X, *args)
+            except (ArithmeticError, np.linalg.LinAlgError):
+                refuse_overflow(self.X, self.names)
+                raise
             if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
                 refuse_overflow(self.X, self.names)
             return found
@@ -232,15 +236,20 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
 
 
 def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
-    """Raise an error that names the columns of X whose values have no finite squares, if there are any."""
+    """Raise an error that names the columns of X whose squares are infinite or vanish, if there are any."""
+    if is_tensor(X) or X.dtype.kind != "f":
+        return
     limit = 1e-4 * np.sqrt(np.finfo(X.dtype).max)
     if is_sparse(X):
-        where = X.tocoo().col[np.abs(X.data) > limit]
+        largest = np.zeros(X.shape[1], X.dtype)
+        np.maximum.at(largest, X.tocoo().col, np.abs(X.tocoo().data))
     else:
-        where = np.flatnonzero((np.abs(X) > limit).any(axis=0))
+        largest = np.abs(X).max(axis=0, initial=0.0)
+    where = np.flatnonzero((largest > limit) | ((largest > 0) & (largest < 1 / limit)))
     if len(where):
+        how = f"values beyond {limit:.1g}" if largest[where[0]] > 1 else f"no values above {1 / limit:.1g}"
         raise InputError(
-            f"Input X has values beyond {limit:.1g}, whose products overflow, in {listed(where, names)}: rescale them."
+            f"Input X has {how} in {listed(where, names)}, so that products overflow or vanish: rescale it."
         )
 
 
