@@ -109,3 +109,17 @@ def test_a_model_that_cannot_be_fitted_is_told_and_the_others_stay(monkeypatch):
         ("Slow", "it could not be fitted: Singular matrix", False)
     ]
     assert "Linear regression" in tried(result)
+
+
+def test_the_bell_waits_where_an_error_would_be_lost():
+    """Errors inside functions that LLVM calls back are printed and forgotten: the bell rings again after them."""
+
+    def _raw_object_cache_notify():
+        time.sleep(0.3)
+        return "whole"
+
+    reached = []
+    with pytest.raises(OutOfTime), Clock(0.1).stops():
+        reached.append(_raw_object_cache_notify())
+        time.sleep(5)
+    assert reached == ["whole"]

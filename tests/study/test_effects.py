@@ -11,23 +11,23 @@ from didact.study.measures import point
 from didact.study.validation import predict
 
 pytestmark = pytest.mark.usefixtures("few_models")
-RANDOM = np.random.default_rng(0)
 N = 400
 
 
 @pytest.fixture
 def studied():
-    hours = RANDOM.integers(0, 24 * 365, N)
+    random = np.random.default_rng(0)
+    hours = random.integers(0, 24 * 365, N)
     data = pl.DataFrame(
         {
-            "x": RANDOM.normal(size=N),
-            "idle": RANDOM.normal(size=N),
-            "colour": RANDOM.choice(["red", "green", "blue"], N),
+            "x": random.normal(size=N),
+            "idle": random.normal(size=N),
+            "colour": random.choice(["red", "green", "blue"], N),
             "when": [datetime(2024, 1, 1) + timedelta(hours=int(h)) for h in hours],
         }
     )
     y = 3 * data["x"] + 2.0 * (data["colour"] == "red") + 2.0 * (data["when"].dt.weekday() > 5)
-    return Study("y", folds=2).run(data.with_columns(y=y + pl.Series(0.1 * RANDOM.normal(size=N)))), data
+    return Study("y", folds=2).run(data.with_columns(y=y + pl.Series(0.1 * random.normal(size=N)))), data
 
 
 def test_the_order_is_that_of_the_truth_and_a_date_is_one_column(studied):

@@ -125,8 +125,9 @@ def test_a_perfect_score_is_not_said_to_be_certain(tmp_path):
 
 def test_what_is_said_agrees_with_what_was_tried(every_model, tmp_path):
     """A wave that no line can follow: the words say so, and do not advise what has been done already."""
-    x = RANDOM.uniform(-3, 3, 400)
-    table = pl.DataFrame({"x": x, "noise": RANDOM.normal(size=400), "y": np.sin(2 * x) + 0.1 * RANDOM.normal(size=400)})
+    random = np.random.default_rng(1)
+    x = random.uniform(-3, 3, 400)
+    table = pl.DataFrame({"x": x, "noise": random.normal(size=400), "y": np.sin(2 * x) + 0.1 * random.normal(size=400)})
     result = Study("y", folds=2, out=tmp_path).run(table)
     text = result.report_path.read_text()
     assert result.best_trial.candidate.bends

@@ -13,7 +13,9 @@ import didact
 from didact.core.errors import ParameterError
 from didact.datasets import load_penguins
 from didact.study import Study
-from didact.study.tasks import strata
+from didact.study.measures import measures
+from didact.study.tasks import Task, strata
+from didact.study.validation import choose
 from didact.study.words import answer, number, verdict
 
 pytestmark = pytest.mark.usefixtures("few_models")
@@ -181,6 +183,13 @@ def test_columns_that_say_the_same_are_pointed_out():
     result = Study("amount").run(data)
     assert {"x", "twin"} <= set(result.entangled)
     assert Study("amount").run(table().drop("group")).entangled == []
+
+
+def test_a_model_without_a_finite_score_is_not_chosen():
+    first, second = Study("amount", folds=2).run(table().drop("group")).trials[:2]
+    measure = measures(Task("regression", "amount"))[0]
+    first.validation["rmse"][0] = float("nan")
+    assert choose([first, second], measure) is choose([second, first], measure) is second
 
 
 def test_the_penguins_are_studied_without_a_complaint(every_model):

@@ -116,10 +116,14 @@ def codes(y: Array, task: Task) -> Array:
 
 
 def choose(trials: list[Trial], measure: Measure) -> Trial:
-    """The candidate with the best mean of the measure; the earlier, simpler one where two are equal."""
+    """The candidate with the best mean of the measure; the earlier, simpler one where two are equal.
+
+    One whose mean is not finite is taken only if there is no other.
+    """
     best = trials[0]
     for trial in trials[1:]:
-        if measure.better(trial.mean(measure.key), best.mean(measure.key)):
+        mean, least = trial.mean(measure.key), best.mean(measure.key)
+        if measure.better(mean, least) or (np.isfinite(mean) and not np.isfinite(least)):
             best = trial
     return best
 

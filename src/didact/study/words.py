@@ -64,14 +64,14 @@ def answer(result: StudyResult) -> list[str]:
     mine, dummy = result.held_out.best[measure.key], result.held_out.dummy[measure.key]
     if result.task.is_classification:
         first = (
-            f"On {result.rows['held_out']:,} rows that it had never seen, the best model ({result.best}) named "
+            f"On {result.rows['held_out']:,} rows that it had never seen, the best model, {result.best}, named "
             f"the right class of “{result.task.target}” for {number(mine.value, measure.key)} of them "
             f"(95 % interval {spread(mine, measure.key)})."
         )
         second = f"A dummy that ignores the columns is right for {number(dummy.value, measure.key)}."
     else:
         first = (
-            f"On {result.rows['held_out']:,} rows that it had never seen, the best model ({result.best}) missed "
+            f"On {result.rows['held_out']:,} rows that it had never seen, the best model, {result.best}, missed "
             f"“{result.task.target}” by {number(mine.value)} on average (95 % interval {spread(mine, measure.key)})."
         )
         second = f"A dummy that always says the mean misses by {number(dummy.value)}."
@@ -110,7 +110,7 @@ def shape(result: StudyResult) -> str:
 def leaning(result: StudyResult) -> str:
     """Which columns the predictions depend on, in a sentence or two."""
     first, found = result.measures[0], result.importances
-    clear = [i for i in found if i.value > i.spread and i.value > 0]
+    clear = [i for i in found if i.value > 2 * i.spread and i.value > 0]  # other rows would differ about as shuffles do
     if not clear:
         return "No column makes a clear difference by itself."
     most = clear[0]
