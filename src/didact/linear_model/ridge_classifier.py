@@ -62,7 +62,7 @@ def code_table(X: Any, y: Any, w: Any, class_weight: Any) -> tuple[Any, Any, Any
 
 def kind_of(y: Any) -> str:
     """What kind of target to ask for: a table of labels, or one column of them."""
-    return "label columns" if (y.ndim if hasattr(y, "ndim") else np.ndim(y)) == 2 else "labels"
+    return "label columns" if (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 2 else "labels"
 
 
 def signed_rows(model: Any, rows: Rows) -> Rows:
