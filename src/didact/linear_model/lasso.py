@@ -151,8 +151,8 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
     """Solve for each of the targets in turn, and store what a fitted model has."""
 
     def fitted(x: Array) -> dict[str, Any]:
-        one = x if x.ndim == 1 else x[:, 0]
-        return {"coef_": one, "intercept_": problem.mean_y[0] - problem.mean_x @ one}
+        mean = problem.mean_y[0] if x.ndim == 1 else problem.mean_y
+        return {"coef_": x.T, "intercept_": mean - problem.mean_x @ x}
 
     l1, l2 = model.alpha * ratio, model.alpha * (1 - ratio)
     with FitProgress(model, model.max_iter * len(targets), X=X, y=y, attributes=fitted) as progress:
