@@ -8,6 +8,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 MODELS = all_instances()
 
+# Some checks have columns in the hundreds, for which steps of the usual length are too long.
+pytestmark = pytest.mark.filterwarnings("ignore:SGDRegressor.*far above that of a model with all weights 0")
+
 NOT_RUN = [
     estimator_checks.check_param_validation,
     estimator_checks.check_dataframe_column_names_consistency,
@@ -29,9 +32,6 @@ def excused(model):
     return {name: reason for name, reason in model._test_skips.items() if name.startswith("check_")}
 
 
-@pytest.mark.filterwarnings(
-    "ignore:SGDRegressor.*far above that of a model with all weights 0"
-)  # some checks have columns in the hundreds, for which steps of the usual length are too long
 @parametrize_with_checks(MODELS, expected_failed_checks=excused, xfail_strict=True)
 def test_check(estimator, check):
     check(estimator)

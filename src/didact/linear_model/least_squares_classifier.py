@@ -104,7 +104,9 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     _tensors = True
     _test_params = [{}, {"alpha": 2.0, "class_weight": "balanced"}]
-    _test_skips = {"weight_scale:alpha": "The penalty is compared with the sum of the weighted errors, as in `Ridge`."}
+    _test_skips = {
+        "weight_scale:alpha": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
+    }
 
     alpha: float = param(0.0, at_least(0), "Strength of the L2 penalty.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")

@@ -151,7 +151,9 @@ class RidgeClassifier(_Signs):
 
     _tensors = True
     _test_params = [{}, {"class_weight": "balanced", "solver": "svd"}]
-    _test_skips = {"weight_scale": "The penalty is compared with the sum of the weighted errors, as in `Ridge`."}
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
+    }
 
     alpha: float = param(1.0, at_least(0), "Strength of the L2 penalty.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
@@ -252,7 +254,7 @@ class RidgeClassifierCV(_Signs):
     _test_skips = {
         "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
         "remains, of a row with a larger weight nothing.",
-        "weight_scale": "The penalty is compared with the sum of the weighted errors, as in `Ridge`.",
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }
 
