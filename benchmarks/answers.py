@@ -23,6 +23,7 @@ LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "squared": lambda y, z: (y - z) ** 2,
     "logistic": lambda y, z: np.logaddexp(0, z) - y * z,
     "hinge": lambda y, z: np.maximum(0, 1 - (2 * y - 1) * z),
+    "signs": lambda y, z: ((2.0 * (y[:, None] == np.arange(z.shape[1])) - 1.0 - z) ** 2).sum(axis=1),
     "softmax": lambda y, z: special.logsumexp(z, axis=1) - z[np.arange(len(y)), y],
     "poisson": lambda y, z: np.exp(z) - y * z,
     "gamma": lambda y, z: z + y * np.exp(-z),
@@ -119,20 +120,25 @@ class SmallDualityGap(Check):
 
 
 def primal_dual(answer: Answer, alpha: float, folder: Path) -> tuple[float, float]:
-    """The lasso's objective and its dual value at the centred, scaled residual, relative to ½‖y − ȳ‖²/n."""
-    w, b = np.asarray(answer["coef"], float).ravel(), float(answer["intercept"])
+    """The lasso's objective and its dual value at the centred, scaled residual, relative to ½‖y − ȳ‖²/n.
+
+    With several targets the penalty is on the lengths of the columns' rows of coefficients (the multi-task lasso).
+    """
+    W, b = np.atleast_2d(np.asarray(answer["coef"], float)).T, np.ravel(answer["intercept"]).astype(float)
     y = np.concatenate([part for _, part in blocks(folder)])
-    residual = y - np.concatenate([X @ w + b for X, _ in blocks(folder)])
-    n, y = len(y), y - y.mean()
-    centred = residual - residual.mean()
-    products, first = np.zeros(len(w)), 0
+    y = y.reshape(len(y), -1)
+    residual = y - np.concatenate([X @ W + b for X, _ in blocks(folder)])
+    n, y = len(y), y - y.mean(axis=0)
+    centred = residual - residual.mean(axis=0)
+    products, first = np.zeros_like(W), 0
     for X, part in blocks(folder):
         products += X.T @ centred[first : first + len(part)]
         first += len(part)
-    shrink = min(1.0, alpha * n / np.abs(products).max())
-    primal = 0.5 * residual @ residual / n + alpha * np.abs(w).sum()
-    dual = 0.5 * (y @ y - (y - shrink * centred) @ (y - shrink * centred)) / n
-    scale = 0.5 * float(y @ y) / n
+    shrink = min(1.0, alpha * n / np.linalg.norm(products, axis=1).max())
+    primal = 0.5 * np.vdot(residual, residual) / n + alpha * np.linalg.norm(W, axis=1).sum()
+    rest = y - shrink * centred
+    dual = 0.5 * (np.vdot(y, y) - np.vdot(rest, rest)) / n
+    scale = 0.5 * float(np.vdot(y, y)) / n
     return float(primal) / scale, float(dual) / scale
 
 

@@ -85,6 +85,13 @@ def wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     return X, X @ few(p, 100) + np.sqrt(10) * rng.standard_normal(n)
 
 
+def wide_tasks(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """Four targets, for which the same 100 columns matter; noise as in `wide`."""
+    X = features(rng, n, p)
+    truth = few(p, 100)[:, None] * np.random.default_rng([SEED, p, 4]).standard_normal((p, 4))
+    return X, X @ truth + np.sqrt(10) * rng.standard_normal((n, 4))
+
+
 def sparse_wide(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
     """Density 0.1 %; 500 columns matter, and the noise has an eighth of the variance of what they explain."""
     X = uniform_cells(rng, n, p, 1000)

@@ -82,10 +82,10 @@ def glm(name: str, data: Data, loss: str) -> Workload:
 
 
 def strongest(folder: Path) -> float:
-    """The smallest α at which all coefficients of a lasso are zero: max |Xᵀ(y − ȳ)| / n."""
+    """The smallest α at which all coefficients of a lasso are zero: max ‖Xᵀ(y − ȳ)‖ / n over the columns."""
     y = np.concatenate([part for _, part in blocks(folder)])
-    products = sum(X.T @ (part - y.mean()) for X, part in blocks(folder))
-    return float(np.abs(products).max()) / len(y)
+    products = sum(X.T @ (part - y.mean(axis=0)).reshape(len(part), -1) for X, part in blocks(folder))
+    return float(np.linalg.norm(products, axis=1).max()) / len(y)
 
 
 def lasso(name: str, data: Data) -> Workload:
@@ -97,6 +97,15 @@ def lasso(name: str, data: Data) -> Workload:
     }
     targets = {SKLEARN: 1.5, CELER: 1.5, SKGLM: 1}
     return Workload(name, data, SmallDualityGap(), ways, targets, lambda folder: {"alpha": strongest(folder) / 20})
+
+
+def multi_task(name: str, data: Data) -> Workload:
+    ways = {
+        US: fits(US, "MultiTaskLasso", *tolerances(1e-4, 1e-5, 5e-7)),
+        SKLEARN: fits(SKLEARN, "MultiTaskLasso", *tolerances(1e-5, 1e-6, 5e-7), max_iter=100_000),
+    }
+    tune = lambda folder: {"alpha": strongest(folder) / 20}  # noqa: E731
+    return Workload(name, data, SmallDualityGap(), ways, {SKLEARN: 1.5}, tune)
 
 
 def lasso_cv(name: str, **options: Any) -> Workload:
@@ -172,6 +181,13 @@ WORKLOADS = [
         },
         {SKLEARN: 10},
     ),
+    Workload(
+        "RidgeClassifier, 10 classes",
+        Data("ten_classes", 200_000, 60),
+        SameAnswer(loss="signs", l2=1.0),
+        {US: fits(US, "RidgeClassifier"), SKLEARN: fits(SKLEARN, "RidgeClassifier", {}, *solvers("cholesky"))},
+        {SKLEARN: 3},
+    ),
     logistic(
         "LogisticRegression, binary",
         Data("binary", 200_000, 50),
@@ -196,6 +212,7 @@ WORKLOADS = [
     glm("Gamma GLM", Data("amounts", 300_000, 40), "gamma"),
     lasso("Lasso, dense", Data("wide", 1_000, 20_000, block=1_000)),
     lasso("Lasso, sparse 0.1 %", Data("sparse_wide", 20_000, 200_000, block=20_000)),
+    multi_task("MultiTaskLasso, 4 targets", Data("wide_tasks", 1_000, 5_000, block=1_000)),
     lasso_cv("LassoCV"),
     lasso_cv("ElasticNetCV", l1_ratio=0.5),
     *(sgd(loss, Data("scaled_binary", 1_000_000, 50), 3) for loss in ("hinge", "log_loss")),

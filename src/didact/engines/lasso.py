@@ -118,6 +118,12 @@ class LassoSolver:
         working[new] = True
 
 
+def refuse_overflow(products: Array) -> None:
+    """Raise an error if products of columns leave the range of numbers: no step could be computed from them."""
+    if not np.isfinite(products).all():
+        raise FloatingPointError("Products of columns overflow.")
+
+
 class DenseColumns:
     """The columns that ever were in a working set, with their Gram matrix, in arrays that double when they are full."""
 
@@ -153,6 +159,7 @@ class DenseColumns:
         self.block[first:last] = self.design.columns(new).T
         weighted = self.w * self.block[first:last]
         products = self.block[:last] @ weighted.T
+        refuse_overflow(products)
         self.gram[:last, first:last] = products
         self.gram[first:last, :last] = products.T
         self.product[first:last] = weighted @ self.y
@@ -184,6 +191,7 @@ class SparseGram:
     def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
         """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
         H = self.design.gram(at) / self.total
+        refuse_overflow(H)
         H.flat[:: len(H) + 1] += l2
         return solve_gram(H, self.product[at], l1, l2, u, self.positive, self.square_y, goal)
 
@@ -251,4 +259,5 @@ class SparseColumns:
         self.place[new] = len(self.square) + np.arange(len(new))
         self.block = columns if self.block is None else sparse.hstack([self.block, columns], format="csc")
         square = np.asarray(columns.multiply(columns).T @ self.w) - self.design.mean[new] ** 2
+        refuse_overflow(square)
         self.square = np.concatenate([self.square, np.maximum(square, 0.0)])

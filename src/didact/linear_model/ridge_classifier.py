@@ -62,7 +62,7 @@ def code_table(X: Any, y: Any, w: Any, class_weight: Any) -> tuple[Any, Any, Any
 
 def kind_of(y: Any) -> str:
     """What kind of target to ask for: a table of labels, or one column of them."""
-    return "label columns" if (y.ndim if hasattr(y, "ndim") else np.ndim(y)) == 2 else "labels"
+    return "label columns" if (y if hasattr(y, "ndim") else np.asarray(y)).ndim == 2 else "labels"
 
 
 def signed_rows(model: Any, rows: Rows) -> Rows:
@@ -151,7 +151,9 @@ class RidgeClassifier(_Signs):
 
     _tensors = True
     _test_params = [{}, {"class_weight": "balanced", "solver": "svd"}]
-    _test_skips = {"weight_scale": "The penalty is compared with the sum of the weighted errors, as in `Ridge`."}
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows."
+    }
 
     alpha: float = param(1.0, at_least(0), "Strength of the L2 penalty.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
@@ -252,7 +254,7 @@ class RidgeClassifierCV(_Signs):
     _test_skips = {
         "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
         "remains, of a row with a larger weight nothing.",
-        "weight_scale": "The penalty is compared with the sum of the weighted errors, as in `Ridge`.",
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }
 

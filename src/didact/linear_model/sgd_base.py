@@ -190,13 +190,14 @@ def seen(X: Any, y: Any, w: Any, labelled: bool, loss: Any = None) -> Seen:
     return Seen(rows, weight, labels, float(each.sum() if w is None else to_numpy(w) @ each))
 
 
-def ran_away(loss: Any, value: float, idle: float) -> bool:
-    """Whether a mean loss shows that the weights ran away, `idle` being that of weights of zero.
+def steepens(loss: Any) -> bool:
+    """Whether the slope of a loss grows without bound, so that steps that are too long lengthen each other."""
+    return bool(abs(loss.grad1(1.0, -1e6)) > 100.0 * max(abs(loss.grad1(1.0, -10.0)), 1.0))
 
-    Where the slope of a loss is bounded so are all steps: they may be too long, but do not lengthen each other.
-    """
-    steepens = abs(loss.grad1(1.0, -1e6)) > 100.0 * max(abs(loss.grad1(1.0, -10.0)), 1.0)
-    return steepens and value > FAR_ABOVE * idle
+
+def ran_away(loss: Any, value: float, idle: float) -> bool:
+    """Whether a mean loss shows that the weights ran away, `idle` being that of weights of zero."""
+    return steepens(loss) and value > FAR_ABOVE * idle > 0
 
 
 def idle_loss(total: Seen, training: Training, labelled: bool) -> float:
@@ -267,14 +268,15 @@ def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, pas
     if model.early_stopping:
         raise ParameterError("early_stopping holds rows out of a fit; partial_fit sees some of the rows only.")
     passed, labelled = int(weights.S[:, TIME].max()), bool(weights.positives[0] >= 0)
-    total = rows.reduce(seen, False, None if labelled else training.loss)
+    counted = training.batch == 0 or steepens(training.loss)
+    total = rows.reduce(seen, False, None if labelled else training.loss) if counted else Seen(0, 0.0, None)
     if training.batch == 0:
         advance = full(rows, training, total.weight)
     else:
         advance = passes(row_blocks(rows), training, seed_sequence(model.random_state), rows.names)
     losses = advance(weights, np.arange(len(weights.S)), passed)
     refuse_divergence(model, not (np.isfinite(losses).all() and np.isfinite(weights.V).all()), 1)
-    unit = total.weight / max(total.rows, 1)  # losses of rows are summed up with their weights as they are
+    unit = 1.0 if training.batch == 0 else total.weight / max(total.rows, 1)  # weights of rows count as they are
     if ran_away(training.loss, float(np.max(losses)), idle_loss(total, training, labelled) * unit):
         model.warn_convergence(MESSAGES["diverged"])
 

@@ -194,13 +194,13 @@ def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
 
 
 def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
-    """One factor per class: given, or inversely proportional to the classes' weights, and 0 where there is none."""
+    """One factor per class: given, or inversely proportional to the classes' weights."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        there = counts.weights > 0
-        share = counts.weights.sum() / max(np.count_nonzero(there), 1)
-        return np.divide(share, counts.weights, out=np.zeros(len(there)), where=there)
+        present = counts.weights > 0  # a class without weight has no share to bring up
+        share = present.sum() * np.where(present, counts.weights, 1.0)
+        return np.where(present, counts.weights.sum() / share, 0.0)
     unknown = [label for label in class_weight if label not in counts.values]
     if unknown:
         raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
