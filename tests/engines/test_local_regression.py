@@ -143,3 +143,14 @@ def test_long_windows_take_few_points_each(share, monkeypatch):
         summed.append(rows / len(q))
     assert not left, "no fit falls back on sums over all of its points"
     assert max(summed) < 3 * loops.FRINGE + 4 * loops.BLOCK
+
+
+@pytest.mark.parametrize("kernel", ["tricube", "gaussian"])
+@pytest.mark.parametrize("n", [60, 2000])
+@pytest.mark.parametrize("p", [1, 2])
+def test_a_bandwidth_beyond_all_points_gives_the_line_through_all(p, n, kernel):
+    data, Q = points(n=n, p=p), points(n=9, p=p, seed=1).X
+    Z, new = (np.column_stack([np.ones(len(X)), X]) for X in (data.X, Q))
+    line = new @ np.linalg.lstsq(Z, data.y, rcond=None)[0]
+    for width in (1e12, 1e160, 1e300):
+        np.testing.assert_allclose(smooth(data, Q, Rule(kernel, 1, width, 0.0)).value, line, rtol=1e-7, atol=1e-9)

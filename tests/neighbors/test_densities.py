@@ -527,5 +527,7 @@ def test_bandwidths_are_chosen_under_other_metrics_too():
 def test_what_needs_the_euclidean_metric_says_so():
     with pytest.raises(ParameterError, match="Euclidean metric"):
         KernelDensity(metric="manhattan", shape="full").fit(rows(20))
+    with pytest.raises(InputError, match="'mahalanobis' needs the spread of at least two rows"):
+        KernelDensity(metric="mahalanobis").fit(rows(1))
     with pytest.raises(ParameterError, match="no rule to draw"):
         KernelDensity(metric="canberra").fit(rows(20)).sample()

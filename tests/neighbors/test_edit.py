@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from didact.engines.edit_index import index_words
-from didact.neighbors import NearestNeighbors, edit_distance, edit_distances
+from didact.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsSmoother,
+    NearestNeighbors,
+    edit_distance,
+    edit_distances,
+)
 
 text = st.text("abcd", max_size=7)
 
@@ -74,3 +81,15 @@ def test_a_broken_index_of_words_is_refused():
     for words in broken:
         with pytest.raises(ValueError, match="broken"):
             index._replace(words=words).nearest(["cat"], 1)
+
+
+def test_weighted_words_are_repeated_words():
+    words, kind, w = np.array(["ship", "tree", "shop", "trees"]), np.array(["sea", "land", "sea", "land"]), [1, 3, 2, 1]
+    new = ["sheep", "tee", "chop"]
+    model = KNeighborsClassifier(4, metric="edit", weights="distance")
+    weighted = clone(model).fit(words, kind, sample_weight=w)
+    repeated = clone(model).fit(np.repeat(words, w), np.repeat(kind, w))
+    np.testing.assert_allclose(weighted.predict_proba(new), repeated.predict_proba(new), rtol=1e-12)
+    size, smoother = np.arange(4.0), KNeighborsSmoother(3, metric="edit")
+    weighted = clone(smoother).fit(words, size, sample_weight=w).predict(new)
+    np.testing.assert_allclose(weighted, clone(smoother).fit(np.repeat(words, w), np.repeat(size, w)).predict(new))

@@ -200,6 +200,10 @@ class EditIndex(NamedTuple):
         parallel_map(search, _pieces(queries.n_words, words.n_words))
         return dist, rows
 
+    def most(self, Q: Any) -> int:
+        """The largest k that `nearest` can be asked for."""
+        return self.n_rows - (Q is None)
+
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
         """(indptr, rows, distances) of all words at most `radius` away from each query, in order of their numbers."""
         words = self._sound()

@@ -26,6 +26,7 @@ Array = np.ndarray[Any, Any]
 PIECE = 5_000_000  # weights that one piece of work evaluates
 TABLE = 1_000_000  # distances that are held at once, for
 MOST = 4096  # query points at most
+FLAT = 1e10  # extents of the data
 LEAVES = 4096  # leaves of a tree of moments that are made at once
 LONG = 512  # points from which on windows of one feature can be long enough for moments
 TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up to
@@ -64,6 +65,8 @@ class Smooth(NamedTuple):
 def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
     """The local fits at the rows of Q."""
     points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
+    if len(Q):
+        rule = rule._replace(bandwidth=min(rule.bandwidth, _flat(points.X, Q)))
     out = Smooth(np.empty(len(Q)), np.empty(len(Q)))
     if points.X.shape[1] == 1 and rule.kernel == "tricube" and len(points.X) >= LONG:
         return _in_order(points, Q, rule, out)
@@ -78,6 +81,14 @@ def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
     edges = [*range(0, len(Q), int(np.clip(size, 1, MOST))), len(Q)]
     parallel_map(piece, list(pairwise(edges)))
     return out
+
+
+def _flat(X: Array, Q: Array) -> float:
+    """A bandwidth from which on all weights are equal in floating point: of larger ones the squares would underflow."""
+    low, high = np.minimum(X.min(axis=0), Q.min(axis=0)), np.maximum(X.max(axis=0), Q.max(axis=0))
+    with np.errstate(over="ignore"):
+        extent = float((high - low).max())
+    return FLAT * extent if 0 < extent < np.inf else np.inf
 
 
 def _in_order(points: Points, Q: Array, rule: Rule, out: Smooth) -> Smooth:

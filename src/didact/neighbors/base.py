@@ -230,6 +230,8 @@ def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> di
     """Parameters with the (co)variances of weighted rows, where the metric would compute those of the rows."""
     if w is None or metric not in ("mahalanobis", "seuclidean") or not given.keys().isdisjoint({"V", "VI"}):
         return given
+    if w.sum() <= 1.0:
+        raise InputError(f"The metric {metric!r} needs the spread of at least two rows, and n_samples = 1: give V.")
     X = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64)
     D = X - np.average(X, axis=0, weights=w)
     V = (D.T * w) @ D / (w.sum() - 1)

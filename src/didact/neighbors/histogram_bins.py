@@ -21,6 +21,7 @@ from didact.parts.row_counts import WeightRange, weight_range
 Array = np.ndarray[Any, Any]
 
 MOST_BINS = 1_000_000  # a column
+MOST_CELLS = 2.0**62  # that are numbered
 ROUND = 1e-9  # parts of a bin within which an edge counts as reached
 
 
@@ -106,9 +107,10 @@ class Cells(NamedTuple):
 
 
 def keys(cells: Array) -> Array:
-    """A key for each row of numbers of bins, in the order of these rows: a number, or (several columns) its bytes."""
-    if cells.shape[1] == 1:
-        return cells[:, 0]
+    """A key for each row of numbers of bins, in the order of these rows: a number, or, if that is too large, bytes."""
+    sizes = cells.max(axis=0, initial=0) + 1
+    if float(np.prod(sizes.astype(np.float64))) < MOST_CELLS:
+        return cells @ np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
     return np.ascontiguousarray(cells.astype(">i8")).view(f"V{8 * cells.shape[1]}")[:, 0]
 
 
@@ -121,7 +123,7 @@ def find(cells: Array, wanted: Array) -> Array:
     """Where each wanted row of numbers of bins stands among the cells, which are in order; −1: nowhere."""
     if not len(cells):
         return np.full(len(wanted), -1)
-    known, asked = keys(cells), keys(wanted)
+    known, asked = np.split(keys(np.concatenate([cells, wanted])), [len(cells)])
     place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
     return np.where(known[place] == asked, place, -1)
 

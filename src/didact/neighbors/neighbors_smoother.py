@@ -66,7 +66,8 @@ def averages(distances: Array, rows: Array, Y: Array, kernel: str, mass: Array |
 def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, kernel: str, missing: bool) -> Array:
     """The smooth at the rows X, in their float type."""
     Y, step = as_columns(y), max(PAIRS // k, 1)
-    if not missing and not np.isfinite(float(X.sum())):  # refused by the caller, in words
+    words = X.dtype == object
+    if not missing and not words and not np.isfinite(float(X.sum())):  # refused by the caller, in words
         return np.zeros(X.shape[0])
     rows, blocks = X if is_sparse(X) else to_numpy(X), []
     for start in range(0, X.shape[0], step):
@@ -76,7 +77,7 @@ def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, k
         else:
             distances, near, mass = nearest_by_weight(index, w, block, k)
         blocks.append(averages(distances, near, Y, kernel, mass))
-    out = np.concatenate(blocks).astype(float_type(X))
+    out = np.concatenate(blocks).astype(np.float64 if words else float_type(X))
     return like(out if y.ndim == 2 else out[:, 0], X)
 
 

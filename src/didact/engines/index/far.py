@@ -10,13 +10,12 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.engines.index.tables import dense, tables
-from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski, Precomputed, UserMetric
+from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski
 
 Array = np.ndarray[Any, Any]
 POWER = {Chebyshev: np.inf, Euclidean: 2.0, Manhattan: 1.0}
 NORMS = (*POWER, Minkowski)
 LARGE = 1e300  # powers of distances that are larger may overflow
-GIVEN = (Precomputed, UserMetric)  # their infinite distances are meant
 TOO_FAR = (
     "The distance of query {first} from one of its neighbours is larger than the largest number that a float holds: "
     "bring the columns to a common scale, or drop such rows."
@@ -67,6 +66,6 @@ def _power(noun: Any) -> float:
 
 
 def refuse_infinite(noun: Any, d: Array, query: Array) -> None:
-    """Refuse distances that are infinite; `query` numbers the query of each."""
-    if np.isinf(d).any() and not isinstance(noun, GIVEN):
+    """Refuse infinite distances, unless they mean something, as of a given table; `query` numbers the query of each."""
+    if isinstance(noun, NORMS) and np.isinf(d).any():
         raise InputError(TOO_FAR.format(first=query[np.flatnonzero(np.isinf(d.ravel()))[0]]))
