@@ -71,7 +71,7 @@ class _ObliqueTree(Estimator):
         tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
         tree = weighed(prune_cost_complexity(tree, self.ccp_alpha), unit)
         single = (tree.feature >= 0) & (tree.feature < len(power))
-        threshold = np.where(single, tree.threshold * power[np.where(single, tree.feature, 0)], tree.threshold)
+        threshold = tree.threshold * np.where(single, power[np.where(single, tree.feature, 0)], 1.0)
         self.tree_ = ObliqueTree(tree._replace(threshold=threshold), directions / power, centres * power)
 
     def apply(self, X: Any) -> Any:
