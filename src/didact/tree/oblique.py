@@ -128,10 +128,6 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     True
     """
 
-    _test_skips = {
-        "check_class_weight_classifiers": "A leaf with rows of one class alone answers with it, whatever it weighs."
-    }
-
     criterion: str = param("gini", one_of("gini", "entropy", "log_loss"), "Impurity by which splits are chosen.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
