@@ -353,13 +353,13 @@ def test_a_constant_factor_of_the_weights_changes_nothing(params, factor):
 
 @pytest.mark.parametrize("model", [ID3Classifier(), C45Classifier(), DecisionTreeClassifier()])
 def test_text_is_to_be_named_as_categories(model):
-    frame = pd.DataFrame({"height": ["tall", "short"], "width": ["wide", "slim"]})
+    frame = pd.DataFrame({"height": ["tall", "short"] * 8, "width": ["wide", "slim"] * 8})
     for X in (frame, frame.to_numpy(), frame.to_numpy().tolist(), np.array(frame.to_numpy(), dtype=str)):
         with pytest.raises(InputError, match="ame it in categorical_features") as caught:
-            model.fit(X, [0, 1])
+            model.fit(X, [0, 1] * 8)
         assert "OneHotEncoder" not in str(caught.value)
-    model.set_params(categorical_features=[0, 1]).fit(frame, [0, 1])
-    assert model.predict(frame).tolist() == [0, 1]
+    model.set_params(categorical_features=[0, 1]).fit(frame, [0, 1] * 8)
+    assert model.predict(frame).tolist() == [0, 1] * 8
 
 
 def test_a_forged_tree_is_refused_before_anything_is_made_of_it():

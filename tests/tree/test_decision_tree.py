@@ -353,4 +353,5 @@ def test_targets_whose_squares_overflow_are_refused():
     X = np.arange(8.0)[:, None]
     with pytest.raises(ValueError, match="squares overflow"):
         DecisionTreeRegressor().fit(X, X[:, 0] * 1e200)
-    assert DecisionTreeRegressor(criterion="absolute_error").fit(X, X[:, 0] * 1e200).score(X, X[:, 0] * 1e200) == 1.0
+    model = DecisionTreeRegressor(criterion="absolute_error").fit(X, X[:, 0] * 1e200)
+    np.testing.assert_array_equal(model.predict(X), X[:, 0] * 1e200)

@@ -20,6 +20,8 @@ from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
 from didact.parts.weights import in_cases
 
+Array = np.ndarray[Any, Any]
+
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:
     """The linear model of each row's leaf, at that row."""
@@ -87,19 +89,23 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
         with FitProgress(self, X=X, y=y):
             X, y, w = gathered(rows)
             refuse_huge(y)
-            power, (w, unit) = powers(X), in_cases(w)
-            X = X / power
-            mean = column_means(X, w)
-            X = filled(X, mean) - mean
-            scale = np.sqrt(np.average(X**2, axis=0, weights=w))
-            scale = np.where(scale > 1e-12 * np.abs(mean), scale, 1.0)
-            depth = np.inf if self.max_depth is None else self.max_depth
-            nodes = grow(X / scale, y, w, Growth(depth, self.min_samples_leaf, self.alpha))
-            if self.pruning:
-                prune(nodes)
-            smooth(nodes, self.smoothing)
-            self.tree_ = packed(nodes, mean, scale, power, unit)
+            self.tree_ = self._tree(X, y, w)
         return self
+
+    def _tree(self, X: Array, y: Array, w: Array) -> LinearTree:
+        """Grown on standardised columns, pruned and smoothed."""
+        power, (w, unit) = powers(X), in_cases(w)
+        X = X / power
+        mean = column_means(X, w)
+        X = filled(X, mean) - mean
+        scale = np.sqrt(np.average(X**2, axis=0, weights=w))
+        scale = np.where(scale > 1e-12 * np.abs(mean), scale, 1.0)
+        depth = np.inf if self.max_depth is None else self.max_depth
+        nodes = grow(X / scale, y, w, Growth(depth, self.min_samples_leaf, self.alpha))
+        if self.pruning:
+            prune(nodes)
+        smooth(nodes, self.smoothing)
+        return packed(nodes, mean, scale, power, unit)
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""

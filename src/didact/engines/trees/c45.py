@@ -113,7 +113,7 @@ def threshold_split(cases: Cases, j: int, rule: Rule) -> Split | None:
 
 def midpoint(low: float, high: float) -> float:
     """The middle of two neighbouring values, never as high as the higher one."""
-    middle = low + (high - low) / 2
+    middle = (low + high) / 2 if low < 0 < high else low + (high - low) / 2  # neither overflows
     return float(middle if middle < high else low)
 
 

@@ -28,9 +28,9 @@ def guide(bins: Bins) -> tuple[Array, Array]:
     """How many thresholds are below each of equal steps from the first to the last one, and the steps in a unit."""
     found, steps = np.zeros((len(bins.n_bins), CELLS + 1), np.uint16), np.zeros(len(bins.n_bins))
     for f in np.flatnonzero((bins.n_bins > 2) & ~bins.categorical):
-        cuts = bins.thresholds[f, : bins.n_bins[f] - 1]
+        cuts = bins.thresholds[f, : bins.n_bins[f] - 1] / 2  # the distance of two huge ones is finite then
         found[f] = np.searchsorted(cuts, np.linspace(cuts[0], cuts[-1], CELLS + 1))
-        steps[f] = CELLS / (cuts[-1] - cuts[0])
+        steps[f] = CELLS / 2 / (cuts[-1] - cuts[0])
     return found, steps
 
 
