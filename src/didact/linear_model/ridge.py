@@ -28,8 +28,8 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.linear_regression import (
     Solution,
-    more_columns,
     means,
+    more_columns,
     one_or_many,
     predict,
     solve_iteratively,
