@@ -84,18 +84,23 @@ def solve_triangle(
     without being dependent, and a constant column is not saved by the noise that centring leaves of it.
     """
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
-    own = lengths(A)
-    scale = own if sizes is None else np.where(np.isfinite(sizes) & (sizes > 0), sizes, own)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = column_scale(A, sizes)
     core = A / scale
     if len(core) < n_features:  # few rows: a square factor has the same left vectors and values
-        core = np.linalg.qr(core.T, mode="r").T
+        core = _upper(core.T).T
     U, s, Vt = linalg.svd(core, full_matrices=False, check_finite=False)
     rank = int((s > tol).sum())
     if rank == n_features:
         return (Vt.T @ (U.T @ B / s[:, None])) / scale[:, None], rank, linalg.svdvals(A, check_finite=False)
     coef, singular = _least_norm(U[:, :rank].T @ A, U[:, :rank].T @ B, len(s))
     return coef, rank, singular
+
+
+def column_scale(A: Array, sizes: Array | None = None) -> Array:
+    """What to divide columns by: their sizes, where these are known and numbers, or their own lengths; 1 for zeros."""
+    own = lengths(A)
+    scale = own if sizes is None else np.where(np.isfinite(sizes) & (sizes > 0), sizes, own)
+    return np.where(scale > 0, scale, 1.0)
 
 
 def lengths(A: Array) -> Array:

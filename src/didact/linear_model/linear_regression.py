@@ -132,9 +132,7 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
         return image - np.outer(mean_x, total) + alpha * V
 
     diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
-    if more_columns(
-        rows
-    ):  # steps that are combinations of the rows lead to the solution of least norm, scaled ones do not
+    if more_columns(rows):  # combinations of the rows lead to the solution of least norm, scaled steps elsewhere
         diagonal = np.where(alpha > 0, diagonal, 1.0)
     result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)

@@ -26,7 +26,7 @@ from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.engines.column_units import refuse_overflow
-from didact.engines.least_squares import DEPENDENT, lengths, triangle
+from didact.engines.least_squares import DEPENDENT, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics import Sums
 
@@ -43,9 +43,9 @@ class Orthogonal(NamedTuple):
     singular: Array
 
 
-def solve(R: Array, p: int) -> Orthogonal:
-    """Total least squares from the triangular factor R of [X Y]."""
-    basis = row_space(R[:, :p])
+def solve(R: Array, p: int, sizes: Array | None = None) -> Orthogonal:
+    """Total least squares from the triangular factor R of [X Y]; sizes are the columns' lengths before centring."""
+    basis = row_space(R[:, :p], sizes)
     r, k = basis.shape[1], R.shape[1] - p
     Z = np.column_stack([R[:, :p] @ basis, R[:, p:]])
     _, s, Vt = linalg.svd(Z)
@@ -66,10 +66,9 @@ def solve(R: Array, p: int) -> Orthogonal:
     return Orthogonal(coef, float(np.sqrt((s[r:] ** 2).sum())), s)
 
 
-def row_space(R: Array) -> Array:
-    """An orthonormal basis (p, r) of the rows of R, columns of which are compared at equal length."""
-    size = lengths(R)
-    scale = np.where(size > 0, size, 1.0)
+def row_space(R: Array, sizes: Array | None = None) -> Array:
+    """An orthonormal basis (p, r) of the rows of R, columns of which are compared at equal size."""
+    scale = column_scale(R, sizes)
     _, s, Vt = linalg.svd(R / scale, full_matrices=False)
     rank = int((s > DEPENDENT).sum())
     if rank == R.shape[1]:
@@ -80,14 +79,13 @@ def row_space(R: Array) -> Array:
 def solve_rows(rows: Rows, fit_intercept: bool) -> tuple[Orthogonal, Solution]:
     """Two passes with a constant term, one without."""
     if fit_intercept:
-        mean_x, mean_y, _, _ = means(rows, True)
+        mean_x, mean_y, _, sizes = means(rows, True)
     else:
         k = int(rows.reduce(targets).parts[0].shape[0]) if rows.y_ndim == 2 else 1
-        mean_x, mean_y = np.zeros(rows.n_features), np.zeros(k)
+        mean_x, mean_y, sizes = np.zeros(rows.n_features), np.zeros(k), None
     R = rows.reduce(triangle, mean_x, mean_y).R
-    with np.errstate(over="ignore", invalid="ignore"):
-        refuse_overflow(rows, R * R)
-    fit = solve(R, rows.n_features)
+    refuse_overflow(rows, R)
+    fit = solve(R, rows.n_features, sizes)
     return fit, Solution(fit.coef, mean_y - mean_x @ fit.coef)
 
 
