@@ -1,10 +1,11 @@
 """What all models that are made of others share: what their base models read, kernels, sequences, refusals, tensors."""
 
+import dask.array as da
 import numpy as np
 import pytest
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
+from didact import Batches
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble import (
     AdaBoostClassifier,
@@ -25,10 +27,13 @@ from didact.ensemble import (
     CascadeClassifier,
     ClusterwiseClassifier,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 from didact.linear_model import LinearRegression
 from didact.linear_model import LogisticRegression as OwnLogistic
 from didact.multiclass import OneVsOneClassifier, OutputCodeClassifier
+from didact.neighbors import KNeighborsClassifier as OwnNeighbors
+from didact.tree import C45Classifier
 
 X, Y = load_iris(return_X_y=True)
 
@@ -209,3 +214,46 @@ def test_a_class_without_weight_stays_and_is_never_predicted(model, gone):
     assert not np.isin(model.predict(X), gone).any()
     if hasattr(model, "predict_proba") and not isinstance(model, AdaBoostClassifier):  # whose softmax leaves none at 0
         assert (model.predict_proba(X)[:, gone] < 1e-6).all()
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@pytest.mark.parametrize("model", named([
+    HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=3),  # until curvatures are next to nothing
+    HistGradientBoostingClassifier(max_iter=5, categorical_features=[3]),
+    HistGradientBoostingRegressor(max_iter=5, loss="huber"),
+    BaggingClassifier(max_samples=0.5, random_state=0), BaggingRegressor(max_samples=0.5, random_state=0),
+    AdaBoostClassifier(n_estimators=10), AdaBoostRegressor(n_estimators=5, weighting="reweight"),
+    ClusterwiseClassifier(random_state=0), CascadeClassifier(random_state=0),
+]))  # fmt: skip
+def test_only_proportions_of_weights_count(model, factor):
+    rng = np.random.default_rng(0)
+    A, w = np.column_stack([X[:, :3], np.floor(3 * X[:, 3])]), rng.integers(1, 5, len(Y)) / 2
+    expected = clone(model).fit(A, Y, sample_weight=w).predict(A)
+    np.testing.assert_allclose(clone(model).fit(A, Y, sample_weight=factor * w).predict(A), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["batches", "dask", "workers"])
+def test_boosting_keeps_a_class_without_weight_wherever_the_rows_are(kind, monkeypatch):
+    w = np.where(Y == 2, 0.0, 1.0)
+    model = HistGradientBoostingClassifier(max_iter=3)
+    expected = clone(model).fit(X, Y, sample_weight=w).predict_proba(X)
+    if kind == "workers":
+        monkeypatch.setattr("didact.ensemble.hist_gradient_boosting_base.GATHERED", 0)
+    if kind == "batches":
+        model.fit(Batches(lambda: [(X[::2], Y[::2], w[::2]), (X[1::2], Y[1::2], w[1::2])]))
+    else:
+        model.fit(*(da.from_array(a, chunks=(50, 4) if a.ndim == 2 else 50) for a in (X, Y, w)))
+    assert model.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("base", named([C45Classifier(), OwnNeighbors(1), OwnNeighbors(5)]))
+def test_adaboost_of_models_that_count_rows(base):
+    """They get weights that sum to 1; the first round must be the base model itself, and later ones not at chance."""
+    A, b = load_wine(return_X_y=True)
+    A = (A - A.mean(axis=0)) / A.std(axis=0)
+    train, test = np.arange(len(b)) % 3 > 0, np.arange(len(b)) % 3 == 0
+    alone = clone(base).fit(A[train], b[train])
+    model = AdaBoostClassifier(clone(base), n_estimators=10, random_state=0).fit(A[train], b[train])
+    np.testing.assert_array_equal(model.estimators_[0].predict(A), alone.predict(A))
+    assert model.score(A[test], b[test]) > max(0.8, alone.score(A[test], b[test]) - 0.1)

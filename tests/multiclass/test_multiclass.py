@@ -192,3 +192,26 @@ def test_pairs_that_cannot_go_on_say_why():
         model.partial_fit(X[:, :3], y)
     weighted = OneVsOneClassifier(GaussianNB()).partial_fit(X, y, [0, 1, 2], sample_weight=1.0 + (y == 1))
     np.testing.assert_array_equal(weighted.estimators_[0].class_count_, [50, 100])
+
+
+class Loud(RidgeClassifier):
+    """A linear classifier whose margins are beyond all bounds."""
+
+    def decision_function(self, X):
+        return np.where(super().decision_function(X) > 0, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("decoding", LOSSES)
+def test_margins_without_bounds_count_as_sure_ones(decoding, dtype):
+    """Infinity times the 0 of a word would be NaN, and NaN would win every comparison."""
+    code = [[1, 1, 0], [-1, 1, 1], [0, -1, -1]]
+    model = OutputCodeClassifier(Loud(), code=code, decoding=decoding).fit(X.astype(dtype), Y)
+    quiet = OutputCodeClassifier(RidgeClassifier(), code=code, decoding="hamming").fit(X, Y)
+    assert np.isfinite(model.decision_function(X.astype(dtype))).all()
+    if decoding == "hamming":
+        np.testing.assert_array_equal(model.predict(X), quiet.predict(X))
+    for rule in ("votes", "sum"):
+        pairs = OneVsOneClassifier(Loud(), decision=rule).fit(X.astype(dtype), Y)
+        assert np.isfinite(pairs.decision_function(X.astype(dtype))).all()
+        np.testing.assert_array_equal(pairs.predict(X), OneVsOneClassifier(RidgeClassifier()).fit(X, Y).predict(X))

@@ -177,7 +177,7 @@ def _present(column: Any) -> list[Any]:
 
 
 def _below_zero(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and value < 0
+    return bool(isinstance(value, (int, float, np.number)) and value < 0)
 
 
 def _sorted(levels: Iterable[Any]) -> list[Any]:

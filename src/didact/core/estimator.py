@@ -58,7 +58,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
-            if hasattr(method, "fn"):  # of available_if, which holds the function
+            if method is not None and hasattr(method, "fn"):  # of available_if, which holds the function
                 method.fn = checked(_finite(method.fn))
             elif method is not None:
                 setattr(cls, name, checked(_finite(method)))

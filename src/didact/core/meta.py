@@ -74,7 +74,7 @@ class OfModels(MetaEstimatorMixin):
         return any(get_tags(model).input_tags.pairwise for model in self._bases())
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._missing and all(get_tags(m).input_tags.allow_nan for m in self._bases())
         tags.input_tags.pairwise = self._kernels and self._pairwise
         return tags

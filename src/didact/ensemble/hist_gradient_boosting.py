@@ -222,7 +222,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         if isinstance(data, Spread):
             counts = data.label_counts()
-            self._set_classes(np.arange(len(counts.values)), counts.values)
+            self._set_classes(np.flatnonzero(counts.weights > 0), counts.values)
             factors = class_factors(self.class_weight, counts)
             held = self._with_codes(held)
             self._boost_spread(data, held, self._loss(), self._outputs(), original, self.classes_, factors)

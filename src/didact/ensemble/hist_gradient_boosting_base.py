@@ -54,6 +54,7 @@ class _Boosting(Estimator):
     _target: ClassVar[str]
     _test_skips: ClassVar[dict[str, str]] = {
         "text_refused/category": "Columns of a category type are read as they are.",
+        "weight_scale:l2_regularization": "The penalty stands beside sums of weighted curvatures: weights count rows.",
         "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
     }
     _trees = property(ready_trees)
@@ -136,7 +137,8 @@ class _Boosting(Estimator):
         if not isinstance(X, Coded):
             bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
         codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
-        booster = Booster(X, codes, bins, objective, self._plan(X.shape[1]), np.ascontiguousarray(raw))
+        plan = self._plan(X.shape[1], 1.0 if w is None else float(w.mean()))
+        booster = Booster(X, codes, bins, objective, plan, np.ascontiguousarray(raw))
         self._iterate(booster, held, state, original)
 
     def _boost_spread(
@@ -162,7 +164,7 @@ class _Boosting(Estimator):
         valued = hasattr(objective.loss, "value") and (
             self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
         )
-        plan = self._plan(data.n_features)
+        plan = self._plan(data.n_features, Statistics(parts).totals()[1] / first_rows(parts)[1] if weighted else 1.0)
         booster = RowsBooster(parts, out, data.bins, objective, plan, self._start, state, valued)
         self._iterate(booster, held, state, original)
 
@@ -207,19 +209,19 @@ class _Boosting(Estimator):
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed
 
-    def _limits(self, p: int) -> Limits:
-        """When trees stop to grow."""
+    def _limits(self, p: int, unit: float = 1.0) -> Limits:
+        """When trees stop to grow, for rows whose mean weight is `unit`: sums of curvatures go by it."""
         wanted = max(1, int(self.max_features * p))
         leaves = self.max_leaf_nodes or 0
         depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
         return Limits(
-            depth, leaves, 2, self.min_samples_leaf, 1e-3, 0.0,
-            0 if wanted >= p else wanted, False, 10.0, 10,
+            depth, leaves, 2, self.min_samples_leaf, 1e-3 * unit, 0.0,
+            0 if wanted >= p else wanted, False, 10.0 * unit, 10,
         )  # fmt: skip
 
-    def _plan(self, p: int) -> Plan:
-        """How trees are grown."""
-        limits = self._limits(p)
+    def _plan(self, p: int, unit: float) -> Plan:
+        """How trees are grown on rows of this mean weight."""
+        limits = self._limits(p, unit)
         signs, groups = monotone_signs(self, p), interaction_groups(self, p)
         return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
 
@@ -231,14 +233,15 @@ class _Boosting(Estimator):
         """X, y and weights in memory, rows from elsewhere as codes; or codes that stay on the workers."""
         if not isinstance(rows, MemoryRows):
             bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
+            every = self._target == "labels"  # a class stays one though its rows have no weight
             large = n * rows.n_features * bins.dtype.itemsize > GATHERED
             if (
                 large
                 and isinstance(rows, ClusterRows)
                 and Collection(rows, bins, n).fits(self._limits(len(bins.n_bins)), 2)
             ):
-                return Spread(rows, bins)
-            return coded_rows(rows, bins)
+                return Spread(rows, bins, every)
+            return coded_rows(rows, bins, every)
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
         return X, y, w
 

@@ -9,6 +9,9 @@ from didact.core.meta import fit_model, margins
 
 Array = np.ndarray[Any, Any]
 
+LARGEST = 1e30  # of a margin: sums of several stay finite, also in float32
+PENALTY = "The base model of the tests, logistic regression, has a penalty beside the sum of weighted losses."
+
 
 def fit_sides(model: Any, X: Any, sides: Array, w: Array | None, params: dict[str, Any]) -> Any:
     """A learner of the sides 0 and 1; where only one of them has weight, it always wins."""
@@ -22,6 +25,5 @@ def fit_sides(model: Any, X: Any, sides: Array, w: Array | None, params: dict[st
 def all_margins(X: Any, models: list[Any], indices: list[Array] | None) -> Array:
     """The margins (n, L) of all learners; `indices` are the columns of a precomputed kernel that each of them knows."""
     columns = [None] * len(models) if indices is None else indices
-    return np.column_stack(
-        [margins(model, X if own is None else X[:, own]) for model, own in zip(models, columns, strict=True)]
-    )
+    found = [margins(model, X if own is None else X[:, own]) for model, own in zip(models, columns, strict=True)]
+    return np.clip(np.column_stack(found), -LARGEST, LARGEST)

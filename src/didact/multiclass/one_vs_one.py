@@ -19,7 +19,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, take
 from didact.core.parameters import has, none, one_of, param
 from didact.linear_model import LogisticRegression
-from didact.multiclass.learners import all_margins, fit_sides
+from didact.multiclass.learners import PENALTY, all_margins, fit_sides
 
 Array = np.ndarray[Any, Any]
 
@@ -87,7 +87,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     """
 
     _test_params = [{}, {"decision": "sum"}]
-    _test_skips = {**IN_MEMORY}
+    _test_skips = {**IN_MEMORY, "weight_scale?": PENALTY}
     _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")

@@ -24,14 +24,16 @@ from didact.core.parameters import above, array_like, has, none, one_of, param, 
 from didact.core.random import seed_sequence
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
-from didact.multiclass.learners import all_margins, fit_sides
+from didact.multiclass.learners import PENALTY, all_margins, fit_sides
 
 Array = np.ndarray[Any, Any]
+
+SURE = 80.0  # a margin beyond which the exponential loss rises no more: its sums stay finite in float32
 
 LOSSES = {
     "hamming": lambda m: 0.5 * (1.0 - np.sign(m)),
     "hinge": lambda m: np.maximum(0.0, 1.0 - m),
-    "exponential": lambda m: np.exp(-m),
+    "exponential": lambda m: np.exp(np.minimum(-m, SURE)),
     "logistic": lambda m: np.logaddexp(0.0, -2.0 * m),
 }
 
@@ -106,7 +108,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         {"code": "sparse", "random_state": 0, "decoding": "hinge"},
         {"code": "optimized", "random_state": 0, "decoding": "exponential"},
     ]
-    _test_skips = {**IN_MEMORY}
+    _test_skips = {**IN_MEMORY, "weight_scale?": PENALTY}
     _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")

@@ -43,11 +43,11 @@ class Range(NamedTuple):
 
 
 class Spread:
-    """Coded rows that stay on the workers."""
+    """Coded rows that stay on the workers: those that count, or `every` one, so that no label is lost."""
 
-    def __init__(self, rows: ClusterRows, bins: Bins) -> None:
+    def __init__(self, rows: ClusterRows, bins: Bins, every: bool = False) -> None:
         self.bins, self.n_features = bins, rows.n_features
-        self.blocks = rows.kept(code, bins)
+        self.blocks = rows.kept(code, bins, every)
 
     def label_counts(self) -> Counts:
         """The labels and their weights."""
@@ -69,9 +69,9 @@ class Spread:
         return blocks.map(with_loss, loss, outputs, classes, factors, self.bins, weighted), weighted
 
 
-def code(X: Any, y: Any, w: Any, bins: Bins) -> tuple[Any, ...]:
-    """Codes, targets and weights of the rows of a block that count."""
-    return tuple(coded_block(X, y, w, bins, False).blocks[0])
+def code(X: Any, y: Any, w: Any, bins: Bins, every: bool) -> tuple[Any, ...]:
+    """Codes, targets and weights of the rows of a block that count, or of every one."""
+    return tuple(coded_block(X, y, w, bins, every).blocks[0])
 
 
 def count_labels(block: tuple[Any, ...]) -> Counts:
@@ -80,10 +80,10 @@ def count_labels(block: tuple[Any, ...]) -> Counts:
 
 
 def see_range(block: tuple[Any, ...], numbers: bool) -> Range:
-    """The range of a block's targets, if these are numbers, and the number of its weights that are not 1."""
+    """The range of a block's targets, if these are numbers, and the number of its weights that are neither 0 nor 1."""
     _, y, w = block
     low, high = (np.min(y), np.max(y)) if numbers and len(y) else (np.inf, -np.inf)
-    return Range(low, high, int((w != 1).sum()))
+    return Range(low, high, int(((w != 1) & (w > 0)).sum()))
 
 
 def with_loss(
