@@ -198,7 +198,9 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        return counts.weights.sum() / (len(counts.values) * np.maximum(counts.weights, np.finfo(float).tiny))
+        present = counts.weights > 0  # a class without weight has no share to bring up
+        share = present.sum() * np.where(present, counts.weights, 1.0)
+        return np.where(present, counts.weights.sum() / share, 0.0)
     unknown = [label for label in class_weight if label not in counts.values]
     if unknown:
         raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
