@@ -352,3 +352,26 @@ def test_many_rows_start_from_a_sample_and_end_at_the_optimum(K):
     coef = model.coef_ if K > 2 else np.vstack([-model.coef_, model.coef_])
     assert np.abs(G + coef).max() / len(y) < 2e-9
     assert np.abs(G0).max() / len(y) < 2e-9
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"class_weight": "balanced"}, {"solver": "lbfgs"}, {"l1_ratio": 0.5}], ids=repr
+)
+def test_a_class_without_weight_stays_and_is_never_predicted(options):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat(["a", "b", "c"], 30)
+    model = LogisticRegression(**options).fit(X, y, np.where(y == "b", 0.0, 1.0))
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.predict_proba(X)[:, 1].max() < 1e-5
+    assert set(model.predict(X)) == {"a", "c"}
+
+
+def test_balanced_weights_do_not_count_a_class_without_weight():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.repeat([0, 1, 2], [50, 20, 20])
+    w = np.where(y == 1, 0.0, 1.0)
+    model = LogisticRegression(class_weight="balanced", C=np.inf, parametrization="reference", tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="separated"):
+        share = model.fit(X, y, w).predict_proba(X)
+    alone = LogisticRegression(class_weight="balanced", C=np.inf, tol=1e-9).fit(X[y != 1], y[y != 1])
+    np.testing.assert_allclose(share[:, [0, 2]], alone.predict_proba(X), atol=1e-6)

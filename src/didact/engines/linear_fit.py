@@ -58,8 +58,8 @@ def fit_linear(
         result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
-            "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64, "
-            "or a warm start is far away. Divide y by a power of ten."
+            "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
+            " or a warm start is far away. Divide y by a power of ten."
         )
     return result
 

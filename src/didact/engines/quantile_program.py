@@ -5,13 +5,13 @@ r"""Linear quantiles as a linear program, by an interior-point method in passes 
 
 are dual to each other. With :math:`p - q = r`, s = u − d and t = l + d the conditions ps = qt = μ → 0 are followed by
 Newton's method (Frisch, Newton) with Mehrotra's second-order correction. Each iteration solves
-:math:`(Z^T\mathrm{diag}(h)Z)\,\Delta b = Z^T(hg + d)` with :math:`1/h = p/s + q/t`: four passes, one of them of n k². The
-gap between both objectives bounds the distance from the optimum; where one vertex is the solution, the k rows with the
-largest h lie on it, and the fit through them is taken if it is no worse. An L1 penalty is one more row for each
-coefficient: α|b| are u = l = α at x = e, y = 0.
+:math:`(Z^T\mathrm{diag}(h)Z)\,\Delta b = Z^T(hg + d)` with :math:`1/h = p/s + q/t`: four passes, one of them of n k².
+The gap between both objectives bounds the distance from the optimum; where one vertex is the solution, the k rows with
+the largest h lie on it, and the fit through them is taken if it is no worse. An L1 penalty is one more row for each
+coefficient: α times the size of b has u = l = α at x = e, y = 0.
 
-Koenker, Portnoy (1997), The Gaussian hare and the Laplacian tortoise, doi:10.1214/ss/1030037960; Mehrotra (1992), On the
-implementation of a primal-dual interior point method, doi:10.1137/0802028.
+Koenker, Portnoy (1997), The Gaussian hare and the Laplacian tortoise, doi:10.1214/ss/1030037960; Mehrotra (1992), On
+the implementation of a primal-dual interior point method, doi:10.1137/0802028.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import largest_entries, largest_target
+from didact.engines.column_units import Largest, largest_entries, largest_target
 from didact.engines.loop import Report, iterate
 from didact.engines.newton import newton_direction
 from didact.engines.result import Result
@@ -34,6 +34,7 @@ Array = np.ndarray[Any, Any]
 SHORT = 0.9995  # share of the way to the border that a step goes
 NEGLIGIBLE = 1e-30  # strength of a penalty, beside a mean loss of about 1, that cannot be told from none
 SETTLED = 1e-9  # relative gap at which a standstill is the end, as rounding allows no better
+CONSTANT = 1e-13  # spread of a column, relative to its size, that is taken for rounding
 FLOOR = 1e-14  # gap, relative to the size of y, that rounding leaves
 
 
@@ -46,16 +47,19 @@ class Table(NamedTuple):
     units: Array
     target_unit: float
     weight: float
+    varies: Array  # whether a column differs from its centre by more than rounding
 
     @classmethod
     def of(cls, rows: Rows, fit_intercept: bool) -> "Table":
-        """Units and means of the columns, from two passes."""
-        units = _powers(rows.reduce(largest_entries).sizes)
-        target_unit = float(_powers(rows.reduce(largest_target).sizes)[0])
-        table = cls(rows, fit_intercept, np.zeros(rows.n_features), units, target_unit, 1.0)
-        weight, sums, sparse = rows.reduce(_weighted_sums, units).parts
-        table = table._replace(weight=weight, centre=sums / weight * (fit_intercept and not sparse))
-        return table._replace(rows=_Kept(list(table.blocks()))) if isinstance(rows, MemoryRows) else table
+        """Units, means and spreads of the columns, from a pass each."""
+        counted = rows.prepared(_with_weight)
+        units = _powers(counted.reduce(largest_entries).sizes)
+        target_unit = float(_powers(counted.reduce(largest_target).sizes)[0])
+        weight, sums, sparse = counted.reduce(_weighted_sums, units).parts
+        centre = sums / weight * (fit_intercept and not sparse)
+        varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
+        table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
+        return table._replace(rows=_Kept(list(table.blocks()))) if isinstance(counted, MemoryRows) else table
 
     @property
     def width(self) -> int:
@@ -67,18 +71,14 @@ class Table(NamedTuple):
         if isinstance(self.rows, _Kept):
             yield from self.rows.blocks
             return
-        for X, y, w, *_ in self.rows.stream():
-            keep = slice(None) if w is None else np.flatnonzero(to_numpy(w) > 0)
-            Z, t = _divided(X[keep], self.units), np.asarray(to_numpy(y)[keep], np.float64) / self.target_unit
-            each = (np.ones(len(t)) if w is None else np.asarray(to_numpy(w)[keep], np.float64)) / self.weight
+        for X, y, w in self.rows.stream():
+            Z, t = _divided(X, self.units), np.asarray(to_numpy(y), np.float64) / self.target_unit
+            each = (np.ones(len(t)) if w is None else np.asarray(to_numpy(w), np.float64)) / self.weight
             ones = np.ones((len(t), int(self.fit_intercept)))
-            yield (
-                sp.hstack([Z, sp.csr_array(ones)], format="csr")
-                if is_sparse(Z)
-                else np.hstack([Z - self.centre, ones]),
-                t,
-                each,
-            )
+            if is_sparse(Z):
+                yield sp.hstack([Z, sp.csr_array(ones)], format="csr"), t, each
+            else:
+                yield np.hstack([(Z - self.centre) * self.varies, ones]), t, each
 
     def product(self, b: Array) -> Array:
         """Zb."""
@@ -123,10 +123,21 @@ def _powers(sizes: Array) -> Array:
     return 2.0 ** np.floor(np.log2(np.where(sizes > 0, sizes, 1.0)))
 
 
+def _with_weight(X: Any, y: Any, w: Any) -> tuple[Any, ...]:
+    """A block without the rows of weight zero."""
+    keep = slice(None) if w is None else np.flatnonzero(to_numpy(w) > 0)
+    return X[keep], y[keep], None if w is None else w[keep]
+
+
 def _divided(X: Any, units: Array) -> Any:
     if not is_sparse(X):
         return np.asarray(to_numpy(X), np.float64) / units
     return sp.csr_array((X.data / units[X.indices], X.indices, X.indptr), shape=X.shape)
+
+
+def _spreads(X: Any, y: Any, w: Any, units: Array, centre: Array) -> Largest:
+    """The largest distance of each column from its centre, in these units."""
+    return largest_entries(_divided(X, units) - centre) if not is_sparse(X) else Largest(np.ones(X.shape[1]))
 
 
 def _weighted_sums(X: Any, y: Any, w: Any, units: Array) -> Sums:
@@ -268,9 +279,9 @@ def _step(now: _Point) -> _Point | None:
     if final is None:
         return None
     db, dp, dq, dd = final
-    a, e = (SHORT * room for room in (_room((now.p, dp), (now.q, dq)), _room((s, -dd), (t, dd))))
+    steps = SHORT * _room((now.p, dp), (now.q, dq)), SHORT * _room((s, -dd), (t, dd))
     fit, change = _product(now.table, now.penalised, np.column_stack([now.b, db])).T
-    for a, e in ((a, e), (min(a, e), min(a, e))):  # equal steps lower the gap for sure, but for rounding
+    for a, e in (steps, (min(steps), min(steps))):  # equal steps lower the gap for sure, but for rounding
         b, r = now.b + a * db, now.y - (fit + a * change)
         new = now._replace(b=b, r=r, p=now.p + a * dp, q=now.q + a * dq, d=now.d + e * dd)
         if new.gap < now.gap:
@@ -290,7 +301,7 @@ def _direction(
 
 
 def _solve(G: Array, c: Array) -> Array:
-    """G⁻¹c by Cholesky however poor the condition, which rows far from the fit make so without harm; else least norm."""
+    """G⁻¹c by Cholesky however poor the condition: rows far from the fit make it so, without harm. Else least norm."""
     scale = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
     scaled = G / scale[:, None] / scale
     if not np.isfinite(scaled).all():
@@ -311,23 +322,38 @@ def _room(*pairs: tuple[Array, Array]) -> float:
 
 def _vertex(end: _Point) -> _Point | None:
     """The fit through as many of the most active rows as there are parameters, if it exists and is no worse."""
-    h, n, k = end.activity, len(end.y) - len(end.penalised), end.table.width
+    h, n = end.activity, len(end.y) - len(end.penalised)
+    columns = np.flatnonzero(np.append(end.table.varies, np.ones(end.table.width - len(end.table.varies), bool)))
+    k = len(columns)
     if not np.isfinite(h).all():
         return None
-    index = np.sort(np.argsort(-h, kind="stable")[: 3 * k])
+    index = np.sort(np.argsort(-h, kind="stable")[: 3 * end.table.width])
     inside = index < n
-    M = np.concatenate([end.table.chosen(index[inside]), np.eye(k)[end.penalised[index[~inside] - n]]])
+    unit = np.eye(end.table.width)[end.penalised[index[~inside] - n]]
+    M = np.concatenate([end.table.chosen(index[inside]), unit])[:, columns]
     R, order = linalg.qr((M * np.sqrt(h[index] / h.max())[:, None]).T, mode="r", pivoting=True)
-    if len(M) < k or abs(R[k - 1, k - 1]) <= 1e-13 * abs(R[0, 0]):
-        return None
     order = order[:k]
+    if len(M) < k or R[k - 1, k - 1] == 0 or np.linalg.cond(M[order]) > 1e12:
+        return None
     zero = end.penalised[index[order[~inside[order]]] - n]  # these coefficients are exactly 0
-    free, through = np.setdiff1d(np.arange(k), zero), order[inside[order]]
-    b = np.zeros(k)
-    b[free] = np.linalg.solve(M[np.ix_(through, free)], end.y[index[through]])
+    free, through = ~np.isin(columns, zero), order[inside[order]]
+    b = np.zeros(end.table.width)
+    b[columns[free]] = np.linalg.solve(M[np.ix_(through, np.flatnonzero(free))], end.y[index[through]])
     r = end.y - _product(end.table, end.penalised, b)
     r[index[order]] = 0.0
+    if end.table.fit_intercept:
+        lowest = _lowest_constant(r[:n], end.u[:n], end.l[:n])
+        b[-1] += lowest
+        r[:n] -= lowest
     worse = _loss(r, end.u, end.l) - _loss(end.r, end.u, end.l)
     if not worse <= end.floor:
         return None
     return end._replace(b=b, r=r, p=np.maximum(r, 0.0), q=np.maximum(-r, 0.0))
+
+
+def _lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
+    """The least constant that is best for these residuals: of several medians the lowest, whatever the rows' order."""
+    order = np.argsort(r, kind="stable")
+    below = np.cumsum((u + l)[order])  # weight of rows up to each
+    share = float(u.sum() / below[-1]) * (1.0 - 1e-12)
+    return float(r[order[min(int(np.searchsorted(below, share * below[-1])), len(r) - 1)]])

@@ -37,8 +37,8 @@ def no_inference(instead: str) -> Callable[..., Any]:
     def inference(self: Any, *data: Any, **options: Any) -> Any:
         """Refused: a penalty, or a choice made on the same rows, biases estimates and voids their standard errors."""
         raise ParameterError(
-            f"There is no {type(self).__name__}.inference(): a penalty, or its choice on the same rows, biases estimates,"
-            f" so that they have no valid standard errors. Fit {instead} and call its inference(X, y)."
+            f"There is no {type(self).__name__}.inference(): a penalty, or its choice on the same rows, biases "
+            f"estimates, so that they have no valid standard errors. Fit {instead} and call its inference(X, y)."
         )
 
     return inference

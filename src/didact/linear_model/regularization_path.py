@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import check_cv
 
-from didact.core.backend import is_tensor, to_numpy
+from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.result import Result
@@ -34,6 +34,10 @@ ON_FOLDS = {
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     """The rows, if folds can be taken from them."""
     if isinstance(rows, MemoryRows):
+        if is_sparse(rows.X) and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
+            X = rows.X.copy()
+            X.sum_duplicates()
+            rows = MemoryRows(X, *rows.columns[1:], **rows.how())
         rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
         return rows
     raise InputError(
