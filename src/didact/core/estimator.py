@@ -161,12 +161,12 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
     """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls."""
 
     @functools.wraps(fit)
-    def checked(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            model = fit(self, X, *args, **kwargs)
+            model = fit(self, *args, **kwargs)
         except (ValueError, ArithmeticError) as error:
             if not isinstance(error, DidactError) and OVERFLOW.search(f"{type(error).__name__} {error}"):
-                _refuse_overflow(X, error)
+                _refuse_overflow(args[0] if args else kwargs.get("X"), error)
             raise
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
