@@ -16,17 +16,10 @@ from functools import cache
 from typing import Any
 
 # Parts of scikit-learn whose predictions read arrays in compiled code by sizes that a file may have forged, and tests.
-UNCHECKED: tuple[str, ...] = (
-    "neighbors",
-    "svm",
-    "cluster",
-    "tree",
-    "semi_supervised",
-    "manifold",
-    "_hist_gradient_boosting",
-    "_gb",
+UNCHECKED = (
+    *("neighbors", "svm", "cluster", "tree", "semi_supervised", "manifold", "_hist_gradient_boosting", "_gb"),
+    *("_forest", "_iforest", "_weight_boosting", "tests", "externals", "_testing", "_mocking"),
 )
-UNCHECKED += ("_forest", "_iforest", "_weight_boosting", "tests", "externals", "_testing", "_mocking")
 _UNCHECKED = re.compile(rf"(sklearn|scipy\.sparse)\.(.*\.)?({'|'.join(UNCHECKED)})\.")
 PRODUCT = ("cli", "study", "serve", "lab")
 REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
