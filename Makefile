@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
 LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit.py')
 
-.PHONY: setup study test test-portable smoke bench lint types docs clean
+.PHONY: setup study test test-portable fuzz smoke bench lint types docs clean
 
 setup: $(STAMP) $(WARM)
 
@@ -36,6 +36,10 @@ test: setup
 
 test-portable: setup
 	$(BIN)/python tests/portable.py
+
+fuzz: setup
+	SCIPY_ARRAY_API=1 $(BIN)/python tests/registry/fuzz_inputs.py
+	SCIPY_ARRAY_API=1 $(BIN)/python tests/registry/fuzz_files.py
 
 smoke: setup
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model

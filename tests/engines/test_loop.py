@@ -87,5 +87,6 @@ def test_every_status_has_a_message():
     for status in MESSAGES:
         assert Result(0, 0.0, 1, status, 0.0).message.startswith(MESSAGES[status])
     assert set(MESSAGES) == {
-        "converged", "iteration limit", "infeasible", "unbounded", "not finite", "stopped", "no progress"
+        "converged", "iteration limit", "infeasible", "unbounded", "not finite", "stopped", "no progress",
+        "diverged",
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import multiprocessing
 
+import fuzz_files
 import numpy as np
 import pytest
 from fuzz_cases import CASES
@@ -25,6 +26,17 @@ def sample():
 def test_nothing_crashes_hangs_or_answers_nonsense():
     found = fuzz(sample(), jobs=2)
     assert found == [], "\n".join(f"{f.name}: {f.kind}: {f.case}: {f.words}" for f in found)
+
+
+@pytest.mark.slow
+def test_forged_files_are_refused_or_open_without_harm():
+    """A few forgeries of some kinds of models whose predictions are compiled; `fuzz_files.py` makes thousands."""
+    kinds = ("RandomForestRegressor", "HistGradientBoostingClassifier", "KNeighborsRegressor", "C45Classifier")
+    models = {type(m).__name__: k for k, m in reversed(list(enumerate(all_instances())))}
+    for kind in kinds:
+        outcomes, bad = fuzz_files.count(models[kind], first=0, number=25)
+        assert bad == [], kind
+        assert outcomes["refused"] > 5, kind
 
 
 # ------------------------------------------------------------------------------------------------ the fuzzer itself

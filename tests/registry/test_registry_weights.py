@@ -12,7 +12,7 @@ from registry_cases import (
     state,
     takes,
 )
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 WEIGHTED = [model for model in all_instances() if takes(model, "sample_weight")]
@@ -33,7 +33,7 @@ def test_a_class_without_weight_stays_a_class(model):
     """Its rows are rows of y, so it is in `classes_`; what is said of it is finite, and never an error."""
     X, y = problem(model)
     w = np.where(y == "two", 0.0, 1.0)
-    fitted = precise(model).fit(X, y, sample_weight=w)
+    fitted = clone(model).fit(X, y, sample_weight=w)
     np.testing.assert_array_equal(fitted.classes_, ["one", "three", "two"])
     for method in (method for method in METHODS if hasattr(fitted, method)):
         found = np.asarray(getattr(fitted, method)(X))

@@ -234,7 +234,7 @@ def _numeric_target(y: Any) -> Any:
     if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
     if largest > LARGEST:
-        raise InputError(f"Input y has a value of {largest:.3g}, whose square is beyond all numbers: rescale y.")
+        raise InputError(f"Input y has values up to {largest:.2g}, whose squares overflow: rescale y.")
     return y
 
 

@@ -27,7 +27,7 @@ from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
-from didact.core.rows.memory import refuse_overflow
+from didact.core.rows.memory import finite_sum, refuse_overflow
 
 OVERFLOW = re.compile("LinAlgError|ZeroDivision|Overflow|NaN|inf|finite|converge")  # in what libraries say of it
 _REGISTRY: dict[str, type] = {}
@@ -184,7 +184,7 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_overflow(X: Any, error: Exception) -> None:
     """Say which columns are too large, where that is why a library failed."""
     values = X if is_sparse(X) else np.asarray(X) if hasattr(X, "__array__") else None
-    if values is not None and values.ndim == 2 and values.dtype.kind == "f":
+    if values is not None and values.ndim == 2 and values.dtype.kind == "f" and finite_sum(values * 1e-16):
         try:
             refuse_overflow(values, column_names(X))
         except InputError as refusal:

@@ -99,7 +99,8 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
         folds = {f"{check}?": FOLDS for check in ("weights_equal_repetition", "row_order")}
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
-        return {**IN_MEMORY, **(tuned if self.thresholds is not None else {})}
+        penalty = {"weight_scale": "Its LogisticRegression weighs the sum of losses against the penalty."}
+        return {**IN_MEMORY, **penalty, **(tuned if self.thresholds is not None else {})}
 
     _kernels = True
 

@@ -134,6 +134,8 @@ class GaussianClassifier(_Density):
     def _test_skips(self) -> dict[str, str]:
         reason = "A constant column makes covariances singular, or changes the isotropic variance."
         constant = {"constant_columns/constant": reason, "constant_columns/zeros": reason}
+        if isinstance(self.shrinkage, str):
+            constant["weight_scale"] = "How much is shrunk depends on how many rows there are."
         if self._form.shared or self.pooling > 0:
             return constant
         return constant | (SINGULAR if self.shrinkage is None else FEW)

@@ -13,7 +13,7 @@ Zou, Hastie (2005), Regularization and variable selection via the elastic net, d
 """
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.engines.column_units import refuse_overflow
 from didact.engines.design import Design
 from didact.engines.lasso import LassoSolver
 from didact.engines.lasso_gram import MomentLassoSolver
@@ -59,7 +60,7 @@ class Problem:
             self.moments = S if fit_intercept else S.about_zero()
             self.mean_x, self.mean_y, self.weight = self.moments.mean_x, self.moments.mean_y, S.weight
             if not np.isfinite(S.xy).all():
-                refuse_overflow(rows)
+                refuse_overflow(rows, np.nan)
             return
         _, y, w = rows.columns[:3]  # type: ignore[attr-defined]
         self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
@@ -68,7 +69,7 @@ class Problem:
         self.mean_y = np.average(Y, axis=0, weights=w) if fit_intercept else np.zeros(Y.shape[1])
         self.Y = Y - self.mean_y
         if not (np.isfinite(self.mean_x).all() and np.isfinite(self.Y).all()):
-            refuse_overflow(rows)
+            refuse_overflow(rows, np.nan)
 
     def solver(self, target: Target) -> LassoSolver | MomentLassoSolver:
         """The solver for a target, or for all of them; the last one is kept with what it knows of the columns."""
@@ -84,7 +85,7 @@ class Problem:
     def strongest(self, targets: Sequence[Target]) -> float:
         """The smallest λ₁ at which all coefficients of all targets are zero."""
         found = max(self.solver(k).strongest() for k in targets)
-        return found if np.isfinite(found) else refuse_overflow(self.rows)
+        return found if np.isfinite(found) else refuse_overflow(self.rows, np.nan)
 
     def zeros(self, target: Target) -> Array:
         """Coefficients of zero: (p,), or (p, T) for all targets."""
@@ -99,31 +100,17 @@ class Problem:
             try:
                 result = self.solver(target).solve(l1, l2, start, tol, max_iter, report)
             except FloatingPointError:
-                refuse_overflow(self.rows)
-            return result if np.isfinite(result.value) else refuse_overflow(self.rows)
+                refuse_overflow(self.rows, np.nan)
+            return result if np.isfinite(result.value) else refuse_overflow(self.rows, np.nan)
         if self._smooth is None or self._smooth[0] != l2:
             self._smooth = l2, solve_smooth(self.rows, l2 * self.weight, self.fit_intercept)
         coef, inner = self._smooth[1].coef[:, target], self._smooth[1].result
         value, gap = self.solver(target).value_gap(coef, l1, l2)
         if not value <= self.solver(target).square_y:  # twice what zeros have: rounding has spoilt the solution
-            refuse_overflow(self.rows)
+            refuse_overflow(self.rows, np.nan)
         if report is not None:
             report(1, value, coef)
         return Result(coef, value, 1, "converged" if inner is None else inner.status, gap, [value])
-
-
-def refuse_overflow(rows: Rows) -> NoReturn:
-    """Refuse data whose sums of products leave the range of numbers, and name the column with the largest value."""
-    where = "X or y has values"
-    if isinstance(rows, MemoryRows):
-        top = np.asarray(abs(rows.X).max(axis=0).todense() if is_sparse(rows.X) else np.abs(rows.X).max(axis=0)).ravel()
-        worst = int(np.argmax(top))
-        name = f"column {worst}" if rows.names is None else f"column {rows.names[worst]!r}"
-        where = f"X or y has values (in {name} of X up to {top[worst]:.2g})"
-    raise InputError(
-        f"{where} that are so large, or so small, that sums of their products leave the range of numbers: rescale X, "
-        "for example with didact.preprocessing.StandardScaler, or y."
-    )
 
 
 def solve_smooth(rows: Rows, alpha: float, fit_intercept: bool) -> Solution:

@@ -19,8 +19,9 @@ from didact.core.parameters import above, array_like, at_least, between, is_bool
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.engines.column_units import refuse_overflow
 from didact.linear_model.infer import no_inference
-from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target, refuse_overflow
+from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
@@ -87,7 +88,7 @@ def choose_penalty(model: Any, search: Search, X: Any, y: Any, sample_weight: An
         folds = split(model.cv, rows, rows.columns[1])
         errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, model, search), folds), axis=-1)
         if not np.isfinite(errors).all():
-            refuse_overflow(rows)
+            refuse_overflow(rows, np.nan)
         best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
         ratio, alphas = grids[best]
         steps = alphas[at % STRIDE : at + 1 : STRIDE]

@@ -81,7 +81,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     """
 
     _test_params = [
-        {"learning_rate": "constant", "eta0": 0.001, "shuffle": False},
+        {"learning_rate": "constant", "eta0": 0.02, "shuffle": False},
         {"loss": "huber", "epsilon": 1.0, "penalty": "l1", "learning_rate": "constant", "eta0": 0.02, "shuffle": False},
     ]
     _test_skips = ORDER_MATTERS

@@ -21,6 +21,7 @@ from didact.engines.class_sums import refuse_too_large, spread
 from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
 Array = np.ndarray[Any, Any]
+COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
 
 
 class _NaiveBayes(ClassifierMixin, Estimator):

@@ -8,7 +8,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.engines.class_sums import ClassSums, by_class, log_shares, spread
-from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
@@ -108,6 +108,7 @@ class CategoricalNB(_NaiveBayes):
         "constant_columns/constant": "A constant column must hold a whole number to be a category.",
         "constant_columns/shift": "A category that is shifted is another category.",
         "pipeline": "Scaled categories are no categories.",
+        "weight_scale": COUNTED,
     }
 
     alpha: float = param(1.0, at_least(0), "Added to every count.")

@@ -20,7 +20,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, param
 from didact.engines.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
-from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 
 
 def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
@@ -101,7 +101,7 @@ class _CountNB(_NaiveBayes):
     """Smoothing and priors of the models for counts. Abstract."""
 
     _sparse_at_once = True
-    _test_skips = {"constant_columns": NOT_COUNTS, "pipeline": NOT_COUNTS}
+    _test_skips = {"constant_columns": NOT_COUNTS, "pipeline": NOT_COUNTS, "weight_scale": COUNTED}
 
     alpha: Any = param(1.0, [at_least(0), array_like], "Added to every count; one number, or one for each column.")
     force_alpha: bool = param(True, is_bool, "Whether an alpha below 1e-10 is used as it is; else 1e-10 is.")
@@ -294,7 +294,7 @@ class BernoulliNB(_CountNB):
     _summary = staticmethod(one_rows)
     _joint = staticmethod(bernoulli_joint)
     _joint_attributes = ("class_log_prior_", "feature_log_prob_", "binarize")
-    _test_skips = {"constant_columns": NOT_COUNTS}
+    _test_skips = {"constant_columns": NOT_COUNTS, "weight_scale": COUNTED}
 
     binarize: float | None = param(0.0, [at_least(0), none], "Above this a value counts as 1; None: X is binary.")
 

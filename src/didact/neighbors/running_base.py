@@ -62,7 +62,10 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
     _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
-    _test_skips = {"weight_scale?": COUNTS}
+    _test_skips = {
+        "weight_scale?": COUNTS,
+        "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
+    }
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "Places (distinct x) in a window; 'cv': chosen by leave-one-out errors."

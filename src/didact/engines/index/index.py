@@ -38,7 +38,7 @@ SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
 SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
 
 
-WAYS = ("boxes", "balls", "products", "tables")  # sparse rows know the last two
+WAYS = ("boxes", "balls", "products", "tables", "graph")  # sparse rows know the last three
 
 
 class Index(NamedTuple):
