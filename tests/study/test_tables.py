@@ -2,11 +2,14 @@
 
 import gzip
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from didact import Batches
 from didact.core.errors import InputError
 from didact.study.tables import MISSING, read_table, require_column
 
@@ -30,6 +33,20 @@ def test_dates_and_late_surprises_are_seen(tmp_path):
     path.write_text("day,v\n" + "2024-01-31,1\n" * 2000 + "2024-02-01,x\n")
     table = read_table(path)
     assert table.schema == {"day": pl.Date, "v": pl.String}
+
+
+def test_a_flipped_bit_in_a_parquet_file_is_an_error(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(
+        pa.table({"a": np.arange(1000.0)}), path, write_page_checksum=True, compression="none", use_dictionary=False
+    )
+    data = bytearray(path.read_bytes())
+    data[3000] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"cannot be read as Parquet: .*[Cc]hecksum"):
+        read_table(path)
+    with pytest.raises(OSError, match="checksum"):
+        list(Batches.from_parquet(path))
 
 
 def test_parquet_gzip_and_frames_of_other_libraries_give_the_same(tmp_path):

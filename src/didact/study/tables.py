@@ -71,7 +71,8 @@ def _read_file(path: Path) -> "pl.DataFrame":
     kind = "Parquet" if suffix in _PARQUET else "CSV"
     try:
         if kind == "Parquet":
-            return pl.read_parquet(path)
+            checked = need("pyarrow.parquet", "study").ParquetFile(path, page_checksum_verification=True)
+            return pl.from_arrow(checked.read())
         return pl.read_csv(
             path,
             separator=_separator(path),
@@ -81,7 +82,7 @@ def _read_file(path: Path) -> "pl.DataFrame":
         )
     except pl.exceptions.NoDataError:
         raise InputError(f"'{path}' is empty.") from None
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:  # pyarrow says ValueError of what is no Parquet
         why = str(error).strip().partition("\n")[0].rstrip(".")
         raise InputError(f"'{path}' cannot be read as {kind}: {why}.") from None
 

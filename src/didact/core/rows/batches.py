@@ -104,13 +104,17 @@ class Batches:
         columns: Sequence[str] | None = None,
         batch_rows: int = BATCH_ROWS,
     ) -> "Batches":
-        """Batches of one Parquet file or of several (a list, or a folder), read a few row groups at a time."""
+        """Batches of one Parquet file or of several (a list, or a folder), read a few row groups at a time.
+
+        Checksums of pages, where a file has them, are verified: a flipped bit is an error and not a number.
+        """
         parquet = need("pyarrow.parquet", "study")
         wanted = _wanted(columns, target, sample_weight)
+        how = {"pre_buffer": False, "buffer_size": READ_BYTES, "page_checksum_verification": True}
 
         def read() -> Iterator[Any]:
             for file in _files(path, "*.parquet"):
-                with parquet.ParquetFile(file, pre_buffer=False, buffer_size=READ_BYTES) as source:
+                with parquet.ParquetFile(file, **how) as source:
                     for batch in source.iter_batches(batch_rows, columns=wanted, use_threads=False):
                         yield _split_table(batch, target, sample_weight)
 
