@@ -88,12 +88,15 @@ def _run(model: Any, given: Given) -> Any:
             return
         new = given.X if given.new is None else given.new
         for method in (m for m in (*METHODS, "kneighbors") if hasattr(model, m)):
-            try:
-                answer = getattr(model, method)(new)
-                answer = list(answer) if isinstance(answer, Batches) else answer
-            except Exception as error:
-                yield from _judged(error, method)
-            else:
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                try:
+                    answer = getattr(model, method)(new)
+                    answer = list(answer) if isinstance(answer, Batches) else answer
+                except Exception as error:
+                    yield from _judged(error, method)
+                    continue
+            if not any(issubclass(w.category, UserWarning) for w in heard):  # else it is not silent
                 yield from _looked_at(answer, method)
 
 

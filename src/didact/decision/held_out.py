@@ -29,7 +29,9 @@ def as_it_is(model: Any, X: Any) -> bool:
 
 def _text(X: Any) -> bool:
     values = np.asarray(X)
-    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and len(values) > 0 and isinstance(values[0], str))
+    return values.dtype.kind in "UT" or (
+        values.dtype.kind == "O" and values.size > 0 and isinstance(values.flat[0], str)
+    )
 
 
 def raw_columns(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None]:
