@@ -46,6 +46,7 @@ SECONDS, WARM_SECONDS = 30.0, 300.0  # of processor time; a first fit may have t
 MEMORY = 6 << 30
 SLOW = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right, so they are not in the sample
 SENTENCES = ("could not convert string to float", "setting an array element with a sequence", "Complex data")
+UNBOUNDED = ("decision_function", "score_samples", "kneighbors")  # what is beyond all numbers is infinite
 LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")  # of nothing is −∞
 
 
@@ -122,7 +123,9 @@ def _looked_at(answer: Any, method: str) -> Any:
     values = answer.data if sp.issparse(answer) else np.asarray(answer)
     if values.dtype.kind not in "fc" or not values.size:
         return
-    bad = np.isnan(values) | (values == np.inf) if method in LOGARITHMS else ~np.isfinite(values)
+    bad = np.isnan(values)
+    if method not in UNBOUNDED:
+        bad |= values == np.inf if method in LOGARITHMS else np.isinf(values)
     if bad.any():
         yield "silent", f"{method}: {values[bad].flat[0]} in {int(bad.sum())} of {bad.size} numbers"
     elif method == "predict_proba" and values.ndim == 2:
@@ -147,8 +150,17 @@ def fingerprint(thing: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ children
 
 
+multiprocessing.set_forkserver_preload(["fuzz_inputs"])
+
+
 class Child:
-    """A process that works through the cases of one model; a new one is started when it dies."""
+    """A process that works through the cases of one model; a new one is started when it dies.
+
+    It comes from a server that has imported everything and used nothing: threads of other libraries, as those of
+    Polars, do not survive a fork.
+    """
+
+    way = "forkserver"
 
     def __init__(self, model: Any, cases: list[str], seconds: float, first: float):
         self.model, self.name, self.seconds, self.first = model, label(model)[:60], seconds, first
@@ -157,7 +169,7 @@ class Child:
 
     def start(self) -> None:
         """A new process for the cases that are left."""
-        context = multiprocessing.get_context("fork")
+        context = multiprocessing.get_context(self.way)
         self.pipe, end = context.Pipe()
         self.process = context.Process(target=_work, args=(self.model, list(self.left), end), daemon=True)
         self.process.start()

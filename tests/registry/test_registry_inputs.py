@@ -51,6 +51,7 @@ def test_float32_is_kept_and_agrees_with_float64(model):
     assert_same(got, expected, rtol=2e-5)
 
 
+@pytest.mark.filterwarnings("ignore:SGDRegressor.*far above that of a model with all weights 0")
 @over_registry(MODELS, "float32")
 def test_whole_numbers_become_float64(model):
     X, y = problem(model)
