@@ -114,10 +114,14 @@ def test_interrupt_cancels_the_rest():
             os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.02)
 
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        parallel_map(piece, range(1000))
-    assert time.perf_counter() - begin < 2
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets jobs in the background ignore it
+    try:
+        begin = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            parallel_map(piece, range(1000))
+        assert time.perf_counter() - begin < 2
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert len(started) < 500
     assert blas_limits() == [4] * len(blas_limits())
     assert parallel_map(abs, [-1, -2]) == [1, 2]
