@@ -15,6 +15,7 @@ from didact.linear_model import (
     HuberRegressor,
     LogisticRegression,
     PoissonRegressor,
+    TotalLeastSquares,
 )
 
 UNIT = 2.0**600
@@ -89,7 +90,9 @@ def test_logistic_regression_in_extreme_units():
         assert np.isfinite(LogisticRegression().fit(X * 1e307, y).predict_proba(X * 1e307)).all()
 
 
-@pytest.mark.parametrize("model", [*MODELS, GeneralizedLeastSquares(), BayesianLinearRegression()], ids=repr)
+@pytest.mark.parametrize(
+    "model", [*MODELS, GeneralizedLeastSquares(), BayesianLinearRegression(), TotalLeastSquares()], ids=repr
+)
 def test_targets_whose_sums_overflow_are_refused_in_a_sentence(model):
     X, y = problem()
     with pytest.raises(InputError, match=r"y has values up to 1e\+308|loss overflows at the start"):

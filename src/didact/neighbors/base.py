@@ -23,6 +23,8 @@ from didact.parts.distances import NAMES, distance_named
 from didact.parts.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
+# Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
+LONELY = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
 
 
