@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 EXTRAS := study,dask
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
-LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit.py')
+LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit/*.py')
 
 .PHONY: setup study test test-portable fuzz smoke bench lint types docs clean
 

@@ -24,8 +24,9 @@ NUMERIC = [
     "tests/test_house.py::test_doctests",
 ]
 SENSITIVE = [
-    *(f"tests/parts/test_{name}.py" for name in ("links", "families", "losses", "statistics", "moment_loops")),
-    *(f"tests/engines/test_{name}.py" for name in ("least_squares", "residual_loops", "newton", "evidence")),
+    *(f"tests/parts/{name}" for name in ("links", "families", "losses", "statistics")),
+    *(f"tests/engines/linear/test_{name}.py" for name in ("least_squares", "residual_loops", "evidence")),
+    "tests/engines/smooth/test_newton.py",
     *(f"tests/linear_model/test_{name}.py" for name in ("nist", "linear_regression", "ridge", "inference")),
     "tests/test_house.py::test_doctests",
 ]

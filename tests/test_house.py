@@ -28,7 +28,7 @@ FILE_LINES, FUNCTION_LINES, FIT_LINES = 400, 50, 15
 
 # Each third-party library has one door (a file or a package).
 DOORS = {
-    "numba": ("core/jit.py", "core/vectors.py"),
+    "numba": ("core/jit/",),
     "dask": ("core/rows/",),
     "distributed": ("core/rows/",),
     "torch": ("core/backend.py", "neural_network/"),

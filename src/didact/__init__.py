@@ -33,8 +33,8 @@ _SUBMODULES = frozenset(
     }
 )
 _NAMES = {
-    "save": "didact.core.persistence",
-    "load": "didact.core.persistence",
+    "save": "didact.core.files.persistence",
+    "load": "didact.core.files.persistence",
     "set_threads": "didact.core.threads",
     "show_versions": "didact.core.versions",
     "Batches": "didact.core.rows",

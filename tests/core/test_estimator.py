@@ -37,7 +37,7 @@ from didact.core.parameters import (
     splitter,
     whole,
 )
-from didact.engines.result import Result
+from didact.engines.loop.result import Result
 
 
 class Mean(RegressorMixin, Estimator):

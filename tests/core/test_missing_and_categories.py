@@ -12,8 +12,8 @@ from didact import Batches
 from didact.core.categories import Categories
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.files.persistence import _decoded, _encoded
 from didact.core.parameters import array_like, none, one_of, param
-from didact.core.persistence import _decoded, _encoded
 
 
 class Seen(NamedTuple):

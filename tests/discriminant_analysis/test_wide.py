@@ -13,9 +13,9 @@ from didact.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from didact.engines import low_rank
-from didact.engines.low_rank import LowRank, Whitener, wide_scatter
-from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+from didact.engines.components import low_rank
+from didact.engines.components.low_rank import LowRank, Whitener, wide_scatter
+from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 N, P = 40, 320  # above the number of columns from which rows can be wide
 MODELS = {

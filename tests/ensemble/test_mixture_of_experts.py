@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from didact import Batches
 from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
-from didact.engines.experts import Mixture, expectation, penalty
+from didact.engines.components.experts import Mixture, expectation, penalty
 from didact.ensemble import MixtureOfExperts
 from didact.ensemble.mixture_of_experts import frame_of, run, started
 from didact.linear_model import LinearRegression, LogisticRegression

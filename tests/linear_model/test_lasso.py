@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact import Batches
-from didact.engines.coordinate_descent_loops import descend, descend_sparse
+from didact.engines.linear.coordinate_descent_loops import descend, descend_sparse
 from didact.linear_model import ElasticNet, ElasticNetCV, Lasso, LassoCV, Ridge, enet_path, lasso_path
 
 

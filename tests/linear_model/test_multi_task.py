@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact import Batches
-from didact.engines.coordinate_descent_loops import descend_blocks
+from didact.engines.linear.coordinate_descent_loops import descend_blocks
 from didact.linear_model import (
     Lasso,
     LinearRegression,

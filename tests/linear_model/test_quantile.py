@@ -9,7 +9,7 @@ from sklearn.linear_model import QuantileRegressor as Reference
 from didact import Batches
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows
-from didact.engines.quantile_program import quantile_program
+from didact.engines.constrained.quantile_program import quantile_program
 from didact.linear_model import QuantileRegressor
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.differences import differences
+from didact.engines.loop.differences import differences
 from didact.optimize import kkt_residual, minimize, minimize_constrained, quadratic_program
 
 ROOT = 1 / np.sqrt(2)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from didact.engines import quadratic_program as engine
+from didact.engines.constrained import quadratic_program as engine
 from didact.optimize import kkt_residual, linear_program, quadratic_program
 
 

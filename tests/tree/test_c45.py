@@ -15,7 +15,7 @@ from didact.engines.trees.c45 import Cases, Rule, grow, packed, possible_splits
 from didact.engines.trees.c45_loops import scan_thresholds
 from didact.engines.trees.c45_prune import expected_errors, prune_pessimistic
 from didact.engines.trees.multiway import LEAF, MultiwayTree
-from didact.parts.criteria import Gini
+from didact.parts.criteria.impurity import Gini
 from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier
 
 # Course M, "ID3 Example Setup": height, weight, sex.

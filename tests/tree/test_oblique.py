@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from didact.engines.trees.oblique import fisher, least_squares, principal
 from didact.engines.trees.oblique_loops import best_cut
-from didact.parts.criteria import Entropy, Gini, SquaredError
+from didact.parts.criteria.impurity import Entropy, Gini, SquaredError
 from didact.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,

@@ -22,12 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn
-from didact.core.door import BlockCheck, check_memory, describe_collection
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
 from didact.core.parameters import INSTEAD, declared, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum, refuse_overflow
+from didact.core.validation import BlockCheck, check_memory, describe_collection
 
 OVERFLOW = re.compile("LinAlgError|ZeroDivision|Overflow|NaN|inf|finite|converge")  # in what libraries say of it
 _REGISTRY: dict[str, type] = {}

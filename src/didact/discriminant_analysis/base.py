@@ -8,14 +8,21 @@ from sklearn.base import ClassifierMixin, clone
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.class_scatter import ClassScatter, class_scatter
-from didact.engines.class_sums import spread
-from didact.engines.gaussian_gaps import fit_with_gaps
-from didact.engines.gaussian_scores import LOG_2PI
-from didact.engines.low_rank import wide_scatter
-from didact.engines.posterior import class_priors, in_blocks, log_density, log_posterior, most_probable, posterior
-from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
-from didact.parts.statistics import label_counts
+from didact.engines.components.gaps import fit_with_gaps
+from didact.engines.components.low_rank import wide_scatter
+from didact.engines.components.posterior import (
+    class_priors,
+    in_blocks,
+    log_density,
+    log_posterior,
+    most_probable,
+    posterior,
+)
+from didact.engines.components.scores import LOG_2PI
+from didact.parts.statistics.class_scatter import ClassScatter, class_scatter
+from didact.parts.statistics.class_sums import spread
+from didact.parts.statistics.moments import label_counts
+from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 Array = np.ndarray[Any, Any]
 FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}

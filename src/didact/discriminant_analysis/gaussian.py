@@ -27,10 +27,10 @@ from didact.discriminant_analysis.gaussian_estimates import (
     with_unit_means,
 )
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
-from didact.engines.class_scatter import ClassScatter
-from didact.engines.class_sums import ClassMoments, spread
-from didact.engines.gaussian_scores import diagonal_joint, gaussian_joint, wide_joint
-from didact.engines.low_rank import Whitener, WideScatter
+from didact.engines.components.low_rank import Whitener, WideScatter
+from didact.engines.components.scores import diagonal_joint, gaussian_joint, wide_joint
+from didact.parts.statistics.class_scatter import ClassScatter
+from didact.parts.statistics.class_sums import ClassMoments, spread
 
 CURE = "raise shrinkage or pooling, or take covariance='shared' or 'diagonal'"
 

@@ -15,9 +15,9 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.rows import Rows
 from didact.discriminant_analysis.base import Array
-from didact.engines.class_scatter import ClassScatter
-from didact.engines.class_sums import ClassMoments, moments_by_class, refuse_too_large
-from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+from didact.parts.statistics.class_scatter import ClassScatter
+from didact.parts.statistics.class_sums import ClassMoments, moments_by_class, refuse_too_large
+from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 
 class Form(NamedTuple):

@@ -38,9 +38,9 @@ from didact.discriminant_analysis.linear_scores import (
     whitening,
     with_signs,
 )
-from didact.engines.low_rank import LowRank, WideScatter
-from didact.engines.posterior import in_blocks
-from didact.engines.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
+from didact.engines.components.low_rank import LowRank, WideScatter
+from didact.engines.components.posterior import in_blocks
+from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 NO_VARIANCE = (
     "The number of samples must be more than the number of classes, and rows of a class must differ: there is no "

@@ -15,12 +15,12 @@ from didact.core.backend import is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import Array
-from didact.engines.class_scatter import GAPS_IN_TENSORS
-from didact.engines.gaussian_gaps import fill, patterns
-from didact.engines.gaussian_scores import joint_of_gaps
-from didact.engines.low_rank import LowRank, Whitener
-from didact.engines.posterior import in_blocks
-from didact.engines.shrinkage import scales
+from didact.engines.components.gaps import fill, patterns
+from didact.engines.components.low_rank import LowRank, Whitener
+from didact.engines.components.posterior import in_blocks
+from didact.engines.components.scores import joint_of_gaps
+from didact.parts.statistics.class_scatter import GAPS_IN_TENSORS
+from didact.parts.statistics.shrinkage import scales
 
 
 class Shared(NamedTuple):

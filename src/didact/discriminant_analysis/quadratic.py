@@ -30,9 +30,9 @@ from didact.discriminant_analysis.base import (
     singular,
 )
 from didact.distributions.multivariate import log_det
-from didact.engines.class_scatter import ClassScatter
-from didact.engines.gaussian_scores import gaussian_joint, wide_joint
-from didact.engines.low_rank import LowRank, Whitener, WideScatter, dense
+from didact.engines.components.low_rank import LowRank, Whitener, WideScatter, dense
+from didact.engines.components.scores import gaussian_joint, wide_joint
+from didact.parts.statistics.class_scatter import ClassScatter
 
 
 class QuadraticDiscriminantAnalysis(_Density):

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 LOG_2PI = math.log(2 * math.pi)
 

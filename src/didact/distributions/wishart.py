@@ -12,7 +12,7 @@ from scipy import linalg, special
 from didact.core.errors import ParameterError
 from didact.distributions.base import Array, Distribution, require_positive
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
-from didact.parts.statistics import Moments
+from didact.parts.statistics.moments import Moments
 
 
 class _NormalInverseWishart(NamedTuple):

@@ -33,7 +33,7 @@ from didact.core.meta import IN_MEMORY, OfModels
 from didact.core.parameters import above, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.engines.loop import Report
+from didact.engines.loop.iterate import Report
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.tree import DecisionTreeClassifier

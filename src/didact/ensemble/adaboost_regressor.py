@@ -22,7 +22,7 @@ from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
 from didact.core.parameters import above, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.engines.loop import Report
+from didact.engines.loop.iterate import Report
 from didact.ensemble.combine import weighted_median
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted

@@ -19,7 +19,7 @@ from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, t
 from didact.core.parameters import at_least, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
-from didact.engines.lloyd import assign, kmeans
+from didact.engines.components.lloyd import assign, kmeans
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

@@ -16,7 +16,7 @@ from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
-from didact.parts.criteria import CLASSIFICATION, REGRESSION
+from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import in_memory
 

@@ -25,10 +25,10 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
-from didact.engines.em import em
-from didact.engines.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
-from didact.engines.result import Result
-from didact.parts.statistics import label_counts, moments
+from didact.engines.components.em import em
+from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
+from didact.engines.loop.result import Result
+from didact.parts.statistics.moments import label_counts, moments
 
 Array = np.ndarray[Any, Any]
 

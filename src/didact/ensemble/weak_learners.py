@@ -17,7 +17,7 @@ from didact.core.random import seed_sequence
 from didact.engines.trees.forest import grow_from
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import label_targets, value_targets
-from didact.parts.criteria import CLASSIFICATION, REGRESSION
+from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 Array = np.ndarray[Any, Any]

@@ -31,12 +31,12 @@ from didact.core.parameters import above, array_like, at_least, is_bool, one_of,
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
-from didact.engines.column_units import refuse_overflow
-from didact.engines.evidence import Isotropic, Relevance, Scales, maximise
-from didact.engines.least_squares import triangle
+from didact.engines.linear.column_units import refuse_overflow
+from didact.engines.linear.evidence import Isotropic, Relevance, Scales, maximise
+from didact.engines.linear.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
 from didact.linear_model.linear_regression import predict
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 

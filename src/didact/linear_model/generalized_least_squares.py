@@ -24,10 +24,10 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import refuse_overflow
-from didact.engines.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
+from didact.engines.linear.column_units import refuse_overflow
+from didact.engines.linear.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 

@@ -24,19 +24,19 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Rows, is_dask
-from didact.engines.column_units import refuse_overflow
-from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective, linear_predictor
-from didact.engines.newton import newton_direction
-from didact.engines.result import Result
+from didact.engines.linear.column_units import refuse_overflow
+from didact.engines.linear.fit import fit_linear
+from didact.engines.linear.objective import LinearObjective, linear_predictor
+from didact.engines.loop.result import Result
+from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.glm_deviance import explained_deviance, mean_of, pearson_dispersion
 from didact.linear_model.infer import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
-from didact.parts.classification_losses import Softmax
 from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
 from didact.parts.links import Log
+from didact.parts.losses.classification import Softmax
 from didact.parts.noun import Link
-from didact.parts.statistics import Sums, gram
+from didact.parts.statistics.moments import Sums, gram
 
 Array = np.ndarray[Any, Any]
 

@@ -38,8 +38,8 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
-from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective
+from didact.engines.linear.fit import fit_linear
+from didact.engines.linear.objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
 from didact.linear_model.glm_base import _GLM, check_target, combined_offset, target_sums
 from didact.linear_model.infer import no_inference

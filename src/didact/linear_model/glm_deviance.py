@@ -17,11 +17,11 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Rows
-from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective, linear_predictor
-from didact.parts.classification_losses import Softmax
+from didact.engines.linear.fit import fit_linear
+from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.parts.families import Beta, Binomial, Multinomial
-from didact.parts.statistics import Sums
+from didact.parts.losses.classification import Softmax
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -22,8 +22,8 @@ from didact.core.parameters import above, at_least, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
-from didact.engines.hebbian_loops import HEBB, OJA, SANGER, learn
-from didact.engines.sgd_passes import fixed
+from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, learn
+from didact.engines.stochastic.passes import fixed
 
 Array = np.ndarray[Any, Any]
 

@@ -25,15 +25,15 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import FAILED, column_units, in_units, refuse_overflow
-from didact.engines.lbfgs import lbfgs
-from didact.engines.line_search import ROUNDING, Armijo
-from didact.engines.loop import iterate
-from didact.engines.newton import NewtonState, newton_direction
-from didact.engines.result import Result
+from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
+from didact.engines.loop.iterate import iterate
+from didact.engines.loop.line_search import ROUNDING, Armijo
+from didact.engines.loop.result import Result
+from didact.engines.smooth.lbfgs import lbfgs
+from didact.engines.smooth.newton import NewtonState, newton_direction
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-from didact.parts.statistics import Moments, Sums, gram, moments
+from didact.parts.statistics.moments import Moments, Sums, gram, moments
 
 Array = np.ndarray[Any, Any]
 

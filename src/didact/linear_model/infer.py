@@ -13,9 +13,9 @@ from didact.core.rows import Batches, Rows, is_dask
 from didact.linear_model.inference import Inference, _Source, read_only
 from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
 from didact.linear_model.influence import Point
-from didact.parts.classification_losses import Softmax
 from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
 from didact.parts.links import Identity, Logit
+from didact.parts.losses.classification import Softmax
 
 Array = np.ndarray[Any, Any]
 Columns = tuple[Any, Any, Any, Any]  # X, y, sample_weight, offset

@@ -25,16 +25,16 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import refuse_overflow
-from didact.engines.design import Design
-from didact.engines.lasso import LassoSolver
-from didact.engines.lasso_gram import MomentLassoSolver
-from didact.engines.result import Result
+from didact.engines.linear.column_units import refuse_overflow
+from didact.engines.linear.design import Design
+from didact.engines.linear.lasso import LassoSolver
+from didact.engines.linear.lasso_gram import MomentLassoSolver
+from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.linear_regression import solve as solve_least_squares
 from didact.linear_model.ridge import solve as solve_ridge
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 

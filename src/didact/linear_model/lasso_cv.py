@@ -19,7 +19,7 @@ from didact.core.parameters import above, array_like, at_least, between, is_bool
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
-from didact.engines.column_units import refuse_overflow
+from didact.engines.linear.column_units import refuse_overflow
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk

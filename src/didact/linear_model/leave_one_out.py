@@ -23,9 +23,9 @@ from scipy import linalg
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
-from didact.engines.least_squares import SAFE, triangle
+from didact.engines.linear.least_squares import SAFE, triangle
 from didact.linear_model.ridge import gram_trace
-from didact.parts.statistics import Moments, Sums, moments
+from didact.parts.statistics.moments import Moments, Sums, moments
 
 Array = np.ndarray[Any, Any]
 

@@ -21,9 +21,8 @@ from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
-from didact.engines.column_loops import sparse_column_sums
-from didact.engines.conjugate_gradients import conjugate_gradients
-from didact.engines.least_squares import (
+from didact.engines.linear.conjugate_gradients import conjugate_gradients
+from didact.engines.linear.least_squares import (
     lengths,
     refine,
     solve_nonnegative,
@@ -32,10 +31,11 @@ from didact.engines.least_squares import (
     solve_twice,
     triangle,
 )
-from didact.engines.result import Result
+from didact.engines.loop.result import Result
 from didact.linear_model.infer import infer_least_squares, ready
 from didact.linear_model.sparse_coef import sparse_scores
-from didact.parts.statistics import Sums, moments
+from didact.parts.statistics.column_loops import sparse_column_sums
+from didact.parts.statistics.moments import Sums, moments
 
 Array = np.ndarray[Any, Any]
 

@@ -27,9 +27,9 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.local_regression import Points, Rule, bisquare_weights, left_out, smooth
-from didact.parts.kept import Pieces, dense, keep
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.core.rows.gather import Pieces, dense, keep
+from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, smooth
+from didact.parts.statistics.row_counts import COUNTS, row_counts
 
 Array = np.ndarray[Any, Any]
 

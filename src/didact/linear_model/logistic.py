@@ -25,15 +25,15 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.engines.linear_fit import fit_linear
-from didact.engines.linear_objective import LinearObjective
-from didact.engines.newton import newton_direction
-from didact.engines.result import Result
+from didact.engines.linear.fit import fit_linear
+from didact.engines.linear.objective import LinearObjective
+from didact.engines.loop.result import Result
+from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
-from didact.parts.classification_losses import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics import label_codes, label_counts, weigh_classes
+from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
+from didact.parts.statistics.moments import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

@@ -35,7 +35,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
-from didact.engines.linear_fit import fit_linear
+from didact.engines.linear.fit import fit_linear
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
     LogisticRegression,

@@ -15,7 +15,7 @@ from didact.core.backend import float_type, like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, none, param
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

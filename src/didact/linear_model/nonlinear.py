@@ -25,14 +25,14 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.differences import KINDS, Differences, differences
-from didact.engines.least_squares import Triangle
-from didact.engines.levenberg_marquardt import DEPENDENT, levenberg_marquardt
-from didact.engines.result import Result
+from didact.engines.linear.least_squares import Triangle
+from didact.engines.loop.differences import KINDS, Differences, differences
+from didact.engines.loop.result import Result
+from didact.engines.smooth.levenberg_marquardt import DEPENDENT, levenberg_marquardt
 from didact.linear_model.inference_predict import Prediction
 from didact.optimize.least_squares import check_bounds, covariance
 from didact.optimize.problem import check_start, shown
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -21,16 +21,16 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Rows
-from didact.engines.result import Result
-from didact.engines.sgd import Rate, Training, Weights
-from didact.engines.sgd_loops import BIAS, TIME, UPDATES
-from didact.engines.sgd_passes import stochastic
-from didact.engines.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
+from didact.engines.loop.result import Result
+from didact.engines.stochastic.passes import stochastic
+from didact.engines.stochastic.sgd import Rate, Training, Weights
+from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
+from didact.engines.stochastic.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
 from didact.linear_model.logistic import decision
 from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
-from didact.parts.margin_losses import Perceptron as PerceptronLoss
+from didact.parts.losses.margin import Perceptron as PerceptronLoss
 
 Array = np.ndarray[Any, Any]
 

@@ -25,9 +25,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import largest_entries
-from didact.engines.quantile_program import quantile_program
-from didact.engines.result import Result
+from didact.engines.constrained.quantile_program import quantile_program
+from didact.engines.linear.column_units import largest_entries
+from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
 

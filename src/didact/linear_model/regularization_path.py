@@ -14,8 +14,8 @@ from sklearn.model_selection import check_cv
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.result import Result
-from didact.parts.statistics import Sums
+from didact.engines.loop.result import Result
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]

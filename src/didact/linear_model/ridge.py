@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
+from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
@@ -36,7 +36,7 @@ from didact.linear_model.linear_regression import (
     solve_iteratively,
     wide_sparse,
 )
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 

@@ -35,7 +35,7 @@ from didact.linear_model.leave_one_out import (
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import Split, averaged, in_memory, numbers, score, split, take
 from didact.linear_model.ridge import Ridge
-from didact.parts.statistics import Moments, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 

@@ -26,13 +26,13 @@ from didact.core.parameters import above, at_least, between, is_bool, none, one_
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.result import MESSAGES, Result
-from didact.engines.sgd import Rate, Stopping, Training, Weights, run_passes
-from didact.engines.sgd_loops import BIAS, TIME
-from didact.engines.sgd_passes import full, losses_and_slopes, row_blocks, stochastic
+from didact.engines.loop.result import MESSAGES, Result
+from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
+from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
+from didact.engines.stochastic.sgd_loops import BIAS, TIME
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
-from didact.parts.statistics import Counts, label_counts
+from didact.parts.statistics.moments import Counts, label_counts
 
 Array = np.ndarray[Any, Any]
 TINY = float(np.finfo(np.float64).tiny)

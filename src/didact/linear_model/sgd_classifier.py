@@ -9,13 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.backend import float_type, namespace
 from didact.core.parameters import none, one_of, param
 from didact.core.rows import Rows
-from didact.engines.sgd import Weights
-from didact.engines.sgd_loops import TIME
+from didact.engines.stochastic.sgd import Weights
+from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.logistic import decision, predict_labels, probabilities
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients
-from didact.parts.classification_losses import Logistic
+from didact.parts.losses.classification import Logistic
 
 Array = np.ndarray[Any, Any]
 

@@ -8,8 +8,8 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type
 from didact.core.parameters import at_least, one_of, param
 from didact.core.rows import Rows
-from didact.engines.sgd import Weights
-from didact.engines.sgd_loops import TIME
+from didact.engines.stochastic.sgd import Weights
+from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sgd_base import (
     _SGD,

@@ -25,10 +25,10 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.engines.column_units import refuse_overflow
-from didact.engines.least_squares import DEPENDENT, column_scale, triangle
+from didact.engines.linear.column_units import refuse_overflow
+from didact.engines.linear.least_squares import DEPENDENT, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

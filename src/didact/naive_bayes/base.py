@@ -17,8 +17,8 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.random import streams
 from didact.core.rows import MemoryRows, Rows, blocks_of
-from didact.engines.class_sums import refuse_too_large, spread
-from didact.engines.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
+from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
+from didact.parts.statistics.class_sums import refuse_too_large, spread
 
 Array = np.ndarray[Any, Any]
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."

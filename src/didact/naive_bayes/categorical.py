@@ -7,8 +7,8 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
-from didact.engines.class_sums import ClassSums, by_class, log_shares, spread
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
+from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares, spread
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (

@@ -19,8 +19,8 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, param
-from didact.engines.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
+from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
 
 
 def count_rows(X: Any, y: Any, w: Any) -> ClassSums:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.parameters import array_like, at_least, none, param
-from didact.engines.class_sums import ClassMoments, moments_by_class, spread
-from didact.engines.gaussian_scores import diagonal_joint
+from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.parts.statistics.class_sums import ClassMoments, moments_by_class, spread
 
 
 def gaussian_table(S: ClassMoments, place: Array, K: int, smoothing: float) -> tuple[Array, Array]:

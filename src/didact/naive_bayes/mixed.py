@@ -12,12 +12,12 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.rows import Rows
-from didact.engines.class_sums import both, moments_by_class, spread
-from didact.engines.gaussian_scores import diagonal_joint
+from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
 from didact.naive_bayes.discrete import bernoulli_joint, one_log_probabilities, one_rows
 from didact.naive_bayes.gaussian import gaussian_table, moment_tables
+from didact.parts.statistics.class_sums import both, moments_by_class, spread
 
 KINDS = ("gaussian", "categorical", "bernoulli", "poisson", "binned")
 SAMPLE = 100_000  # rows from which the edges of bins are taken

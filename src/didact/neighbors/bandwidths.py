@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.kernel_sums import Points, kernel_sums, log_sums
+from didact.engines.smoothing.kernel_sums import Points, kernel_sums, log_sums
 
 Array = np.ndarray[Any, Any]
 

@@ -16,11 +16,11 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
-from didact.engines.edit_index import edit_costs, index_words
-from didact.engines.index import Index, build
+from didact.engines.neighbors import Index, build
+from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
-from didact.parts.row_counts import row_counts
+from didact.parts.statistics.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, param, random_state, whole
 from didact.core.random import streams
-from didact.engines.condensing import Condensed, condense, condense_by
-from didact.engines.index import build
+from didact.engines.neighbors import build
+from didact.engines.neighbors.condensing import Condensed, condense, condense_by
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import Euclidean

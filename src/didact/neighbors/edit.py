@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.engines.edit_index import Costs, distances, number_queries, number_words
+from didact.engines.neighbors.edit_index import Costs, distances, number_queries, number_words
 
 Array = np.ndarray[Any, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.parameters import none, one_of, param, whole
-from didact.engines.index import build
+from didact.engines.neighbors import build
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
-from didact.parts.kept import dense
+from didact.core.rows.gather import dense
 
 Array = np.ndarray[Any, Any]
 

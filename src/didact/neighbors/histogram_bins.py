@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.parts.kept import dense
-from didact.parts.row_counts import WeightRange, weight_range
+from didact.core.rows.gather import dense
+from didact.parts.statistics.row_counts import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 

@@ -21,12 +21,12 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.random import streams
+from didact.core.rows.gather import keep
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
 from didact.neighbors.kernel_density import total_of
-from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS
+from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 

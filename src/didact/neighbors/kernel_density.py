@@ -28,7 +28,16 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.engines.kernel_sums import Points, kernel_sums, log_sums, prepare, refuse_wide, shaped_sums, squared_scales
+from didact.core.rows.gather import keep
+from didact.engines.smoothing.kernel_sums import (
+    Points,
+    kernel_sums,
+    log_sums,
+    prepare,
+    refuse_wide,
+    shaped_sums,
+    squared_scales,
+)
 from didact.neighbors.bandwidths import (
     abramson,
     candidates,
@@ -46,8 +55,7 @@ from didact.neighbors.metric_sums import METRICS, log_metric_sums
 from didact.neighbors.metric_sums import log_volume as metric_volume
 from didact.neighbors.metric_sums import offsets as metric_offsets
 from didact.parts.distances import Euclidean, distance_named
-from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.parts.statistics.row_counts import COUNTS, row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]

@@ -16,11 +16,11 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
+from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
-from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS, row_counts, weight_range
-from didact.parts.statistics import label_counts
+from didact.parts.statistics.moments import label_counts
+from didact.parts.statistics.row_counts import COUNTS, row_counts, weight_range
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]

@@ -22,11 +22,11 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
-from didact.engines.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
+from didact.core.rows.gather import keep
+from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
-from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.parts.statistics.row_counts import COUNTS, row_counts
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]

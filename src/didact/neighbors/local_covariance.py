@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.engines.index.index import build
+from didact.engines.neighbors.index import build
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from didact.core.errors import ParameterError
-from didact.engines.index.tables import blocks, tables
+from didact.engines.neighbors.tables import blocks, tables
 from didact.parts.distances import Chebyshev, Euclidean, Mahalanobis, Manhattan, Minkowski, Scaled
 from didact.parts.windows import log_ball
 

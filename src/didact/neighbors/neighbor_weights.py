@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.engines.index.index import Index
+from didact.engines.neighbors.index import Index
 from didact.neighbors.votes import rows_needed
 
 Array = np.ndarray[Any, Any]

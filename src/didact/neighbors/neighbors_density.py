@@ -18,13 +18,13 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import param, whole
-from didact.engines.index.index import build
+from didact.core.rows.gather import keep
+from didact.engines.neighbors.index import build
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
-from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.parts.statistics.row_counts import COUNTS, row_counts
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]

@@ -18,7 +18,7 @@ from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.index import Index
+from didact.engines.neighbors import Index
 from didact.neighbors.base import (
     KNeighborsQueries,
     _Neighbors,
@@ -32,7 +32,7 @@ from didact.neighbors.base import (
 )
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
-from didact.parts.row_counts import COUNTS
+from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 

@@ -22,7 +22,7 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-from didact.parts.row_counts import COUNTS
+from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 

@@ -19,10 +19,10 @@ from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
-from didact.parts.kept import dense
-from didact.parts.row_counts import COUNTS, WeightRange, weight_range
+from didact.parts.statistics.row_counts import COUNTS, WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 

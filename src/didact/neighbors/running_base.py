@@ -21,10 +21,10 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.running import Sorted, Window, left_out, smooth, sort_rows
+from didact.core.rows.gather import Pieces
+from didact.engines.smoothing.running import Sorted, Window, left_out, smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
-from didact.parts.kept import Pieces
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.parts.statistics.row_counts import COUNTS, row_counts
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,7 @@ from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
-from didact.engines.index import build
+from didact.engines.neighbors import build
 from didact.neighbors.base import gathered, refuse_infinite_sum
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import NAMES, distance_named

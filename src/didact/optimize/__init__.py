@@ -1,8 +1,8 @@
 """Optimisation: functions with and without constraints, least squares, linear and quadratic programs."""
 
-from didact.engines.kkt import KKTResidual, Multipliers
-from didact.engines.line_search import Armijo, Fixed, StrongWolfe, WeakWolfe
-from didact.engines.result import Result
+from didact.engines.constrained.kkt import KKTResidual, Multipliers
+from didact.engines.loop.line_search import Armijo, Fixed, StrongWolfe, WeakWolfe
+from didact.engines.loop.result import Result
 from didact.optimize.check_gradient import GradientCheck, check_gradient
 from didact.optimize.kkt import kkt_residual
 from didact.optimize.least_squares import least_squares

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.engines.differences import CENTRAL, EPS, differences
+from didact.engines.loop.differences import CENTRAL, EPS, differences
 from didact.optimize.problem import check_start
 
 Array = np.ndarray[Any, Any]

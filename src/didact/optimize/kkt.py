@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.engines.kkt import KKTResidual, Multipliers, residual
+from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.optimize.linear_constraints import bounds, matrix, vector
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.differences import KINDS, differences
-from didact.engines.levenberg_marquardt import DEPENDENT, levenberg_marquardt
-from didact.engines.result import Result
+from didact.engines.loop.differences import KINDS, differences
+from didact.engines.loop.result import Result
+from didact.engines.smooth.levenberg_marquardt import DEPENDENT, levenberg_marquardt
 from didact.optimize.minimize import Watch
 from didact.optimize.problem import check_start, shown
 from didact.optimize.trace import keep, trace

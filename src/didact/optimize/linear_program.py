@@ -6,9 +6,9 @@ import numpy as np
 from scipy import optimize
 
 from didact.core.errors import ParameterError
-from didact.engines.kkt import Multipliers, residual
-from didact.engines.linear_feasibility import least_violation
-from didact.engines.result import Result
+from didact.engines.constrained.feasibility import least_violation
+from didact.engines.constrained.kkt import Multipliers, residual
+from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import LinearConstraints, linear_constraints, vector
 
 OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED, OTHER = range(5)  # SciPy's codes

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.engines.coordinate_search import coordinate_search
-from didact.engines.first_order import Adagrad, Adam, Momentum, first_order
-from didact.engines.gradient_descent import gradient_descent, spectrum
-from didact.engines.lbfgs import lbfgs
-from didact.engines.line_search import Armijo, Fixed, StrongWolfe, WeakWolfe
-from didact.engines.newton import newton
-from didact.engines.nonlinear_cg import nonlinear_cg
-from didact.engines.result import Result
+from didact.engines.loop.line_search import Armijo, Fixed, StrongWolfe, WeakWolfe
+from didact.engines.loop.result import Result
+from didact.engines.smooth.coordinate_search import coordinate_search
+from didact.engines.smooth.first_order import Adagrad, Adam, Momentum, first_order
+from didact.engines.smooth.gradient_descent import gradient_descent, spectrum
+from didact.engines.smooth.lbfgs import lbfgs
+from didact.engines.smooth.newton import newton
+from didact.engines.smooth.nonlinear_cg import nonlinear_cg
 from didact.optimize.problem import Problem
 
 Array = np.ndarray[Any, Any]

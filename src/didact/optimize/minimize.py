@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.engines.line_search import largest
-from didact.engines.result import Result
+from didact.engines.loop.line_search import largest
+from didact.engines.loop.result import Result
 from didact.optimize.methods import METHODS, SEARCHES, Run
 from didact.optimize.problem import Problem, check_start, number
 from didact.optimize.trace import keep, trace

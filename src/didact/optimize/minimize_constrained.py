@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.augmented_lagrangian import Lagrangian, augmented_lagrangian
-from didact.engines.differences import differences
-from didact.engines.kkt import Multipliers
-from didact.engines.result import Result
+from didact.engines.constrained.augmented_lagrangian import Lagrangian, augmented_lagrangian
+from didact.engines.constrained.kkt import Multipliers
+from didact.engines.loop.differences import differences
+from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import bounds as check_bounds
 from didact.optimize.minimize import HOPELESS
 from didact.optimize.problem import Problem, check_start, shown

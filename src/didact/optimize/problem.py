@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.differences import KINDS, differences
+from didact.engines.loop.differences import KINDS, differences
 
 Array = np.ndarray[Any, Any]
 

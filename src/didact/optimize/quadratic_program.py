@@ -7,10 +7,10 @@ from scipy import linalg
 
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
-from didact.engines.quadratic_form import Program
-from didact.engines.quadratic_program import solve_quadratic
-from didact.engines.result import Result
-from didact.engines.saddle import cholesky
+from didact.engines.constrained.quadratic_form import Program
+from didact.engines.constrained.quadratic_program import solve_quadratic
+from didact.engines.constrained.saddle import cholesky
+from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import linear_constraints, matrix, vector
 
 Array = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.persistence import load
+from didact.core.files.persistence import load
 from didact.study.files import beside, folder
 from didact.study.tables import read_table
 

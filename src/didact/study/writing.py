@@ -4,7 +4,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from didact.core.persistence import save
+from didact.core.files.persistence import save
 from didact.study.files import beside, folder
 from didact.study.report import render
 from didact.study.result import StudyResult

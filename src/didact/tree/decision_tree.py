@@ -28,9 +28,9 @@ from didact.engines.trees.passes import Collection, target_sums, tree_of_labels,
 from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, values, weighed
-from didact.parts.criteria import CLASSIFICATION, REGRESSION
-from didact.parts.statistics import label_counts
-from didact.parts.statistics import weigh_classes as class_factors
+from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
+from didact.parts.statistics.moments import label_counts
+from didact.parts.statistics.moments import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import _TreeModel, in_memory, weights_in_cases
 

@@ -18,7 +18,7 @@ from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
 from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
-from didact.parts.weights import in_cases
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 

@@ -18,9 +18,9 @@ from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, fill
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
 from didact.engines.trees.tree import weighed
-from didact.parts.criteria import CLASSIFICATION, SquaredError
-from didact.parts.statistics import label_codes, label_counts
-from didact.parts.weights import in_cases
+from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
+from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
 
 Array = np.ndarray[Any, Any]

@@ -16,6 +16,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.gather import Pieces, dense
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
@@ -24,8 +25,7 @@ from didact.engines.trees.passes import Collection
 from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
-from didact.parts.kept import Pieces, dense
-from didact.parts.weights import in_cases
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 

@@ -13,7 +13,7 @@ from didact.engines.trees.exact import grow_exact, presort
 from didact.engines.trees.forest import coded
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import label_targets, value_targets
-from didact.parts.criteria import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
+from didact.parts.criteria.impurity import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
 
 LABELS = {"gini": Gini, "entropy": Entropy, "misclassification": Misclassification}
 

@@ -12,7 +12,7 @@ from didact.engines.trees.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import LEAF, decision_path, depths
-from didact.parts.criteria import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
+from didact.parts.criteria.impurity import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
 
 CRITERIA = [Gini(), Entropy(), Misclassification(), SquaredError(), Poisson(), AbsoluteError()]
 

@@ -16,8 +16,8 @@ from didact.engines.trees.channels import label_channels, unit_channels, value_c
 from didact.engines.trees.grow import grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import importances
-from didact.parts.criteria import Entropy, Gini, Poisson, SquaredError
-from didact.parts.gradient_criterion import Gradient
+from didact.parts.criteria.gradient import Gradient
+from didact.parts.criteria.impurity import Entropy, Gini, Poisson, SquaredError
 
 
 def problem(seed, n=60, kinds="nnc", missing=0.15):

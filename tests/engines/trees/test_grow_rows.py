@@ -12,7 +12,7 @@ from didact.engines.trees.channels import label_channels, value_channels
 from didact.engines.trees.grow import grow
 from didact.engines.trees.grow_rows import grow_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
-from didact.parts.criteria import Gini, SquaredError
+from didact.parts.criteria.impurity import Gini, SquaredError
 
 
 def check(X, y=None, w=None):

@@ -11,8 +11,8 @@ from didact.engines.trees.histogram_loops import add_rows
 from didact.engines.trees.joint import MOST, join_columns, plain
 from didact.engines.trees.joint_loops import join, spread
 from didact.engines.trees.limits import Limits
-from didact.parts.criteria import Gini
-from didact.parts.gradient_criterion import Gradient
+from didact.parts.criteria.gradient import Gradient
+from didact.parts.criteria.impurity import Gini
 
 
 def table(codes):

@@ -11,7 +11,7 @@ from didact.engines.trees.lot_loops import place_cut
 from didact.engines.trees.lots import grow_by_lot, lots
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import apply, decision_path
-from didact.parts.criteria import AbsoluteError, Gini, SquaredError
+from didact.parts.criteria.impurity import AbsoluteError, Gini, SquaredError
 
 
 @jit

@@ -14,7 +14,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import Packed, apply_all, join, level_order, pack, predict_sum
 from didact.engines.trees.predict_loops import _Arrays
 from didact.engines.trees.tree import renumbered
-from didact.parts.criteria import Gini, SquaredError
+from didact.parts.criteria.impurity import Gini, SquaredError
 
 
 def forest(seed, n=150, kind=np.float64, categories=True, count=3):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit, lean
+from didact.core.jit import jit, jit_unmanaged
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, in_order, missing_at
@@ -81,7 +81,7 @@ class Absolute(NamedTuple):
         return divided(self, codes, rows, code, top, missing_left, sums, bounds)
 
 
-@lean
+@jit_unmanaged
 def put(stat: Absolute, row: int) -> float:
     """Add a row to the trees; its weight."""
     w, size = stat.weights[row], stat.fenwick.shape[1]
@@ -94,7 +94,7 @@ def put(stat: Absolute, row: int) -> float:
     return w
 
 
-@lean
+@jit_unmanaged
 def clear(stat: Absolute, line: Array) -> None:
     """Zero all that the rows of a line have touched: exact, where taking away would leave rounding behind."""
     size = stat.fenwick.shape[1]
@@ -106,7 +106,7 @@ def clear(stat: Absolute, line: Array) -> None:
                 k += k & -k
 
 
-@lean
+@jit_unmanaged
 def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
     """The number of ranks whose weight together stays below `weight`, that weight, and their sum of targets."""
     step = (stat.fenwick.shape[1] - 1) // 2
@@ -119,7 +119,7 @@ def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
     return place, below, total
 
 
-@lean
+@jit_unmanaged
 def median(stat: Absolute, o: int, total: float) -> float:
     """The middle of the lower and the upper median."""
     half, last = 0.5 * total, stat.distinct.shape[1] - 1
@@ -128,7 +128,7 @@ def median(stat: Absolute, o: int, total: float) -> float:
     return 0.5 * stat.distinct[o, low] + 0.5 * stat.distinct[o, high]
 
 
-@lean
+@jit_unmanaged
 def loss(stat: Absolute, total: float) -> float:
     """The weighted absolute error around the median of what is in the trees, averaged over the outputs."""
     found, outputs = 0.0, stat.ranks.shape[1]
@@ -141,7 +141,7 @@ def loss(stat: Absolute, total: float) -> float:
     return found / outputs
 
 
-@lean
+@jit_unmanaged
 def mean(stat: Absolute, line: Array) -> float:
     """The mean of the first target."""
     s, w = 0.0, 0.0
@@ -152,7 +152,7 @@ def mean(stat: Absolute, line: Array) -> float:
     return s / w if w > 0.0 else 0.0
 
 
-@lean
+@jit_unmanaged
 def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, tie: float, bounds: Bounds,
         best: float) -> Split:  # fmt: skip
     """The best cut among the m present values, with the others on one side from the start."""
@@ -198,7 +198,7 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
     return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
 
 
-@lean
+@jit_unmanaged
 def best_cut(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
     """The best cut of a line, with the missing values on either side."""
     n, m = line.shape[0], missing_at(line, top)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, lean
+from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
@@ -85,7 +85,7 @@ class Desk(NamedTuple):
     size: int  # the most rows; 0: subtrees are grown where they are
 
 
-@lean
+@jit_unmanaged
 def scan_column(coded: Coded, f: int, nodes: Nodes, node: int, stat: Any, rules: Limits, bench: Bench) -> bool:
     """The best cut of a node on one feature into what was found (score, code, missing left); False: it is constant."""
     numbers, column, top = nodes.numbers[node], coded.codes[f], coded.n_bins[f]
@@ -102,7 +102,7 @@ def scan_column(coded: Coded, f: int, nodes: Nodes, node: int, stat: Any, rules:
     return best[1] != -2
 
 
-@lean
+@jit_unmanaged
 def scan_drawn(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, bench: Bench) -> int:
     """Draw features and scan them until enough were not constant, and one can be cut; their number in the order."""
     order, p, tried, cuts, state = bench.order, coded.codes.shape[0], 0, False, nodes.state[node]
@@ -123,7 +123,7 @@ def scan_drawn(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, 
     return p
 
 
-@lean
+@jit_unmanaged
 def scan_node(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, rules: Limits, bench: Bench, first: int,
               step: int) -> int:  # fmt: skip
     """Scan the features first, first + step … of a node, or drawn ones (if first is 0); how many are in the order.
@@ -143,7 +143,7 @@ def scan_node(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, r
     return p
 
 
-@lean
+@jit_unmanaged
 def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits,
              bench: Bench) -> bool:  # fmt: skip
     """Put the best cut of a node into a slot of the open nodes; whether there is one."""
@@ -151,7 +151,7 @@ def find_cut(coded: Coded, nodes: Nodes, node: int, slot: int, opened: Open, sta
     return record_split(coded, nodes, node, slot, opened, bench.found, bench.bits, bench.order[:many], rules)
 
 
-@lean
+@jit_unmanaged
 def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, all_rows: Array, spare: Array) -> int:
     """Carry out an open node's cut: write it into the node, partition its rows; the number of rows on the left."""
     node, split = opened.node[slot], opened.split[slot]
@@ -179,7 +179,7 @@ def divide_rows(coded: Coded, nodes: Nodes, opened: Open, slot: int, all_rows: A
     return left
 
 
-@lean
+@jit_unmanaged
 def bring(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, bench: Bench, desk: Desk) -> None:
     """Copy the rows of a node to the desk; from now on they are a range of the rows there."""
     links = nodes.links[node]
@@ -195,14 +195,14 @@ def bring(coded: Coded, nodes: Nodes, node: int, active: Array, stat: Any, bench
     links[START], links[STOP] = 0, n
 
 
-@lean
+@jit_unmanaged
 def hand_down(active: Array, below: Array) -> None:
     """The features that vary above are the only ones that can vary below."""
     for j in range(active.shape[0]):
         below[j] = active[j]
 
 
-@lean
+@jit_unmanaged
 def split_open(coded: Coded, nodes: Nodes, slot: int, count: int, opened: Open, stat: Any, bench: Bench) -> None:
     """Carry out an open node's cut, and add its children after the nodes that are there."""
     node, f = opened.node[slot], int(opened.split[slot, FEATURE])
@@ -212,7 +212,7 @@ def split_open(coded: Coded, nodes: Nodes, slot: int, count: int, opened: Open, 
     add_children(nodes, node, count, left, coded.monotone[f], rows, stat)
 
 
-@lean
+@jit_unmanaged
 def split_best(coded: Coded, nodes: Nodes, node: int, count: int, opened: Open, stat: Any, rules: Limits, bench: Bench,
                many: int) -> bool:  # fmt: skip
     """Split a node of which so many features were scanned, by way of the first open slot; whether it can be split."""
@@ -275,7 +275,7 @@ def warm() -> None:
     from didact.engines.trees.bins import bin_codes, learn_bins
     from didact.engines.trees.forest import coded
     from didact.engines.trees.targets import label_targets
-    from didact.parts.criteria import Gini
+    from didact.parts.criteria.impurity import Gini
 
     X = np.arange(float(LARGE))[:, None] % 4
     bins = learn_bins(X)

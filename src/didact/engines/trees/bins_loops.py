@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit, lean
+from didact.core.jit import jit, jit_unmanaged
 
 Array = np.ndarray[Any, Any]
 
@@ -61,7 +61,7 @@ def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) ->
                 heaps[f, (1 << d) - 1 + j] = thresholds[f, (2 * j + 1) * (1 << (depth - d - 1)) - 1]
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def search(values: Array, heap: Array, depth: int, at: Array) -> None:
     """The number of thresholds below each of a block of values: a step of all searches before the next one."""
     one, first = np.uint64(1), np.uint64((1 << depth) - 1)

@@ -26,7 +26,7 @@ from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.tree import Tree, node_weights
-from didact.parts.gradient_criterion import Gradient
+from didact.parts.criteria.gradient import Gradient
 
 Array = np.ndarray[Any, Any]
 

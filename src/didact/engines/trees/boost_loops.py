@@ -119,7 +119,7 @@ def _warm_grower() -> None:
     from didact.engines.trees.channels import value_channels
     from didact.engines.trees.crew import grow_parallel
     from didact.engines.trees.limits import Limits
-    from didact.parts.gradient_criterion import Gradient
+    from didact.parts.criteria.gradient import Gradient
 
     X = np.arange(8.0)[:, None]
     bins, channels = learn_bins(X), value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))

@@ -32,9 +32,9 @@ from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.quantile_rows import LAST, Ranked, group_quantiles, keys_of, least_above, numbers_of
 from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
 from didact.engines.trees.tree import Tree
-from didact.parts.gradient_criterion import Gradient
+from didact.parts.criteria.gradient import Gradient
 from didact.parts.losses import Huber
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, lean
+from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, add1, missing_at, total1, weight1
 from didact.engines.trees.sort_loops import sort_keys
@@ -39,7 +39,7 @@ def sum_groups(stat: Any, line: Array, channels: int) -> tuple[Array, Array, Arr
     return groups, codes, counts, many
 
 
-@lean
+@jit_unmanaged
 def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> bool:
     """Whether both children are large enough, and their means within the node's bounds."""
     if n_left < bounds.min_samples or n_right < bounds.min_samples:
@@ -83,7 +83,7 @@ def scan_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, b
     return best, 0, side
 
 
-@lean
+@jit_unmanaged
 def write_set(codes: Array, order: Array, many: int, top: int, bits: Array) -> bool:
     """The first categories of an order as bits; whether the missing ones are among them."""
     for j in range(bits.shape[0]):
@@ -130,7 +130,7 @@ def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Bound
     return total1(stat, left) + total1(stat, right), at, missing_left, threshold
 
 
-@lean
+@jit_unmanaged
 def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
            buffers: Array) -> float:  # fmt: skip
     """The score of the division of rows, which have these codes, at one code; −∞ if it is not allowed."""
@@ -147,7 +147,7 @@ def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_lef
     return halves_score(stat, left, right, many, n - many, bounds)
 
 
-@lean
+@jit_unmanaged
 def halves_score(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> float:
     """The score of two halves with these sums; −∞ if they are not allowed."""
     if not fits(stat, left, right, n_left, n_right, bounds):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch
-from didact.parts.criteria import Entropy, Gini, Misclassification, Poisson, SquaredError
+from didact.parts.criteria.impurity import Entropy, Gini, Misclassification, Poisson, SquaredError
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit, lean
+from didact.core.jit import jit, jit_unmanaged
 
 Array = np.ndarray[Any, Any]
 
@@ -89,7 +89,7 @@ def interleave(codes: Array, blocks: Array) -> None:
             block[8 * f + lane] = codes[i, f]
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def down(nodes: Array, block: Array, lane: int, node: np.uint64, half: np.uint64) -> np.uint64:
     """The child to which a row of a block goes; a leaf stays."""
     packed, mask = np.uint64(nodes[node]), (np.uint64(1) << half) - np.uint64(1)
@@ -97,7 +97,7 @@ def down(nodes: Array, block: Array, lane: int, node: np.uint64, half: np.uint64
     return node + (packed >> (half + half)) + np.uint64(code > (packed & mask))
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def walk(nodes: Array, root: np.uint64, A: Array, B: Array, half: np.uint64, found: Array) -> None:
     """The leaves of the sixteen rows of two blocks."""
     a = b = c = d = e = f = g = h = i = j = k = m = n = o = p = q = root
@@ -130,7 +130,7 @@ def walk(nodes: Array, root: np.uint64, A: Array, B: Array, half: np.uint64, fou
     found[12], found[13], found[14], found[15] = n, o, p, q
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def add_coded(nodes: Array, roots: Array, values: Array, blocks: Array, half: np.uint64, found: Array,
               out: Array) -> None:  # fmt: skip
     """Add the values of all trees' leaves to the rows of pairs of blocks; features and codes have `half` bits each."""

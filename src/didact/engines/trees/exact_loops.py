@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, lean
+from didact.core.jit import dispatch, jit_unmanaged
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import child_state, next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, missing_at
@@ -66,20 +66,20 @@ class Open(NamedTuple):
     bits: Array  # (slots, words) uint64
 
 
-@lean
+@jit_unmanaged
 def assess(nodes: Nodes, node: int, line: Array, stat: Any) -> None:
     """Sums, score, base and weight of a node from its rows."""
     numbers = nodes.numbers[node]
     numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(stat, line, nodes.sums[node])
 
 
-@lean
+@jit_unmanaged
 def is_pure(base: float, score: float) -> bool:
     """Whether no score can be better: nothing is left of the impurity but rounding."""
     return base - score <= 4e-15 * (abs(base) + abs(score))
 
 
-@lean
+@jit_unmanaged
 def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
     """Whether a node stays a leaf whatever its features are: limits, or no impurity that is left."""
     n = nodes.links[node, STOP] - nodes.links[node, START]
@@ -89,7 +89,7 @@ def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
     return weight < 2.0 * rules.min_weight_leaf or is_pure(base, score)
 
 
-@lean
+@jit_unmanaged
 def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules: Limits, bits: Array, found: Array,
                  state: np.uint64) -> bool:  # fmt: skip
     """The best split of a node on feature f into found (score, position, missing left); False if f is constant."""
@@ -111,13 +111,13 @@ def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules
     return True
 
 
-@lean
+@jit_unmanaged
 def node_tie(numbers: Array) -> float:
     """Scores of a node that differ by less count as equal."""
     return TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
 
 
-@lean
+@jit_unmanaged
 def choose(found: Array, order: Array, tie: float) -> int:
     """The feature of the best score, the first in order among equals; −1 if none can be split."""
     best, feature = NO_SPLIT, -1
@@ -128,7 +128,7 @@ def choose(found: Array, order: Array, tie: float) -> int:
     return feature
 
 
-@lean
+@jit_unmanaged
 def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) -> int:
     """The features that vary, as they are or shuffled; their number."""
     k = 0
@@ -144,7 +144,7 @@ def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) ->
     return k
 
 
-@lean
+@jit_unmanaged
 def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits, found: Array,
                bits: Array, order: Array) -> bool:  # fmt: skip
     """Scan a node and put its best split into a slot of the open nodes; whether there is one."""
@@ -166,7 +166,7 @@ def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, s
     return record_split(table, nodes, node, slot, opened, found, bits, order[:many], rules)
 
 
-@lean
+@jit_unmanaged
 def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
                  order: Array, rules: Limits) -> bool:  # fmt: skip
     """Choose among what was found for the features; whether the best is good enough."""
@@ -186,14 +186,14 @@ def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, f
     return True
 
 
-@lean
+@jit_unmanaged
 def middle(low: float, high: float) -> float:
     """A threshold between two values, at or above the lower one and below the other."""
     half = 0.5 * low + 0.5 * high
     return half if low <= half < high else low
 
 
-@lean
+@jit_unmanaged
 def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
     """The middle between the last value on the left and the first on the right; ∞ if only missing ones are right."""
     start = table.starts[f]
@@ -202,7 +202,7 @@ def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
     return middle(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
 
 
-@lean
+@jit_unmanaged
 def mark(table: Table, nodes: Nodes, opened: Open, slot: int, side: Array) -> int:
     """Mark the rows of an open node that go left and write the split into the node; the number of rows on the left."""
     node, split = opened.node[slot], opened.split[slot]
@@ -234,7 +234,7 @@ def mark(table: Table, nodes: Nodes, opened: Open, slot: int, side: Array) -> in
     return left
 
 
-@lean
+@jit_unmanaged
 def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
     """Send the categories that no row of the node has to the larger side."""
     if not left:
@@ -247,7 +247,7 @@ def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
             bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
 
 
-@lean
+@jit_unmanaged
 def partition(line: Array, side: Array, spare: Array) -> None:
     """Marked rows first, in a line whose order is otherwise kept."""
     left, right = 0, 0
@@ -262,7 +262,7 @@ def partition(line: Array, side: Array, spare: Array) -> None:
         line[left + i] = spare[i]
 
 
-@lean
+@jit_unmanaged
 def add_children(nodes: Nodes, node: int, count: int, left: int, sign: int, line: Array, stat: Any) -> None:
     """Two new nodes `count` and `count + 1` below a node, whose rows, a line of them here, are partitioned already."""
     for k in range(2):
@@ -271,7 +271,7 @@ def add_children(nodes: Nodes, node: int, count: int, left: int, sign: int, line
     bound_children(nodes, count, sign, stat)
 
 
-@lean
+@jit_unmanaged
 def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
     """A leaf below a node whose first `left` rows go left: the left child if k is 0, else the right one."""
     links, new = nodes.links[node], nodes.links[child]
@@ -285,7 +285,7 @@ def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
     nodes.numbers[child, LOW], nodes.numbers[child, HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
 
 
-@lean
+@jit_unmanaged
 def bound_children(nodes: Nodes, left: int, sign: int, stat: Any) -> None:
     """Keep the means below two siblings apart, if they may only rise or fall with the feature of their parent."""
     if sign != 0:

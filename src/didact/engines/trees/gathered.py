@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.rows import Rows
-from didact.parts.kept import keep
+from didact.core.rows.gather import keep
 
 Array = np.ndarray[Any, Any]
 

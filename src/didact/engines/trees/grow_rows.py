@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.rows import Rows
+from didact.core.rows.gather import Pieces
 from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.channels import Channels
 from didact.engines.trees.grow import Grower, Grown, finished
@@ -20,8 +21,7 @@ from didact.engines.trees.grow_loops import Nodes, Sample, Space, find_split, ma
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
-from didact.parts.kept import Pieces
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit, lean
+from didact.core.jit import jit, jit_unmanaged
 from didact.engines.trees.exact_loops import (
     BASE,
     FEATURE,
@@ -37,7 +37,7 @@ from didact.engines.trees.limits import Limits
 Array = np.ndarray[Any, Any]
 
 
-@lean
+@jit_unmanaged
 def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, threshold: float, missing: bool) -> None:
     """Write an open node's cut between codes into the node; `missing` says whether missing values go left."""
     node = opened.node[slot]
@@ -51,7 +51,7 @@ def write_cut(nodes: Nodes, opened: Open, slot: int, is_set: bool, threshold: fl
         nodes.threshold[node] = threshold
 
 
-@lean
+@jit_unmanaged
 def cut_threshold(coded: Any, f: int, cut: int, rows: Array) -> float:
     """Where a cut of these rows after a code is put; ∞ if only missing values are on the right."""
     column, top, low = coded.codes[f], coded.n_bins[f], -1
@@ -69,7 +69,7 @@ def cut_threshold(coded: Any, f: int, cut: int, rows: Array) -> float:
     return middle(coded.values[f, low], coded.values[f, high])
 
 
-@lean
+@jit_unmanaged
 def copy_slot(source: Open, k: int, target: Open, slot: int) -> None:
     """Copy one open node's entry over another's."""
     target.node[slot] = source.node[k]
@@ -96,7 +96,7 @@ def wider(opened: Open) -> Open:
     return new
 
 
-@lean
+@jit_unmanaged
 def next_slot(opened: Open, many: int, best_first: bool) -> int:
     """Which open node is split next."""
     slot = many - 1
@@ -107,7 +107,7 @@ def next_slot(opened: Open, many: int, best_first: bool) -> int:
     return slot
 
 
-@lean
+@jit_unmanaged
 def divide(table: Table, nodes: Nodes, opened: Open, slot: int, count: int, stat: Any, side: Array,
            spare: Array) -> None:  # fmt: skip
     """Carry out the split of an open node: mark, partition all lines that vary, add two children."""
@@ -186,7 +186,7 @@ def write_preorder(nodes: Nodes, out: Written) -> int:
     return sets
 
 
-@lean
+@jit_unmanaged
 def write_node(nodes: Nodes, node: int, k: int, out: Written) -> None:
     """Write a node, as far as it does not depend on others, to the k-th place."""
     links, numbers = nodes.links[node], nodes.numbers[node]
@@ -203,7 +203,7 @@ def warm() -> None:
     """Compile growth from sorted columns for one target or two classes, and for several classes."""
     from didact.engines.trees.exact import grow_exact, presort
     from didact.engines.trees.targets import label_targets
-    from didact.parts.criteria import Gini
+    from didact.parts.criteria.impurity import Gini
 
     table = presort(np.arange(4.0)[:, None])
     for classes in (2, 3):

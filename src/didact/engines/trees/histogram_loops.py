@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit, prefetch
-from didact.core.vectors import add_pair
+from didact.core.jit.simd import add_pair
 
 Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, lean
+from didact.core.jit import dispatch, jit_unmanaged
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
@@ -40,14 +40,14 @@ Array = np.ndarray[Any, Any]
 tally1 = dispatch("tally1")
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def rows_of(nodes: Nodes, node: int, room: Room) -> tuple[Array, Near]:
     """The rows of a node, and what they add."""
     start, stop = nodes.links[node, START], nodes.links[node, STOP]
     return room.rows[start:stop], Near(room.near.targets[start:], room.near.weights[start:])
 
 
-@lean
+@jit_unmanaged
 def draw_set(table: Lots, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
              state: np.uint64) -> Split:  # fmt: skip
     """A random set of categories."""
@@ -57,7 +57,7 @@ def draw_set(table: Lots, f: int, rows: Array, sums: Array, stat: Any, tie: floa
     return categories1(stat, line, table.n_bins[f], sums, tie, bounds, room.bits, True, state)
 
 
-@lean
+@jit_unmanaged
 def find_cut(table: Lots, nodes: Nodes, node: int, slot: int, opened: Open, noun: Any, rules: Limits,
              room: Room) -> bool:  # fmt: skip
     """Draw features and put the best cut of a node into a slot of the open nodes; whether there is one."""
@@ -94,7 +94,7 @@ def find_cut(table: Lots, nodes: Nodes, node: int, slot: int, opened: Open, noun
     return best > NO_SPLIT and best - numbers[SCORE] >= rules.min_gain - 100.0 * tie
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def mark_left(codes: Array, n: int, cut: int, top: int, missing_left: bool, is_set: bool, bits: Array) -> int:
     """Put 1 in the place of the codes that go left, 0 in the place of others; the number of missing ones."""
     missing, side = 0, np.uint8(missing_left)
@@ -112,7 +112,7 @@ def mark_left(codes: Array, n: int, cut: int, top: int, missing_left: bool, is_s
     return missing
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def move_left(marks: Array, rows: Array, near: Near, room: Room) -> int:
     """Marked rows first, with what they add, in an order that is otherwise kept; their number."""
     n, left, right, one = np.uint64(rows.shape[0]), np.uint64(0), np.uint64(0), np.uint64(1)
@@ -132,7 +132,7 @@ def move_left(marks: Array, rows: Array, near: Near, room: Room) -> int:
     return int(left)
 
 
-@lean
+@jit_unmanaged
 def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) -> int:
     """Carry out an open node's cut: write it into the node, partition its rows; the number of rows on the left."""
     node, split, bits = opened.node[slot], opened.split[slot], opened.bits[slot]
@@ -148,7 +148,7 @@ def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) 
     return left
 
 
-@lean
+@jit_unmanaged
 def grow_lots(table: Lots, nodes: Nodes, opened: Open, noun: Any, rules: Limits, room: Room, many: int,
               count: int) -> tuple[int, int]:  # fmt: skip
     """Grow until no node is open or there is no room for two more; how many are open, and the number of all nodes.
@@ -183,7 +183,7 @@ def warm() -> None:
     from didact.engines.trees.bins import bin_codes, learn_bins
     from didact.engines.trees.lots import grow_by_lot, lots
     from didact.engines.trees.targets import label_targets
-    from didact.parts.criteria import Gini
+    from didact.parts.criteria.impurity import Gini
 
     X = np.arange(4.0)[:, None]
     bins = learn_bins(X)

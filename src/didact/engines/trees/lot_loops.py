@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, lean
+from didact.core.jit import dispatch, jit_unmanaged
 from didact.engines.trees.category_loops import halves_score
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock
@@ -94,7 +94,7 @@ class Apart(NamedTuple):
         return stock1(self.stat, rows, sums)
 
 
-@lean(fastmath={"reassoc"})
+@jit_unmanaged(fastmath={"reassoc"})
 def sums_left(codes: Array, near: Near, n: int, cut: int, top: int, missing_left: bool) -> tuple[float, float, Any]:
     """Sums, weight and number of the rows whose code is at most `cut`; without branches, so that several go at once.
 
@@ -111,7 +111,7 @@ def sums_left(codes: Array, near: Near, n: int, cut: int, top: int, missing_left
     return s, w, many
 
 
-@lean(fastmath={"reassoc"})
+@jit_unmanaged(fastmath={"reassoc"})
 def sums_all(criterion: Any, near: Near, n: int) -> tuple[float, float, float]:
     """Sums, weight and base of the first n rows."""
     s, w, base = 0.0, 0.0, 0.0
@@ -122,7 +122,7 @@ def sums_all(criterion: Any, near: Near, n: int) -> tuple[float, float, float]:
     return s, w, base
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def gather(table: Lots, f: int, rows: Array, codes: Array) -> None:
     """The codes of rows, in one piece."""
     n = np.uint64(rows.shape[0])
@@ -135,7 +135,7 @@ def gather(table: Lots, f: int, rows: Array, codes: Array) -> None:
             codes[i] = column[np.uint32(rows[i])]
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def extremes(codes: Array, n: int, top: int) -> tuple[Any, Any, int]:
     """The smallest and the largest code that is not missing, and the number of missing ones."""
     low, high, missing = codes[0], codes[0], 0
@@ -150,7 +150,7 @@ def extremes(codes: Array, n: int, top: int) -> tuple[Any, Any, int]:
     return np.int64(low), last, missing
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def place_cut(table: Lots, f: int, low: Any, high: Any, share: float) -> Any:
     """The threshold nearest to this share of the way from the first to the last one between two codes."""
     cuts, last = table.thresholds[f], high - 1
@@ -165,7 +165,7 @@ def place_cut(table: Lots, f: int, low: Any, high: Any, share: float) -> Any:
     return cut - 1 if cut > low and place - cuts[cut - 1] < cuts[cut] - place else cut
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def draw_cut(table: Lots, f: int, rows: Array, near: Near, sums: Array, noun: Any, bounds: Bounds, room: Room,
              state: np.uint64) -> Split:  # fmt: skip
     """A random threshold between the smallest and largest of the node, uniform in value: (score, code, missing left).

@@ -22,7 +22,7 @@ import numpy as np
 from didact.engines.trees.oblique import filled
 from didact.engines.trees.outline import Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
-from didact.parts.statistics import moments
+from didact.parts.statistics.moments import moments
 
 Array = np.ndarray[Any, Any]
 

@@ -38,7 +38,7 @@ def best_cut(criterion: Any, z: Array, order: Array, sums: Array, n: int, least:
 
 def warm() -> None:
     """Compile the loop for the criteria in use."""
-    from didact.parts.criteria import Entropy, Gini, SquaredError
+    from didact.parts.criteria.impurity import Entropy, Gini, SquaredError
 
     order, z = np.arange(2), np.arange(2.0)
     for criterion, width in ((Gini(), 2), (Entropy(), 2), (SquaredError(), 1)):

@@ -18,8 +18,8 @@ from didact.engines.trees.histogram_loops import LABELS, VALUES
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import check_counts
 from didact.engines.trees.tree import LEAF, Tree, apply
-from didact.parts.criteria import Poisson, SquaredError
-from didact.parts.statistics import Sums, label_codes
+from didact.parts.criteria.impurity import Poisson, SquaredError
+from didact.parts.statistics.moments import Sums, label_codes
 
 Array = np.ndarray[Any, Any]
 

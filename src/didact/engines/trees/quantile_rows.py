@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.rows import KeptBlocks
-from didact.parts.statistics import Sums
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, lean
+from didact.core.jit import dispatch, jit, jit_unmanaged
 
 Array = np.ndarray[Any, Any]
 Split = tuple[float, int, bool]
@@ -41,7 +41,7 @@ class Bounds(NamedTuple):
     high: float
 
 
-@lean
+@jit_unmanaged
 def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     """Whether the means of left (s, w) and right child respect the monotone constraint."""
     if bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf:
@@ -49,7 +49,7 @@ def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
     return in_order(bounds, s / w, (S - s) / (W - w))
 
 
-@lean
+@jit_unmanaged
 def in_order(bounds: Bounds, left: float, right: float) -> bool:
     """Whether these values of left and right child respect the monotone constraint."""
     if (left - right) * bounds.sign > 0.0:
@@ -57,7 +57,7 @@ def in_order(bounds: Bounds, left: float, right: float) -> bool:
     return bounds.low <= left <= bounds.high and bounds.low <= right <= bounds.high
 
 
-@lean
+@jit_unmanaged
 def missing_at(line: Array, top: int) -> int:
     """The place of the first missing value in a line, by bisection."""
     low, high = 0, line.shape[0]
@@ -70,7 +70,7 @@ def missing_at(line: Array, top: int) -> int:
     return low
 
 
-@lean
+@jit_unmanaged
 def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left: bool, sums: Array, tie: float,
                bounds: Bounds, best: float) -> Split:  # fmt: skip
     """The best cut among the m present values; s and w are what is on the left from the start."""
@@ -126,7 +126,7 @@ def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bound
     return best, at, side
 
 
-@lean
+@jit_unmanaged
 def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
     """Score, base and weight of the rows of a line; fills in their sums."""
     base = 0.0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit, lean
+from didact.core.jit import jit, jit_unmanaged
 from didact.engines.trees.bins_loops import BLOCK, search
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ def number_leaves(left: Array, first: Array, count: Array) -> None:
             first[left[node] + 1] = first[node] + count[left[node]]
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array, at: Array, codes: Array) -> None:
     """Write the codes (columns, rows) of rows start … start + many − 1; they are few enough for the nearest cache."""
     place = start % ROWS
@@ -81,7 +81,7 @@ def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array,
             line[np.uint64(place + i)] = missing if np.isnan(values[i]) else at[i]
 
 
-@lean(forceinline=True)
+@jit_unmanaged(forceinline=True)
 def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Array) -> None:
     """The leaves, numbered within tree t, of all rows of a block."""
     none, all_bits, kind = np.uint8(0), np.uint8(255), codes.dtype.type
@@ -112,7 +112,7 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
             place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
 
 
-@lean
+@jit_unmanaged
 def add_values(trees: SmallTrees, X: Array, room: Room, out: Array) -> None:
     """Add the values of all trees to the rows of out."""
     n, codes, place, aside = X.shape[0], room.codes, room.place, room.aside

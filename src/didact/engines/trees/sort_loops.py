@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import lean
+from didact.core.jit import jit_unmanaged
 
 Array = np.ndarray[Any, Any]
 
 INSERTION = 48
 
 
-@lean
+@jit_unmanaged
 def sink(line: Array, root: int, n: int) -> None:
     """Let an entry sink in a heap whose largest entry is on top."""
     packed = line[root]
@@ -26,7 +26,7 @@ def sink(line: Array, root: int, n: int) -> None:
     line[root] = packed
 
 
-@lean
+@jit_unmanaged
 def sort_packed(line: Array, n: int) -> None:
     """Sort the first n whole numbers: by insertion if they are few, else by a heap."""
     if n <= INSERTION:
@@ -44,7 +44,7 @@ def sort_packed(line: Array, n: int) -> None:
         sink(line, 0, last)
 
 
-@lean
+@jit_unmanaged
 def sort_keys(keys: Array, order: Array) -> None:
     """The order of increasing keys, equal ones as they come; binary insertion."""
     for i in range(keys.shape[0]):
@@ -60,7 +60,7 @@ def sort_keys(keys: Array, order: Array) -> None:
         order[low] = i
 
 
-@lean
+@jit_unmanaged
 def pack_line(column: Array, rows: Array, line: Array) -> bool:
     """Codes and rows packed and sorted by code; False if all codes are equal."""
     n, first, varies = rows.shape[0], column[rows[0]], False
@@ -74,7 +74,7 @@ def pack_line(column: Array, rows: Array, line: Array) -> bool:
     return True
 
 
-@lean
+@jit_unmanaged
 def middle_code(line: Array, at: int, top: int) -> int:
     """The cut between the codes on both sides of a place in a sorted line; top − 1 if only missing ones are right."""
     low, high = line[at - 1] >> 32, line[at] >> 32

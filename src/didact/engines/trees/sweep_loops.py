@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, lean, lowest_bit
+from didact.core.jit import dispatch, jit_unmanaged, lowest_bit
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +22,7 @@ sweep1 = dispatch("sweep1")
 ONE = np.uint64(1)
 
 
-@lean
+@jit_unmanaged
 def scan_bins(stat: Any, column: Array, rows: Array, bench: Any, top: int, tie: float, bounds: Bounds,
               common: int) -> Split:  # fmt: skip
     """The best cut of the rows of a node; code −2 if all have the same code."""
@@ -41,7 +41,7 @@ def scan_bins(stat: Any, column: Array, rows: Array, bench: Any, top: int, tie: 
     return best
 
 
-@lean
+@jit_unmanaged
 def take_some(sums: Array, bench: Any, every: bool) -> None:
     """Number the channels that a node has, or every one, and put their sums side by side."""
     many = 0
@@ -53,13 +53,13 @@ def take_some(sums: Array, bench: Any, every: bool) -> None:
     bench.places[sums.shape[0]] = many
 
 
-@lean
+@jit_unmanaged
 def has_two(bench: Any) -> bool:
     """Whether a node has two channels."""
     return bench.places[bench.sums.shape[0]] == 2
 
 
-@lean
+@jit_unmanaged
 def fill_pairs(column: Array, rows: Array, bench: Any, common: int) -> None:
     """Add targets and weights to a histogram of the codes, but for the common code."""
     hist, counts, near = bench.hist, bench.counts, bench.near
@@ -72,7 +72,7 @@ def fill_pairs(column: Array, rows: Array, bench: Any, common: int) -> None:
         counts[code] += 1
 
 
-@lean
+@jit_unmanaged
 def mark_bins(column: Array, rows: Array, top: int, counts: Array, marks: Array) -> None:
     """Set the bits of the bins that are not empty: by the rows or by the bins, whichever are fewer."""
     if rows.shape[0] < top:
@@ -85,7 +85,7 @@ def mark_bins(column: Array, rows: Array, top: int, counts: Array, marks: Array)
                 marks[code >> 6] |= ONE << np.uint64(code & 63)
 
 
-@lean
+@jit_unmanaged
 def fill_common(common: int, n: int, sums: Array, hist: Array, counts: Array, marks: Array) -> None:
     """Give the common code what the others leave of n rows and their sums."""
     for j in range(sums.shape[0]):
@@ -104,7 +104,7 @@ def fill_common(common: int, n: int, sums: Array, hist: Array, counts: Array, ma
         marks[common >> 6] |= ONE << np.uint64(common & 63)
 
 
-@lean
+@jit_unmanaged
 def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
     """Zero for all bins that have a bit, and for the bits."""
     for k in range(marks.shape[0]):
@@ -118,7 +118,7 @@ def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
                 hist[code, j] = 0.0
 
 
-@lean
+@jit_unmanaged
 def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                  best: float) -> Split:  # fmt: skip
     """The best cut with sums in registers."""
@@ -150,7 +150,7 @@ def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: floa
     return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left
 
 
-@lean
+@jit_unmanaged
 def sweep_vector(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
                  best: float) -> Split:  # fmt: skip
     """The best cut with vectors of sums."""

@@ -10,8 +10,8 @@ from didact.engines.trees.channels import power_below
 from didact.engines.trees.chosen_loops import chosen
 from didact.engines.trees.stat_loops import Labels, Scalar
 from didact.engines.trees.value_loops import Values
-from didact.parts.criteria import AbsoluteError, Poisson, SquaredError
-from didact.parts.criterion import Criterion
+from didact.parts.criteria.base import Criterion
+from didact.parts.criteria.impurity import AbsoluteError, Poisson, SquaredError
 
 Array = np.ndarray[Any, Any]
 

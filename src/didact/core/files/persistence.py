@@ -1,0 +1,306 @@
+"""Models in files that can be opened without trusting their author.
+
+A `.didact` file is a zip: `manifest.json` says what it is (format and library versions, class, columns, types, date),
+`model.skops` holds the model. There is no pickle and no code in it, and a type that is not known is refused by name.
+Networks will stand in a third part, `tensors.safetensors`; a model that holds one is refused until there is one.
+"""
+
+import copy
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import time
+import uuid
+import warnings
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
+
+from didact.core.errors import InputError
+from didact.core.files.trusted import noun, untrusted
+from didact.core.sparse import check_sparse
+
+FORMAT = 1
+LIBRARIES = ("didact", "scikit-learn", "numpy", "scipy", "skops")
+MANIFEST, MODEL, TENSORS = "manifest.json", "model.skops", "tensors.safetensors"
+NOUN = "a noun of didact"
+CALLBACKS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
+# What a file may grow to when it is unpacked: all that is small, and else a hundred times its own size.
+SMALL, RATIO = 64 << 20, 100
+COMPRESS_BELOW = 16 << 20  # what is larger is arrays, which hardly shrink
+SEARCHED = re.compile(r"SearchCV\.cv_results_\['param_[^']*'\]$")
+LEFT_SECONDS = 3600  # after which a file that is being written is taken for one that nobody writes any more
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, in one step: a file that was there stays whole until the new one is complete.
+
+    Callbacks are not saved. Pipelines and searches of didact's and scikit-learn's models can be saved, too.
+
+    >>> import didact, tempfile, pathlib
+    >>> from sklearn.linear_model import Ridge
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ridge.didact"
+    >>> didact.save(Ridge(alpha=2.0).fit([[0.0], [1.0]], [0.0, 1.0]), path)
+    >>> didact.load(path).predict([[1.0]])
+    array([0.6])
+    """
+    import skops.io
+
+    name = type(model).__name__
+    if not isinstance(model, BaseEstimator):
+        raise InputError(f"Only models can be saved, and a {name} is none.")
+    bare = _mapped(model, _encoded, name, {})
+    try:
+        part = skops.io.dumps(bare)
+        _, unknown = untrusted(part)
+    except Exception as error:
+        reason = "it refers to itself" if isinstance(error, RecursionError) else str(error).rstrip(".")
+        raise InputError(f"This {name} cannot be saved: {reason}.") from error
+    if unknown:
+        raise InputError(f"This {name} cannot be saved: it holds {_listed(unknown)}, which didact trusts in no file.")
+    manifest = json.dumps(_manifest(model), indent=2).encode()
+    _write(Path(os.path.realpath(path)), {MANIFEST: manifest, MODEL: part})
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model from a file; its predictions are those of the model that was saved, bit for bit.
+
+    Nothing in the file is executed. A damaged file, one from a newer didact, or one that names a type which is not
+    known, is refused with a sentence that says so.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import didact
+    >>> from didact.linear_model import Ridge
+    >>> path = Path(tempfile.mkdtemp()) / "ridge.didact"
+    >>> didact.save(Ridge(alpha=2.0).fit([[-1.0], [1.0]], [-2.0, 2.0]), path)
+    >>> didact.load(path).predict([[3.0]])
+    array([3.])
+    """
+    import skops.io
+
+    with _opened(path) as file:
+        part, manifest = _read(file, os.fspath(path))
+    _warn_of_versions(manifest, path)
+    try:
+        names, unknown = untrusted(part)
+        if unknown:
+            raise InputError(f"{path} was not opened: it names {_listed(unknown)}, which didact does not trust.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            model = skops.io.loads(part, trusted=names)
+        if not isinstance(model, BaseEstimator):
+            raise InputError(f"{path} holds a {type(model).__name__} and no model.")
+        return _mapped(model, partial(_decoded, path=path), type(model).__name__, {})
+    except Exception as error:
+        if str(path) in str(error):
+            raise
+        said = str(error).rstrip(".").replace("\n", " ")
+        raise InputError(f"{path} is damaged: the model in it cannot be put together ({said}).") from error
+
+
+# ------------------------------------------------------------------------------------------------ the model
+
+
+def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[int, Any]) -> Any:
+    """A copy of a model without its callbacks: `leaf` is applied to all that is no model and no plain container."""
+    if id(value) in memo:
+        return memo[id(value)]
+
+    _refuse_kinds_of_arrays(value, where)
+
+    def inner(part: Any, place: str) -> Any:
+        return _mapped(part, leaf, where + place, memo)
+
+    if type(value) in (list, tuple):
+        new = type(value)(inner(part, f"[{i}]") for i, part in enumerate(value))
+    elif isinstance(value, dict) and NOUN not in value:
+        new = copy.copy(value)
+        new.update((key, inner(part, f"[{key!r}]")) for key, part in value.items())
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        new = value.copy()
+        for place, part in np.ndenumerate(value):
+            new[place] = inner(part, f"[{place}]")
+    elif hasattr(value, "__dict__") and type(value).__module__.partition(".")[0] in ("didact", "sklearn"):
+        new = memo[id(value)] = copy.copy(value)
+        for name, part in vars(value).items():
+            new.__dict__[name] = inner(part, f".{name}")
+        for name in CALLBACKS:
+            new.__dict__.pop(name, None)
+        if isinstance(new, (MetadataRequest, MethodMetadataRequest)) and not isinstance(value.owner, str):
+            new.__dict__["owner"] = type(value.owner).__name__  # the model itself, for use in messages: a circle
+    else:
+        new = leaf(value, where)
+    memo[id(value)] = new
+    return new
+
+
+def _encoded(value: Any, where: str) -> Any:
+    """What skops can write: a noun as its name and fields, since it would forget the class; no torch."""
+    kind = f"{type(value).__module__}.{type(value).__name__}"
+    if any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__):
+        raise InputError(f"{where} is a {kind}, and models that hold torch objects cannot be saved yet.")
+    if noun(kind) is not None:
+        return {NOUN: kind, "fields": [_mapped(field, _encoded, where, {}) for field in value]}
+    return value
+
+
+def _decoded(value: Any, where: str, path: Any) -> Any:
+    """The noun that was written as its name and fields."""
+    if not isinstance(value, dict):
+        check_sparse(value, where)  # compiled code trusts its indices, and a file may say anything
+        return value
+    cls = noun(value[NOUN])
+    if cls is None:
+        raise InputError(f"{path} was not opened: {where} is a {value[NOUN]}, which didact does not trust.")
+    inner = partial(_decoded, path=path)
+    return _check_noun(cls(*(_mapped(field, inner, where, {}) for field in value["fields"])))
+
+
+def _check_noun(value: Any) -> Any:
+    """Compiled code trusts the indices in a noun, too: one that holds some has a `check` that raises if they lie."""
+    if hasattr(value, "check"):
+        value.check()
+    return value
+
+
+def _refuse_kinds_of_arrays(value: Any, where: str) -> None:
+    """Refuse masked arrays, matrices and other kinds of arrays, which answer to every check as arrays do and differ.
+
+    Masked ones are in the results of a search, which no prediction reads.
+    """
+    for part in vars(value).values() if sp.issparse(value) else ():
+        _refuse_kinds_of_arrays(part, where)
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray and not SEARCHED.search(where):
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise InputError(f"{where} is a {kind}, and models in files hold plain arrays only: use numpy.asarray first.")
+
+
+def _manifest(model: Any) -> dict[str, Any]:
+    names = getattr(model, "feature_names_in_", None)
+    arrays = {name: value for name, value in vars(model).items() if name.endswith("_") and hasattr(value, "dtype")}
+    return {
+        "format": FORMAT,
+        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "versions": {library: version(library) for library in LIBRARIES},
+        "n_features": getattr(model, "n_features_in_", None),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "dtypes": {name: str(value.dtype) for name, value in arrays.items()},
+        "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _warn_of_versions(manifest: dict[str, Any], path: Any) -> None:
+    then, now = manifest["versions"]["scikit-learn"], version("scikit-learn")
+    if then.split(".")[:2] != now.split(".")[:2]:
+        warnings.warn(
+            f"{path} was saved with scikit-learn {then} and is read with {now}: check its predictions, or fit it anew.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+# ------------------------------------------------------------------------------------------------ the file
+
+
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """The file, if it is one: opening a pipe would wait for somebody who writes into it."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path} is no regular file: a model is read from a file on disk.")
+    return os.fdopen(descriptor, "rb")
+
+
+def _write(path: Path, parts: dict[str, bytes]) -> None:
+    """Write beside, make sure that it is on the disk, then rename."""
+    _tidy(path)
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with open(beside, "xb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                for name, data in parts.items():
+                    how = zipfile.ZIP_DEFLATED if len(data) < COMPRESS_BELOW else zipfile.ZIP_STORED
+                    archive.writestr(name, data, compress_type=how)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _tidy(path: Path) -> None:
+    """Remove what saves to this path that were killed an hour ago or earlier have left beside it."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
+    with suppress(OSError):  # another process may be tidying, too, or the folder be read by nobody
+        for file in path.parent.iterdir():
+            if left.fullmatch(file.name) and file.stat().st_mtime < time.time() - LEFT_SECONDS:
+                file.unlink()
+
+
+def _read(file: BinaryIO, path: str) -> tuple[bytes, dict[str, Any]]:
+    """The part with the model and the manifest, with the size and the version checked."""
+    try:
+        _check_size(file, path)
+        with zipfile.ZipFile(file) as archive:
+            names = set(archive.namelist())
+            if missing := {MANIFEST, MODEL} - names:
+                raise InputError(f"{path} is no didact file, or a damaged one: {_listed(sorted(missing))} is missing.")
+            manifest = _checked(archive.read(MANIFEST))
+            if manifest["format"] > FORMAT or TENSORS in names:
+                form = manifest["format"]
+                raise InputError(f"{path} was written by a newer didact (format {form}): update didact to open it.")
+            part = archive.read(MODEL)
+    except InputError:
+        raise
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path} is no didact file, or a damaged one: {error}.") from error
+    except Exception as error:
+        raise InputError(f"{path} is damaged: {error}.") from error
+    return part, manifest
+
+
+def _checked(text: bytes) -> dict[str, Any]:
+    """The manifest, if it says what a reader needs."""
+    try:
+        manifest = json.loads(text)
+        if type(manifest["format"]) is int and re.match(r"\d+\.\d+", manifest["versions"]["scikit-learn"]):
+            return dict(manifest)
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError("its manifest makes no sense")
+
+
+def _check_size(file: BinaryIO, path: str) -> None:
+    """Refuse a zip that would unpack to far more than it is, also one inside another."""
+    length = file.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        total = sum(member.file_size for member in members)
+        if total > max(SMALL, RATIO * length):
+            raise InputError(f"{path} was not opened: its {length} bytes claim to unpack to {total}.")
+        for member in members:
+            with archive.open(member) as data:
+                inside = data.read(4) == b"PK\x03\x04"
+            if inside:
+                _check_size(io.BytesIO(archive.read(member)), path)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

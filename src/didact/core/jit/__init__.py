@@ -1,0 +1,106 @@
+"""Compiled loops: how they are compiled, where the machine code is kept, and how a noun enters them.
+
+This package alone imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What varies in
+it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the loop is
+compiled. `disk_cache` keeps the machine code; `intrinsics` and `simd` hold all that is written in LLVM's own language.
+
+Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in what it calls; so a
+loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each entry is keyed
+on the same hash of the nouns it was compiled for. `python -m didact.core.jit` compiles everything ahead.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, overload
+
+import numba
+import numba.extending
+
+from didact.core.jit.disk_cache import cache_folder, keep
+from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
+
+__all__ = ["cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def jit(function: F) -> F: ...
+@overload
+def jit(**options: Any) -> Callable[[F], F]: ...
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a loop with Numba, without the interpreter lock and with a disk cache where one can be written.
+
+    Use it as `@jit` or with options of `numba.njit`, as `@jit(fastmath=True)`.
+
+    >>> from didact.core.jit import jit
+    >>> @jit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in range(x.shape[0]):
+    ...         s += x[i]
+    ...     return s
+    >>> import numpy as np
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    if function is None:
+        return lambda f: jit(f, **options)
+    compiled = numba.njit(nogil=True, **({"_nrt": True} | options))(function)
+    keep(compiled, function)
+    return compiled
+
+
+@overload
+def jit_unmanaged(function: F) -> F: ...
+@overload
+def jit_unmanaged(**options: Any) -> Callable[[F], F]: ...
+def jit_unmanaged(function: Any = None, **options: Any) -> Any:
+    """`jit` for a loop that makes no arrays and returns none: references to arrays are not counted in it.
+
+    Counting costs two locked instructions for every slice and every field of a NamedTuple, half the time of loops over
+    small nodes, and more when threads share an array. What such a loop calls through `dispatch` must be of its kind.
+    """
+    how: Any = jit
+    return how(function, _nrt=False, **options)
+
+
+def dispatch(name: str) -> Callable[..., Any]:
+    """A function f(noun, *args) for use in loops that calls the noun's scalar method `name`.
+
+    The method is resolved when the loop is compiled. A noun is a NamedTuple whose class defines the method in plain
+    Python on scalars, or a single function under `numba.njit`, which then is the method. Code for nouns from outside
+    didact, and for functions, is compiled anew in each process: the disk cache could not know when they change.
+
+    >>> from typing import NamedTuple
+    >>> from didact.core.jit import dispatch
+    >>> class Line(NamedTuple):
+    ...     slope: float
+    ...     def value1(self, z):
+    ...         return self.slope * z
+    >>> value1 = dispatch("value1")
+    >>> value1(Line(2.0), 3.0)
+    6.0
+    """
+
+    def call(noun: Any, *args: Any) -> Any:
+        method = getattr(type(noun), name, None)
+        return noun(*args) if method is None else method(noun, *args)
+
+    @cache
+    def compiled(cls: type) -> Any:
+        if not hasattr(cls, name):
+            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
+        return numba.njit(getattr(cls, name))
+
+    @numba.extending.overload(call)
+    def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
+        if isinstance(noun, numba.types.Dispatcher):
+            return lambda noun, *args: noun(*args)
+        cls = getattr(noun, "instance_class", None)
+        if cls is None:
+            return None
+        method = compiled(cls)
+        return lambda noun, *args: method(noun, *args)
+
+    return call

@@ -1,0 +1,100 @@
+"""What an estimator opens around an iterative fit, so that callbacks hear of each iteration and may stop it."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, Self
+
+from sklearn.callback._callback_support import callback_management_context
+
+
+class FitProgress:
+    """What an estimator opens around its fit, so that callbacks hear of it; without callbacks it costs nothing.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model that is being fitted.
+    max_iter : int or None
+        The largest number of iterations; 0 for a fit without any, None when it is not known.
+    X, y, sample_weight : array-like
+        The training data as the user gave them, for callbacks that compute a score.
+    attributes : callable
+        Function of the solver's present point x that returns a dict of the fitted attributes it stands for.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sklearn.callback import CallbackSupportMixin
+    >>> from didact.core.progress import EarlyStopping, FitProgress
+    >>> class Halving(CallbackSupportMixin, BaseEstimator):
+    ...     def fit(self, X, y=None):
+    ...         with FitProgress(self, 50, X=X, y=y, attributes=lambda x: {"x_": x}) as progress:
+    ...             self.x_ = 1.0
+    ...             for self.n_iter_ in range(1, 51):
+    ...                 self.x_ /= 2
+    ...                 if progress.report(self.n_iter_, self.x_, self.x_):
+    ...                     break
+    ...         return self
+    >>> Halving().set_callbacks(EarlyStopping(patience=2, min_delta=0.1)).fit([[0]]).n_iter_
+    5
+    """
+
+    stopped = False
+
+    def __init__(
+        self,
+        estimator: Any,
+        max_iter: int | None = 0,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        attributes: Callable[[Any], dict[str, Any]] | None = None,
+    ) -> None:
+        self._estimator = estimator
+        self._max_iter = max_iter
+        # Given as functions: scikit-learn would call data that happen to be callable.
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._data = {"estimator": estimator, "X": lambda: X, "y": lambda: y, "metadata": metadata}
+        self._attributes = attributes
+        self._x: Any = None
+        self._context: Any = None
+
+    def __enter__(self) -> Self:
+        if getattr(self._estimator, "_skl_callbacks", None):
+            with ExitStack() as stack:
+                stack.enter_context(callback_management_context(self._estimator))
+                context = self._estimator._init_callback_context(max_subtasks=self._max_iter)
+                context.call_on_fit_task_begin(**self._data)
+                self._context, self._teardown = context, stack.pop_all()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            with self._teardown:
+                if kind is None:
+                    self._end(context)
+
+    def report(self, iteration: int, value: float | None = None, x: Any = None) -> bool:
+        """Say that an iteration, counted from 1, has ended with this objective at x; True asks the solver to stop.
+
+        The hooks for the beginning of an iteration and for its end are both called here, once the work is done.
+        """
+        if self._context is None:
+            return False
+        self._x = x
+        whole, count = self._context, len(self._context._children_map)
+        if whole.max_subtasks is not None and count >= whole.max_subtasks:
+            whole.max_subtasks = None  # more steps than the solver had said: scikit-learn would raise
+        task = whole.subcontext(task_name="iteration")
+        task.iteration, task.value = iteration, value
+        task.call_on_fit_task_begin(**self._data)
+        if self._end(task):
+            self.stopped = True
+        return self.stopped
+
+    def _end(self, context: Any) -> bool:
+        attributes, x = self._attributes, self._x
+        known = None if attributes is None or x is None else lambda: attributes(x)
+        return bool(context.call_on_fit_task_end(**self._data, reconstruction_attributes=known))

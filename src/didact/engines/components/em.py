@@ -1,0 +1,76 @@
+r"""The loop of expectation–maximisation, for mixtures of any kind.
+
+The log-likelihood of data x with hidden z, :math:`\ell(\theta) = \log\sum_z p(x, z\mid\theta)`, has for every
+distribution q of z the lower bound :math:`J(q, \theta) = E_q\log p(x,z\mid\theta) + H(q)`, with equality at
+:math:`q = p(z\mid x,\theta)`. The E step takes that q; the M step raises J in θ, and thereby ℓ by at least as much. So
+ℓ never falls. The same holds with a log-prior added to both.
+
+`expect(θ)` returns the (penalised) log-likelihood and the statistics of the E step, one pass over the rows.
+`maximize(θ, statistics)` returns a better θ; where it takes a single Newton step, which may overshoot, `blend` shortens
+it until ℓ does not fall. `blend` can also go further than the M step: as long as ℓ rises the steps become longer, which
+saves most of the many short steps that EM takes when the hidden z are uncertain (overrelaxation).
+
+Dempster, Laird, Rubin (1977), doi:10.1111/j.2517-6161.1977.tb01600.x; Salakhutdinov, Roweis (2003), Adaptive
+overrelaxed bound optimization methods, ICML.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.result import Result
+
+ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
+HALVINGS = 12
+LONGER = 1.5  # factor by which steps grow while they succeed
+
+
+class EMState(NamedTuple):
+    """Parameters with the statistics of their E step."""
+
+    x: Any
+    log_likelihood: float
+    statistics: Any
+    gain: float  # of the last step
+    rate: float = 1.0  # how far beyond the M step to try next
+
+    @property
+    def value(self) -> float:
+        """Minus the log-likelihood, which falls."""
+        return -self.log_likelihood
+
+    @property
+    def optimality(self) -> float:
+        """What the last step gained."""
+        return self.gain
+
+
+def em(
+    expect: Callable[[Any], tuple[float, Any]],
+    maximize: Callable[[Any, Any], Any],
+    start: Any,
+    tol: float,
+    max_iter: int,
+    report: Report | None = None,
+    blend: Callable[[Any, Any, float], Any] | None = None,
+) -> Result:
+    """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
+
+    `blend(old, new, share)` goes that share of the way, which may be more than 1; without it every step is that of
+    `maximize`, and one that lowers the likelihood ends the loop.
+    """
+
+    def step(s: EMState) -> EMState | None:
+        proposal = maximize(s.x, s.statistics)
+        slack = ROUNDING * (1.0 + abs(s.log_likelihood))
+        shares = [1.0] if blend is None else [s.rate] * (s.rate > 1) + [0.5**k for k in range(HALVINGS)]
+        for share in shares:
+            x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)
+            value, statistics = expect(x)
+            if value >= s.log_likelihood - slack:
+                rate = LONGER * share if share == shares[0] else 1.0
+                return EMState(x, value, statistics, max(value - s.log_likelihood, 0.0), rate)
+        return None
+
+    value, statistics = expect(start)
+    return iterate(EMState(start, value, statistics, float("inf")), step, tol, max_iter, report)

@@ -1,0 +1,203 @@
+r"""Covariances of few rows and many columns, which are never formed: a diagonal and a factor with one column a row.
+
+.. math:: \Sigma = \mathrm{diag}(\delta) + FF^T,\qquad \mathrm{diag}(\delta)^{-1/2}F = U\,\mathrm{diag}(s)\,V^T,\qquad
+    \Sigma^{-1} = \mathrm{diag}(\delta)^{-1/2}\Big(I - U\,\mathrm{diag}\frac{s^2}{1+s^2}\,U^T\Big)
+    \mathrm{diag}(\delta)^{-1/2}
+
+With n rows and p columns everything costs n² p, and memory n p, where p × p matrices would cost p³ and p².
+
+Woodbury (1950), Inverting modified matrices; Golub, Van Loan (2013), Matrix Computations, 2.1.4.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.rows import MemoryRows, Rows
+from didact.parts.statistics.class_sums import refuse_too_large
+from didact.parts.statistics.moments import NARROW, label_codes, label_counts
+from didact.parts.statistics.shrinkage import estimated_share
+
+Array = np.ndarray[Any, Any]
+
+
+class LowRank(NamedTuple):
+    """The covariance diag(δ) + F Fᵀ."""
+
+    diagonal: Array  # (p,)
+    factor: Array  # (p, r)
+
+    def dense(self) -> Array:
+        """The matrix (p, p)."""
+        return np.diag(self.diagonal) + self.factor @ self.factor.T
+
+    def of_columns(self, columns: Array) -> "LowRank":
+        """The covariance of some of the columns."""
+        return LowRank(self.diagonal[columns], self.factor[columns])
+
+    def form(self, W: Array) -> Array:
+        """Wᵀ Σ W."""
+        half = self.factor.T @ W
+        return (W.T * self.diagonal) @ W + half.T @ half
+
+    def __matmul__(self, V: Array) -> Array:
+        return (self.diagonal * V.T).T + self.factor @ (self.factor.T @ V)
+
+
+class Whitener(NamedTuple):
+    """The inverse of a `LowRank` with a positive diagonal, and its root."""
+
+    root: Array  # (p,) δ^-1/2
+    axes: Array  # (p, r) U
+    gain: Array  # (r,) s²
+
+    @classmethod
+    def of(cls, covariance: LowRank) -> "Whitener":
+        """By one singular value decomposition of p × r."""
+        root = 1.0 / np.sqrt(covariance.diagonal)
+        U, s, _ = linalg.svd(root[:, None] * covariance.factor, full_matrices=False, check_finite=False)
+        return cls(root, U, s * s)
+
+    @property
+    def log_det(self) -> float:
+        """log |Σ|."""
+        return float(np.log1p(self.gain).sum() - 2.0 * np.log(self.root).sum())
+
+    def squares(self, D: Array) -> Array:
+        """dᵀ Σ⁻¹ d of each row of D."""
+        E = D * self.root
+        C = E @ self.axes
+        E -= C @ self.axes.T
+        return np.einsum("ij,ij->i", E, E) + C**2 @ (1.0 / (1.0 + self.gain))
+
+    def solve(self, M: Array) -> Array:
+        """M Σ⁻¹ for rows M."""
+        E = M * self.root
+        return (E - (E @ self.axes * (self.gain / (1.0 + self.gain))) @ self.axes.T) * self.root
+
+    def half(self, V: Array) -> Array:
+        """R V with R = (I + U diag((1 + s²)^-1/2 − 1) Uᵀ) diag(δ)^-1/2, so that R Σ Rᵀ = I."""
+        E = (V.T * self.root).T
+        return E + self.axes @ ((self.axes.T @ E).T * (1.0 / np.sqrt(1.0 + self.gain) - 1.0)).T
+
+    def half_transposed(self, V: Array) -> Array:
+        """Rᵀ V."""
+        E = V + self.axes @ ((self.axes.T @ V).T * (1.0 / np.sqrt(1.0 + self.gain) - 1.0)).T
+        return (E.T * self.root).T
+
+    def directions(self, total: LowRank, within: LowRank, size: int) -> tuple[Array, Array]:
+        """The largest of all eigenvalues of Σ⁻¹(T − Σ), as shares of their sum, and the vectors (p, size)."""
+        p = len(self.root)
+        operator = LinearOperator(
+            (p, p), dtype=np.float64, matvec=lambda v: self.half((total @ (u := self.half_transposed(v))) - within @ u)
+        )
+        start = self.half(total.factor @ np.ones(total.factor.shape[1]))
+        values, vectors = eigsh(operator, size, which="LA", v0=start, tol=1e-12)
+        order = np.argsort(-values)
+        inverse = self.root**2 * (1.0 - self.axes**2 @ (self.gain / (1.0 + self.gain)))  # the diagonal of Σ⁻¹
+        sums = [float(inverse @ C.diagonal) + float((self.half(C.factor) ** 2).sum()) for C in (total, within)]
+        return values[order] / ((sums[0] - sums[1]) or 1.0), self.half_transposed(vectors[:, order])
+
+
+class WideScatter(NamedTuple):
+    """What is learnt from fewer rows than columns: labels, their weights and means, and the rows about these means."""
+
+    classes: Array
+    weight: Array  # (K,)
+    mean: Array  # (K, p)
+    roots: Array  # (n,) √w, one class after the other
+    rows: Array  # (n, p) √w (x − μ)
+    edges: Array  # (K + 1,) where each class begins and the last one ends
+
+    @property
+    def gaps(self) -> Array:
+        """The weight of rows with missing values: none are here."""
+        return np.zeros(len(self.classes))
+
+    def seen(self) -> "WideScatter":
+        """All classes here have weight."""
+        return self
+
+    @property
+    def varies(self) -> Array:
+        """Whether a class has rows that differ (K,)."""
+        return np.array([self.rows[a:b].any() for a, b in pairwise(self.edges)])
+
+    def covariance(self, k: int, shrinkage: Any, pooling: float = 0.0) -> LowRank:
+        """The covariance of class k, mixed with that of all classes and shrunk."""
+        part = slice(self.edges[k], self.edges[k + 1])
+        if not pooling:
+            return shrunk_rows(self.rows[part], self.roots[part], float(self.weight[k]), shrinkage)
+        share = np.full(len(self.rows), pooling)
+        share[part] = 1.0
+        weight = (1.0 - pooling) * float(self.weight[k]) + pooling * float(self.weight.sum())
+        roots = np.sqrt(share)
+        return shrunk_rows(self.rows * roots[:, None], self.roots * roots, weight, shrinkage)
+
+    def within(self, shrinkage: Any) -> LowRank:
+        """The covariance about the means of the classes, shrunk."""
+        return shrunk_rows(self.rows, self.roots, float(self.weight.sum()), shrinkage)
+
+    def mixed(self, shares: Array, shrinkage: Any) -> LowRank:
+        """The sum of the classes' covariances, each shrunk by itself, with these shares."""
+        parts = [self.covariance(k, shrinkage) for k in range(len(self.classes))]
+        diagonal = sum(share * part.diagonal for share, part in zip(shares, parts, strict=True))
+        factor = [np.sqrt(share) * part.factor for share, part in zip(shares, parts, strict=True)]
+        return LowRank(np.asarray(diagonal), np.hstack(factor))
+
+    def total(self, shrinkage: Any) -> LowRank:
+        """The covariance of all rows about their mean, shrunk."""
+        n = float(self.weight.sum())
+        shift = np.repeat(self.mean - self.weight @ self.mean / n, np.diff(self.edges), axis=0)
+        return shrunk_rows(self.rows + self.roots[:, None] * shift, self.roots, n, shrinkage)
+
+
+def dense(covariance: Any) -> Array:
+    """A covariance as a matrix."""
+    return covariance.dense() if isinstance(covariance, LowRank) else covariance
+
+
+def wide_scatter(rows: Rows) -> WideScatter | None:
+    """The statistic of complete dense rows in memory with more columns than rows; None for all others."""
+    if not isinstance(rows, MemoryRows) or is_tensor(rows.X) or is_sparse(rows.X):
+        return None
+    if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
+        return None
+    X, y, w = rows.columns
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, y, w = np.asarray(X[w > 0], np.float64), to_numpy(y)[w > 0], w[w > 0]
+    classes, weight = label_counts(None, y, w)
+    codes = label_codes(y, classes)
+    order = np.argsort(codes, kind="stable")
+    D, roots, edges = X[order], np.sqrt(w[order]), np.searchsorted(codes[order], np.arange(len(classes) + 1))
+    mean = np.zeros((len(classes), X.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        for k, (a, b) in enumerate(pairwise(edges)):
+            for _ in range(2):  # the second time for what rounding left
+                way = np.average(D[a:b], axis=0, weights=roots[a:b] ** 2)
+                D[a:b] -= way
+                mean[k] += way
+            least = weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
+            D[a:b, roots[a:b] ** 2 @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
+        D *= roots[:, None]
+        refuse_too_large(rows, mean, np.einsum("ij,ij->j", D, D))
+        return WideScatter(classes, weight, mean, roots, D, edges)
+
+
+def shrunk_rows(D: Array, roots: Array, weight: float, shrinkage: Any) -> LowRank:
+    """DᵀD / weight for rows D = √w (x − μ), drawn towards a diagonal one as `shrinkage.shrunk` and `auto_shrunk` do."""
+    p, share = D.shape[1], 0.0 if shrinkage is None or isinstance(shrinkage, str) else float(shrinkage)
+    variance = np.einsum("ij,ij->j", D, D) / weight
+    target = np.full(p, variance.mean())
+    if isinstance(shrinkage, str):
+        scale = np.where(variance > 0, variance, 1.0)
+        E = D / np.sqrt(scale)
+        lengths = np.einsum("ij,ij->i", E, E)
+        trace, squares = float(lengths.sum()) / weight, float(((E @ E.T) ** 2).sum()) / weight**2
+        fourth = float((lengths**2 / roots**2).sum()) if shrinkage == "auto" else None
+        share, target = estimated_share(p, trace, squares, weight, fourth), scale * trace / p
+    return LowRank(share * target, np.sqrt((1.0 - share) / weight) * D.T)

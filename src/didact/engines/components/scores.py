@@ -1,0 +1,97 @@
+r"""Joint log probabilities of Gaussian classes, with full, shared or diagonal covariances.
+
+.. math:: \log P(k, x) = \log\pi_k - \tfrac12\big(p\log 2\pi + \log|\Sigma_k| + \|W_k^T(x-\mu_k)\|^2\big),\qquad
+    W_kW_k^T = \Sigma_k^{-1}
+
+One product of a block of rows with each :math:`W_k`. In rows with missing values the columns that are there count:
+their marginal density is Gaussian, too.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.errors import InputError
+from didact.engines.components.gaps import fill, patterns
+from didact.engines.components.low_rank import LowRank, Whitener
+from didact.parts.statistics.class_scatter import GAPS_IN_TENSORS
+
+Array = np.ndarray[Any, Any]
+LOG_2PI = math.log(2 * math.pi)
+
+
+def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
+    """log P(k, x) (n, K) for covariances of which each, or one for all, has its W in `whiten`."""
+    xp = namespace(X)
+    if len(whiten) == len(means):
+        columns = [_squares((X - like(m, X)) @ like(W, X)) for m, W in zip(means, whiten, strict=True)]
+        squares = xp.stack(columns, axis=1)
+    else:
+        centre = means.mean(axis=0)
+        Z, M = (X - like(centre, X)) @ like(whiten[0], X), (means - centre) @ whiten[0]
+        squares = _squares(Z)[:, None] - 2 * (Z @ like(M.T, X)) + like(_squares(M), X)
+    joint = like(log_prior - 0.5 * (X.shape[1] * LOG_2PI + log_dets), X) - 0.5 * squares
+    hole = xp.isnan(squares[:, 0])
+    if bool(xp.any(hole)):
+        if is_tensor(X):
+            raise InputError(GAPS_IN_TENSORS)
+        hole &= np.isnan(X).any(axis=1)  # not where numbers overflow
+        joint[hole] = joint_of_gaps(X[hole], log_prior, means, whiten, log_dets)
+    return joint
+
+
+def _squares(Z: Any) -> Any:
+    """‖z‖² of each row."""
+    return namespace(Z).sum(Z * Z, axis=1) if is_tensor(Z) else np.einsum("ij,ij->i", Z, Z)
+
+
+def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Array:
+    """The same for rows with gaps: their columns' marginal densities."""
+    missing = np.isnan(X)
+    groups = patterns(missing)
+    constant = (~missing).sum(axis=1) * LOG_2PI
+    out = np.empty((len(X), len(means)))
+    for k, m in enumerate(means):
+        g = min(k, len(whiten) - 1)
+        D = np.where(missing, 0.0, X - m)
+        gained, _ = fill(D, groups, whiten[g] @ whiten[g].T)
+        out[:, k] = log_prior[k] - 0.5 * (constant + log_dets[g] + gained + _squares(D @ whiten[g]))
+    return out
+
+
+def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank], whiteners: list[Whitener]) -> Any:
+    """log P(k, x) (n, K) for covariances, one for all or one each, that are never formed."""
+    given, X = X, np.asarray(to_numpy(X), np.float64)
+    out = np.empty((len(X), len(means)))
+    missing = np.isnan(X)
+    for rows, pattern, columns in [*patterns(missing), (np.flatnonzero(~missing.any(axis=1)), None, None)]:
+        for u, absent in enumerate([np.zeros(0, np.intp)] if columns is None else columns):
+            chosen = rows if pattern is None else rows[pattern == u]
+            there = np.setdiff1d(np.arange(X.shape[1]), absent)
+            parts = [Whitener.of(C.of_columns(there)) for C in covariances] if len(absent) else whiteners
+            D = X[np.ix_(chosen, there)]
+            for k, m in enumerate(means):
+                V = parts[min(k, len(parts) - 1)]
+                out[chosen, k] = log_prior[k] - 0.5 * (len(there) * LOG_2PI + V.log_det + V.squares(D - m[there]))
+    return like(out, given)
+
+
+def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Any:
+    """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
+    given, X = X, np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
+    out = np.empty((X.shape[0], len(mean)))
+    missing = np.isnan(X)
+    some = bool(missing.any())
+    X = np.where(missing, 0.0, X) if some else X
+    for k in range(len(mean)):
+        d = X - mean[k]
+        d *= d
+        logs = LOG_2PI + np.log(variance[k])
+        if some:
+            d[missing] = 0.0
+            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + ~missing @ logs)
+        else:
+            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + logs.sum())
+    return like(out, given)

@@ -1,0 +1,1 @@
+"""Methods under constraints: quadratic and linear programs, active sets, the augmented Lagrangian."""

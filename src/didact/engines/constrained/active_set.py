@@ -1,0 +1,262 @@
+r"""Quadratic programs from a guess of the binding constraints: the primal–dual active-set method.
+
+With the set F of binding rows given, min ½xᵀPx + qᵀx subject to Ax = b, R_F x = r_F is one saddle system. Rows of F
+with a negative multiplier leave, violated rows enter, and this repeats; when neither happens the KKT conditions hold,
+to rounding. It is Newton's method on min(z, r − Rx) = 0: from a good guess a few rounds do. From none, when all
+violated rows enter at once, it cycles as soon as there are about as many of them as variables; when the worse half
+does, some ten rounds suffice up to twice as many rows as variables. It may cycle even so: the number of wrong rows has
+to fall, and hopeless guesses are left at once.
+
+Hintermüller, Ito, Kunisch (2002), The primal–dual active set strategy as a semismooth Newton method,
+doi:10.1137/S1052623401383558.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.engines.constrained.quadratic_form import Standard
+from didact.engines.constrained.saddle import Saddle, add_gram, cholesky, half_solve, saddle
+from didact.engines.loop.line_search import largest
+
+Array = np.ndarray[Any, Any]
+
+ROUNDS = 8
+REFINEMENTS = 4
+EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
+FIRST = 5.0  # rows that are met within this multiple of the way to the first of them enter together
+HOPELESS = 0.3  # share of negative multipliers from which a guess is not worth another round
+WRONG = {"d": 1e-12, "f": 1e-5}  # what counts as a sign, relative to the largest multiplier or to the row's bound
+FEW = 1 / 16  # violated rows, relative to the number of variables, up to which all of them enter
+MOST = 1.25  # violated rows, relative to the number of variables, from which there is no use in starting
+WAIT = 1  # rounds in which the number of wrong rows may fail to fall
+SINGLE_FROM = 100  # variables from which single precision pays
+SURE = 1e-12  # residual of a refined solution that leaves no doubt of signs that were found in single precision
+
+
+class Measure(NamedTuple):
+    """The KKT conditions at a point: residuals, and one relative number for all of them."""
+
+    value: float
+    dual: Array
+    equal: Array
+    slack: Array
+    optimality: float
+
+
+class Solution(NamedTuple):
+    """A solution with its multipliers and its residuals."""
+
+    x: Array
+    y: Array
+    z: Array
+    at: Measure
+    history: list[float]  # the values of all rounds
+
+
+def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = None) -> Measure:
+    """The KKT residuals at x with multipliers y and z ≥ 0, relative to the size of what they are sums of."""
+    Px, pulled, lifted = p.P @ x, p.pull(z), p.A.T @ y
+    dual, equal, room = Px + p.q + pulled + lifted, p.A @ x - p.b, p.r - p.rows(x)
+    value = float(x @ (0.5 * Px + p.q))
+    optimality = max(
+        largest(dual) / max(1.0, largest(Px), largest(pulled), largest(lifted)),
+        largest(equal / (1.0 + np.abs(p.b))),
+        float(np.max(-room / (1.0 + np.abs(p.r)), initial=0.0)),
+        largest(z * (room if slack is None else slack)) / (1.0 + abs(value)),
+    )
+    return Measure(value, dual, equal, room, optimality)
+
+
+class _Rows(NamedTuple):
+    """[A; R] of a program as an operator: bounds cost n, not n²."""
+
+    p: Standard
+
+    def __matmul__(self, x: Array) -> Array:
+        return np.concatenate([self.p.A @ x, self.p.rows(x)])
+
+    @property
+    def T(self) -> "_Pull":
+        return _Pull(self.p)
+
+
+class _Pull(NamedTuple):
+    """The transpose of [A; R]."""
+
+    p: Standard
+
+    def __matmul__(self, y: Array) -> Array:
+        return np.asarray(self.p.A.T @ y[: len(self.p.b)] + self.p.pull(y[len(self.p.b) :]))
+
+
+class _Round(NamedTuple):
+    """The minimum for one guess of the binding rows, and what is wrong with the guess."""
+
+    x: Array
+    y: Array
+    active: Array
+    binding: Array  # the multipliers of the active rows
+    room: Array  # the slacks of all rows
+    violated: Array  # the numbers of rows
+    negative: int  # how many multipliers
+    system: Saddle
+
+    @property
+    def wrong(self) -> int:
+        """The number of rows that should be in the guess and are not, or the other way round."""
+        return self.negative + len(self.violated)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether another round is not worth it."""
+        return self.negative > HOPELESS * len(self.active) + 2 or not np.isfinite(self.x).all()
+
+    def keep(self, entering: Array) -> Array:
+        """The next guess: without negative multipliers, with these rows."""
+        z = np.zeros(len(self.room))
+        z[self.active] = np.maximum(self.binding, 0.0)
+        z[entering] = np.finfo(float).tiny
+        return z
+
+
+class ActiveSets:
+    """The equality-constrained solutions of one program, with what they can share kept.
+
+    Where P = LLᵀ is positive definite, L⁻¹R_Fᵀ and R_F P⁻¹R_Fᵀ are kept for all rows that were ever asked for, in
+    single precision at first.
+    """
+
+    def __init__(self, p: Standard, L: Array | None) -> None:
+        self.p, self.strict = p, L
+        self.single = L is not None and len(L) >= SINGLE_FROM
+        self._empty()
+
+    def _empty(self) -> None:
+        """Nothing is known of any row, in the precision that holds from here on."""
+        kind, n = np.float32 if self.single else np.float64, len(self.p.q)
+        self.L = None if self.strict is None else self.strict.astype(kind, copy=False)
+        self.place = np.full(len(self.p.b) + len(self.p.r), -1)
+        self.W, self.K = np.empty((n, 0), kind, "F"), np.empty((0, 0), kind)
+        self.count = 0
+
+    def double(self) -> None:
+        """Double precision from here on."""
+        if self.single:
+            self.single = False
+            self._empty()
+
+    def system(self, active: Array) -> Saddle | None:
+        """The factorised saddle system for Ax = b and these rows as equalities."""
+        p, only = self.p, self.p.only(active)
+        if self.L is None:
+            B = np.concatenate([p.A, only.dense()])
+            L = cholesky(add_gram(p.P, B))
+            system = None if L is None else saddle(L, B, 1.0)
+            return None if system is None else system._replace(B=_Rows(only))
+        numbers = np.concatenate([np.arange(len(p.b)), len(p.b) + active])
+        new = self.place[numbers] < 0
+        if new.any():
+            rows = p.only(active[new[len(p.b) :]]).dense()
+            self._extend(self.L, numbers[new], np.concatenate([p.A[new[: len(p.b)]], rows]) if len(p.b) else rows)
+        index = self.place[numbers]
+        K = cholesky(self.K.take(index, 0).take(index, 1).T)
+        return None if K is None else Saddle(self.L, _Rows(only), K)
+
+    def _extend(self, L: Array, numbers: Array, rows: Array) -> None:
+        """W and K for rows that are new."""
+        old, now = self.count, self.count + len(numbers)
+        if now > len(self.K):
+            room = min(len(self.place), max(2 * len(self.K), now + len(self.p.q) // 2))
+            W, K = np.empty((len(self.p.q), room), L.dtype, "F"), np.empty((room, room), L.dtype)
+            W[:, :old], K[:old, :old] = self.W[:, :old], self.K[:old, :old]
+            self.W, self.K = W, K
+        self.place[numbers], self.count = np.arange(old, now), now
+        self.W[:, old:now] = half_solve(L, rows)
+        W = self.W[:, old:now]
+        self.K[old:now, :old] = W.T @ self.W[:, :old]
+        self.K[:old, old:now] = self.K[old:now, :old].T
+        self.K[old:now, old:now] = W.T @ W  # a product with itself takes half the time
+
+    def alone(self, x: Array, y: Array, z: Array, tol: float, rounds: int) -> Solution | None:
+        """The solution from the guess that rows with z > 0 bind; None where it leads nowhere within so many rounds.
+
+        As long as many rows are violated the worse half of them enters. The number of wrong rows has to fall.
+        """
+        n, history, fewest, waited = len(self.p.q), list[float](), np.inf, 0
+        few = FEW * n + 4
+        most = few if self.strict is None else MOST * n
+        while True:
+            now = self._round(x, y, z, n)
+            if now is None or now.hopeless or len(now.violated) > most:
+                return None
+            history.append(self.p.value(now.x))
+            if not now.wrong:
+                found = self._end(now, SURE if self.single else tol, history)
+                if found is not None or not self.single:
+                    return found
+            waited, fewest = waited + (now.wrong >= fewest), min(fewest, now.wrong)
+            if len(history) > rounds or (waited > WAIT and not (self.single and now.wrong <= few)):
+                return None
+            if not now.wrong or waited > WAIT:  # signs are not certain in single precision
+                self.double()
+                waited, fewest = 0, np.inf
+            entering = now.violated
+            if len(entering) > few:
+                half = len(entering) // 2
+                entering = entering[np.argpartition(now.room[entering], half)[:half]]
+            x, y, z = now.x, now.y, now.keep(entering)
+
+    def near(self, x: Array, y: Array, z: Array, slack: Array, tol: float) -> Solution | None:
+        """The solution from an interior point with these slacks and the guess that rows with z > 0 bind; or None.
+
+        Of the violated rows those enter that one meets first on the way from the interior point.
+        """
+        self.double()
+        for _ in range(ROUNDS):
+            now = self._round(x, y, z, len(self.p.q) + EXTRA)
+            if now is None or now.hopeless:
+                return None
+            if not now.wrong:
+                return self._end(now, tol, [])
+            meets = slack[now.violated] / (slack[now.violated] - now.room[now.violated])
+            x, y, z = now.x, now.y, now.keep(now.violated[meets <= FIRST * np.min(meets, initial=np.inf)])
+        return None
+
+    def _round(self, x: Array, y: Array, z: Array, most: int) -> _Round | None:
+        """The minimum with the rows that have z > 0 as equalities; None where they are too many."""
+        p, active = self.p, np.flatnonzero(z > 0)
+        if len(active) + len(p.b) > most:
+            return None
+        system = self.system(active)
+        if system is None:
+            return None
+        x, both = _refine(p, system, x, np.concatenate([y, z[active]]), 1)
+        y, binding = both[: len(p.b)], both[len(p.b) :]
+        room = p.r - p.rows(x)
+        room[active] = 0.0
+        sign = WRONG[system.L.dtype.char]
+        violated = np.flatnonzero(room < -sign * (1.0 + np.abs(p.r)))
+        return _Round(x, y, active, binding, room, violated, int((binding < -sign * largest(binding)).sum()), system)
+
+    def _end(self, now: _Round, tol: float, history: list[float]) -> Solution | None:
+        """The refined solution, if it satisfies the KKT conditions to tol."""
+        p, z = self.p, np.zeros(len(self.p.r))
+        x, both = _refine(p, now.system, now.x, np.concatenate([now.y, now.binding]), REFINEMENTS)
+        z[now.active] = np.maximum(both[len(p.b) :], 0.0)
+        at = measure(p, x, both[: len(p.b)], z)
+        return Solution(x, both[: len(p.b)], z, at, [*history[:-1], at.value]) if at.optimality <= tol else None
+
+
+def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tuple[Array, Array]:
+    """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
+    c, error = np.concatenate([p.b, system.B.p.r]), np.inf
+    for _ in range(times):
+        r, e = -(p.P @ x + p.q + system.B.T @ y), c - system.B @ x
+        now = max(largest(r), largest(e))
+        if not now < 0.1 * error:
+            break
+        error = now
+        dx, dy = system.solve(r, e)
+        x, y = x + dx, y + dy
+    return x, y

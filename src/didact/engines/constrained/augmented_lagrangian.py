@@ -1,0 +1,273 @@
+r"""Nonlinear constraints by the augmented Lagrangian: min f(x) such that h(x) = 0, g(x) ≤ 0.
+
+Each round minimises, without constraints, by L-BFGS,
+
+.. math:: f(x) + \sum_i \frac{(\lambda_i + \rho h_i(x))^2 - \lambda_i^2}{2\rho}
+          + \sum_j \frac{\max(0, \mu_j + \rho g_j(x))^2 - \mu_j^2}{2\rho},
+
+and then takes :math:`\lambda + \rho h` and :math:`\max(0, \mu + \rho g)` for the multipliers; ρ grows where the
+constraints do not improve enough. The terms in ρ bend the objective by :math:`\rho J^TJ` across the constraints: L-BFGS
+starts from the inverse of that plus σI, so that a large ρ does not slow it down. The multipliers converge linearly, the
+faster the larger ρ is.
+
+A round may leave the bounds, and beyond them fall into a minimum of the violation that no feasible point is near to. So
+where the rounds end without a feasible point, the violation itself is minimised within the bounds (Levenberg–Marquardt,
+from the start and from the end of the rounds), and if that finds a feasible point they begin again from there, with a
+larger ρ. Only if it does not, the problem is called infeasible.
+
+Hestenes (1969), Multiplier and gradient methods, doi:10.1007/BF00927673; Andreani, Birgin, Martínez, Schuverdt (2008),
+On augmented Lagrangian methods with general lower-level constraints, doi:10.1137/060654797.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.line_search import largest
+from didact.engines.loop.result import Result
+from didact.engines.smooth.lbfgs import lbfgs
+from didact.engines.smooth.levenberg_marquardt import levenberg_marquardt
+
+Array = np.ndarray[Any, Any]
+Objective = Callable[[Array], tuple[float, Array]]
+Constraints = Callable[[Array], tuple[Array, Array]]
+
+INNER = 1000  # iterations of L-BFGS in a round
+GROWTH, ENOUGH = 10.0, 0.25  # ρ grows where the violation does not fall to this share
+STEEP, STEEPEST = 1e8, 1e12  # ρ beyond which the violation may be, and is, at a minimum of its own
+FLAT = 1e-3  # its slope there, relative to that of the constraints
+LARGEST = 1e15  # multipliers are held within this, values above its negative
+STUCK = 3  # rounds in a row without any gain that end it
+SCALES = 1e-8, 1e3  # factors for f and for each constraint
+LEAST, MOST = 1e-3, 1e3  # the first ρ, and curvatures
+FAILED = "infeasible", "no progress"
+FIRMER = 1e2, 1e4, 1e6  # the first ρ when the rounds begin again at a feasible point
+
+
+class _State(NamedTuple):
+    """A point with its multipliers, and the KKT conditions there, in scaled terms."""
+
+    x: Array
+    value: float
+    m: Array
+    rho: float
+    stationarity: float
+    violation: float  # of the constraints and their complementarity
+    gradient: Array
+    c: Array
+    J: Array
+    precision: float = 0.0  # of the next round
+    stuck: int = 0
+    fate: str = ""
+
+    @property
+    def optimality(self) -> float:
+        return max(self.stationarity, self.violation)
+
+    def feasible(self, tol: float, equalities: int) -> bool:
+        """Whether the constraints hold, roughly."""
+        return max(largest(self.c[:equalities]), float(np.max(self.c[equalities:], initial=0.0))) <= math.sqrt(tol)
+
+
+class Lagrangian(NamedTuple):
+    """f with its constraints; the first `equalities` of them are equalities, the others are ≤ 0."""
+
+    objective: Objective
+    constraints: Constraints
+    equalities: int
+    box: tuple[Any, Any] = (-math.inf, math.inf)  # bounds, which are among the constraints, too
+    unit: float = 1.0  # f and c are multiplied by these
+    units: Any = 1.0
+
+    def scaled(self, x: Array) -> "Lagrangian":
+        """With gradients of length about 1 at x."""
+        _, gradient = self.objective(x)
+        _, J = self.constraints(x)
+        sizes = np.append(np.max(np.abs(J), axis=1, initial=0.0), largest(gradient))
+        units = np.where(sizes > 0, np.clip(1.0 / np.where(sizes > 0, sizes, 1.0), *SCALES), 1.0)
+        return self._replace(unit=float(units[-1]), units=units[:-1])
+
+    def all(self, x: Array) -> tuple[float, Array, Array, Array]:
+        """f, its gradient, c and its Jacobian, scaled."""
+        (value, gradient), (c, J) = self.objective(x), self.constraints(x)
+        return self.unit * value, self.unit * gradient, self.units * c, (self.units * J.T).T
+
+    def excess(self, c: Array) -> Array:
+        """c, but 0 for inequalities that hold."""
+        return np.concatenate([c[: self.equalities], np.maximum(c[self.equalities :], 0.0)])
+
+    def multipliers(self, c: Array, m: Array, rho: float) -> Array:
+        """The multipliers that the terms in ρ amount to."""
+        return np.clip(self.excess(m + rho * c), -LARGEST, LARGEST)
+
+    def augmented(self, x: Array, m: Array, rho: float) -> tuple[float, Array]:
+        """Value and gradient of the augmented Lagrangian."""
+        value, gradient, c, J = self.all(x)
+        new = self.multipliers(c, m, rho)
+        return value + float(new @ new - m @ m) / (2.0 * rho), gradient + J.T @ new
+
+    def state(self, x: Array, m: Array, rho: float) -> "_State":
+        """The point with new multipliers, and the KKT conditions there."""
+        value, gradient, c, J = self.all(x)
+        m = self.multipliers(c, m, rho) if rho else m
+        pull = J.T @ m
+        stationarity = largest(gradient + pull) / (1.0 + max(largest(gradient), largest(pull)))
+        # min(−g, μ) is 0 where a constraint binds or its multiplier vanishes.
+        slack = np.minimum(-c[self.equalities :], m[self.equalities :])
+        violation = max(largest(c[: self.equalities]), largest(slack))
+        return _State(x, value / self.unit, m, rho, stationarity, violation, gradient, c, J)
+
+
+def augmented_lagrangian(
+    problem: Lagrangian, x0: Array, tol: float, max_iter: int, report: Report | None = None
+) -> Result:
+    """Minimise under constraints from x0; `multipliers` of the result are those of all constraints in their order."""
+    problem = problem.scaled(x0)
+    result = _rounds(problem, x0, 1.0, tol, max_iter, report)
+    end = problem.state(result.x, result.multipliers, 0.0)
+    if result.status not in FAILED or end.feasible(tol, problem.equalities):
+        return _unscaled(problem, result)
+    nearest = _least_violation(problem, (x0, result.x))
+    if nearest is None:
+        return _unscaled(problem, result)
+    if not problem.state(nearest, result.multipliers, 0.0).feasible(tol, problem.equalities):
+        result.status, result.x, result.value = "infeasible", nearest, problem.objective(nearest)[0]
+        return _unscaled(problem, result)
+    problem = problem.scaled(nearest)
+    for firmness in FIRMER:
+        done, history = result.n_iter, result.history
+        further = None if report is None else lambda i, value, x, done=done: report(done + i, value, x)
+        result = _rounds(problem, nearest, firmness, tol, max(max_iter - done, 0), further)
+        result.n_iter, result.history = result.n_iter + done, [*history, *result.history[1:]]
+        if result.status not in FAILED:
+            return _unscaled(problem, result)
+    result.status = "no progress"  # there are feasible points, one of which was found
+    return _unscaled(problem, result)
+
+
+def _unscaled(problem: Lagrangian, result: Result) -> Result:
+    result.multipliers = result.multipliers * problem.units / problem.unit
+    return result
+
+
+def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | None:
+    """A local minimum of the violation within the bounds, the least one that the starts lead to, if any does."""
+    lower, upper = problem.box
+    if np.any(np.asarray(lower) > upper):
+        return None
+
+    def violation(x: Array) -> tuple[Array, Array]:
+        _, _, c, J = problem.all(x)
+        out = problem.excess(c)
+        return out, np.where((out != 0)[:, None], J, 0.0)
+
+    def half_sum(x: Array) -> float:
+        v = violation(x)[0]
+        return 0.5 * float(v @ v)
+
+    def factor(x: Array) -> Array:
+        v, J = violation(x)
+        table = np.column_stack([J, v])
+        extra = np.zeros((max(0, table.shape[1] - len(table)), table.shape[1]))
+        return np.asarray(linalg.qr(np.concatenate([table, extra]), mode="r", check_finite=False)[0])[: table.shape[1]]
+
+    def descend(x: Array) -> Array:
+        # The steepest place so far sets what counts as rounding: begin anew as long as that helps.
+        before = np.inf
+        while half_sum(x) < 0.5 * before and np.isfinite(factor(x)).all():
+            before = half_sum(x)
+            x = levenberg_marquardt(half_sum, factor, x, 0.0, INNER, bounds=problem.box).x
+        return x
+
+    inside = (np.clip(start, lower, upper) for start in starts)
+    ends = [descend(x) for x in inside if np.isfinite(factor(x)).all()]
+    return min(ends, key=half_sum, default=None)
+
+
+def _rounds(
+    problem: Lagrangian, x0: Array, firmness: float, tol: float, max_iter: int, report: Report | None
+) -> Result:
+    """The rounds from x0, with the multipliers of the scaled problem; the first ρ is `firmness` times the usual one."""
+    start = problem.state(x0, np.zeros(len(problem.constraints(x0)[0])), 0.0)
+    excess = problem.excess(start.c)
+    rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
+    precision = max(tol, 1e-2 * min(1.0, start.stationarity))
+    end = start = start._replace(rho=firmness * min(max(rho, LEAST), MOST), precision=precision)
+
+    def step(now: _State) -> _State | None:
+        nonlocal end
+        end = _round(problem, now, tol)
+        return None if end.fate else end
+
+    result = iterate(start, step, tol, max_iter, report)
+    if result.status == "no progress":
+        result = Result(end.x, end.value, result.n_iter, end.fate, end.optimality, result.history)
+    result.multipliers = end.m
+    return result
+
+
+def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
+    """One minimisation, and the update of multipliers and ρ."""
+    inner = lbfgs(
+        lambda x: problem.augmented(x, now.m, now.rho),
+        now.x,
+        now.precision * (1.0 + largest(now.J.T @ now.m)),
+        INNER,
+        report=lambda _, value, x: value < -LARGEST or largest(x) > LARGEST,
+        precondition=_preconditioner(problem, now),
+    )
+    if inner.status in ("stopped", "unbounded", "not finite"):
+        end = problem.state(inner.x, now.m, 0.0)
+        if problem.unit * end.value < -LARGEST and end.feasible(tol, problem.equalities):
+            return end._replace(fate="unbounded")
+        # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
+        fate = "unbounded" if inner.status != "not finite" else "no progress"
+        return now._replace(rho=now.rho * GROWTH**2, fate=fate if now.rho > STEEPEST else "")
+    new = problem.state(inner.x, now.m, now.rho)
+    gained = new.violation <= max(ENOUGH * now.violation, 0.1 * tol)
+    new = new._replace(
+        rho=now.rho if gained else GROWTH * now.rho,
+        precision=max(0.1 * min(now.precision, new.optimality), 0.1 * tol),
+        stuck=now.stuck + 1 if new.optimality > 0.9 * now.optimality and not inner.converged else 0,
+    )
+    return new._replace(fate=_fate(problem, new, tol))
+
+
+def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
+    """Why there is no use in going on, if there is none."""
+    if s.optimality <= tol:
+        return ""
+    violated = problem.excess(s.c)
+    far = largest(violated) > math.sqrt(tol)
+    flat = largest(s.J.T @ violated) <= FLAT * largest(s.J) * largest(violated)
+    if s.rho > STEEPEST or (far and flat and s.rho > STEEP):
+        return "infeasible" if far else "no progress"
+    return "no progress" if s.stuck >= STUCK else ""
+
+
+def _preconditioner(problem: Lagrangian, s: _State) -> Callable[[Array], Array] | None:
+    """g ↦ (σI + ρJᵀJ)⁻¹g with the rows of J that act at the start of the round."""
+    acting = problem.multipliers(s.c, s.m, s.rho) != 0
+    if not acting.any():
+        return None
+    _, values, V = linalg.svd(s.J[acting], full_matrices=False, check_finite=False)
+    sigma = _curvature(problem, s, V)
+    share = s.rho * values**2 / (sigma + s.rho * values**2)
+    return lambda g: (g - V.T @ (share * (V @ g))) / sigma
+
+
+def _curvature(problem: Lagrangian, s: _State, V: Array) -> float:
+    """The curvature of the Lagrangian along its steepest descent within the constraints, by one difference."""
+    first = s.gradient + s.J.T @ s.m
+    along = first - V.T @ (V @ first)
+    size = float(np.linalg.norm(along))
+    if size <= 1e-12 * (1.0 + largest(first)):
+        return 1.0
+    short = 1e-6 * (1.0 + largest(s.x)) / size
+    _, gradient, _, J = problem.all(s.x - short * along)
+    bend = abs(float(along @ (gradient + J.T @ s.m - first))) / (short * size**2)
+    return min(max(bend, LEAST), MOST) if math.isfinite(bend) else 1.0

@@ -1,0 +1,246 @@
+r"""Convex quadratic programs: an active set gives the exact solution, from an interior point where it needs a guess.
+
+First the active-set method tries alone: where P is positive definite and the rows are not many times the variables it
+mostly ends there. Otherwise, for min ½xᵀPx + qᵀx subject to Ax = b, Rx + s = r, s ≥ 0 with multipliers y and z ≥ 0,
+Mehrotra's predictor–corrector takes Newton steps on the KKT conditions with :math:`s_iz_i = \sigma\mu`. Eliminating s
+and z leaves
+
+.. math:: (P + R^TDR)\,dx + A^Tdy = \ldots, \quad A\,dx = \ldots, \qquad D = \mathrm{diag}(z_i/s_i):
+
+mn²/2 + n³/6 multiply–adds an iteration, in single precision as long as that is precise enough. As soon as rows that
+bind and rows that do not can be told apart the active-set method tries to finish; it usually does half-way, and to
+rounding. Where no solution is found, two linear programs say whether there is none.
+
+Mehrotra (1992), On the implementation of a primal–dual interior point method, doi:10.1137/0802028;
+El-Bakry, Tapia, Zhang (1994), A study of indicators for identifying zero variables, doi:10.1137/1036005.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize
+
+from didact.engines.constrained.active_set import ActiveSets, Measure, measure
+from didact.engines.constrained.feasibility import least_violation
+from didact.engines.constrained.kkt import Multipliers
+from didact.engines.constrained.quadratic_form import Program, Standard, standard
+from didact.engines.constrained.saddle import Saddle, cholesky, saddle
+from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.line_search import largest
+from didact.engines.loop.result import Result
+
+Array = np.ndarray[Any, Any]
+
+SINGLE_FROM = 1e6  # multiply–adds of an iteration from which single precision pays
+DRIFT = 1e-2  # how much worse than predicted the dual residual may get before single precision is given up
+BACK = 0.99  # how much of the way to the boundary a step may go
+SPLIT = 0.1  # mean(sz) over mean(s)·mean(z) below which rows that bind and rows that do not are told apart
+AGAIN = 0.2  # how much of it is left before the active-set method is tried once more
+PATIENCE = 12  # iterations without a better point after which the constraints are looked at
+SINGULAR = 1e-10  # squared pivot, relative to the diagonal, below which P counts as singular
+VIOLATED = 1e-7  # least violation, relative to the right-hand sides, that counts as one
+DOWN = 1e-6  # slope of a ray, relative to the objective's, that counts as leading down
+
+
+class _State(NamedTuple):
+    """An interior point: s > 0 and z > 0 (or, at the end, the exact solution)."""
+
+    x: Array
+    y: Array
+    s: Array
+    z: Array
+    at: Measure
+    single: bool
+    best: float = np.inf
+    waited: int = 0
+    split: float = SPLIT
+
+    @property
+    def value(self) -> float:
+        return self.at.value
+
+    @property
+    def optimality(self) -> float:
+        return self.at.optimality
+
+
+def solve_quadratic(
+    program: Program, tol: float, max_iter: int, x0: Array | None = None, report: Report | None = None
+) -> Result:
+    """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are tried first.
+
+    `n_iter` counts interior-point iterations, or changes of the guess where the active-set method ended alone.
+    """
+    p = standard(program)
+    if p is None:
+        return _without_solution(program, "infeasible")
+    sets = ActiveSets(p, _strict_factor(p.P))
+    found = sets.alone(*_first_guess(p, x0), tol, max_iter)
+    if found is not None:
+        n_iter = len(found.history) - 1
+        result = Result(found.x, found.at.value, n_iter, "converged", found.at.optimality, found.history)
+        return _finish(program, p, result, found.y, found.z)
+    newton = _NewtonSystems(p)
+    end = start = _start(p, newton)
+
+    def step(state: _State) -> _State | None:
+        nonlocal end
+        new = _step(p, newton, state)
+        new = None if new is None else _try_active(sets, state, new, tol)
+        end = state if new is None else new
+        return new
+
+    result = iterate(start, step, tol, max_iter if len(p.r) else 0, report)
+    if not result.converged and result.status != "stopped":
+        status = _diagnose(p, strict=sets.strict is not None)
+        if status is not None:
+            return _without_solution(program, status, result)
+    return _finish(program, p, result, end.y, end.z)
+
+
+def _strict_factor(P: Array) -> Array | None:
+    """The lower Cholesky factor of P, or None where P is singular in working precision."""
+    L = cholesky(P, shifted=False)
+    return None if L is None or not (np.diag(L) ** 2 > SINGULAR * np.diag(P)).all() else L
+
+
+def _first_guess(p: Standard, x0: Array | None) -> tuple[Array, Array, Array]:
+    """A point, and the rows that bind there marked by a tiny multiplier; no rows where there is no x0."""
+    y, z = np.zeros(len(p.b)), np.zeros(len(p.r))
+    if x0 is None:
+        return np.zeros(len(p.q)), y, z
+    x = x0[p.free] / p.units
+    z[p.r - p.rows(x) <= 1e-6 * (1.0 + np.abs(p.r))] = np.finfo(float).tiny
+    return x, y, z
+
+
+class _NewtonSystems:
+    """The systems of the Newton steps of one program, in single or double precision."""
+
+    def __init__(self, p: Standard) -> None:
+        self.p = p
+        self.rho = 1.0 if len(p.A) else 0.0
+        self.parts: dict[Any, tuple[Array, Array]] = {}
+
+    def __call__(self, d: Array, single: bool) -> Saddle | None:
+        """The factorised system for weights d of the rows; None where it has no factor."""
+        kind = np.float32 if single else np.float64
+        if kind not in self.parts:
+            H = self.p.P + self.p.A.T @ self.p.A if self.rho else self.p.P
+            self.parts[kind] = H.astype(kind, order="F"), self.p.G.astype(kind, copy=False)
+        L = cholesky(self.p.add_gram(*self.parts[kind], d))
+        return None if L is None else saddle(L, self.p.A, self.rho)
+
+
+def _start(p: Standard, newton: _NewtonSystems) -> _State:
+    """The minimum with quadratic penalties in place of constraints; slacks and multipliers moved well inside."""
+    n, m = len(p.q), len(p.r)
+    weight = 10.0 * float(np.trace(p.P)) / max(n, 1) or largest(p.q) or 1.0
+    single = n**2 * m > SINGLE_FROM
+    system = newton(np.full(m, weight), single)
+    x, y = np.zeros(n), np.zeros(len(p.b))
+    if system is not None:
+        x, y = system.solve(weight * p.pull(p.r) - p.q, p.b)
+    room = p.r - p.rows(x)
+    inside = float(np.mean(np.abs(room))) if m else 0.0
+    inside = inside or 1.0
+    s, z = np.maximum(room, 0.0) + inside, weight * (np.maximum(-room, 0.0) + inside)
+    return _State(x, y, s, z, measure(p, x, y, z, s), single)
+
+
+def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
+    """One predictor–corrector step; None where none is possible."""
+    system = newton(now.z / now.s, now.single)
+    if system is None:
+        return now._replace(single=False) if now.single else None
+    mu = float(np.mean(now.s * now.z))
+    ds, dz = _direction(p, system, now, now.s * now.z, refine=False)[2:]
+    length = min(_room(now.s, ds), _room(now.z, dz))
+    sigma = (float(np.mean((now.s + length * ds) * (now.z + length * dz))) / mu) ** 3
+    dx, dy, ds, dz = _direction(p, system, now, now.s * now.z + ds * dz - sigma * mu, refine=True)
+    length = min(1.0, BACK * min(_room(now.s, ds), _room(now.z, dz)))
+    x, y, s, z = now.x + length * dx, now.y + length * dy, now.s + length * ds, now.z + length * dz
+    at = measure(p, x, y, z, s)
+    if not np.isfinite(at.value + at.optimality):
+        return now._replace(single=False) if now.single else None
+    drift = largest(at.dual - (1.0 - length) * now.at.dual) > DRIFT * largest(now.at.dual)
+    best = min(now.best, at.optimality)
+    waited = 0 if best < 0.9 * now.best else now.waited + 1
+    if waited > PATIENCE:
+        return None
+    return _State(x, y, s, z, at, now.single and not drift, best, waited, now.split)
+
+
+def _direction(
+    p: Standard, system: Saddle, now: _State, centre: Array, refine: bool
+) -> tuple[Array, Array, Array, Array]:
+    """The Newton step on the KKT conditions with sz moved by −centre.
+
+    Rounding in slacks near 0 is blown up by z/s: without the refinement the dual residual would stay above 1e-8.
+    """
+    s, z = now.s, now.z
+    primal = s - now.at.slack
+    right = -now.at.dual - p.pull((z * primal - centre) / s)
+    dx, dy = system.solve(right, -now.at.equal)
+    if refine:
+        left = p.P @ dx + p.pull(z / s * p.rows(dx)) + p.A.T @ dy
+        ex, ey = system.solve(right - left, -now.at.equal - p.A @ dx)
+        dx, dy = dx + ex, dy + ey
+    ds = -primal - p.rows(dx)
+    return dx, dy, ds, -(centre + z * ds) / s
+
+
+def _room(v: Array, dv: Array) -> float:
+    """The longest step, up to 1, that keeps v + step·dv ≥ 0."""
+    return 1.0 / max(1.0, float(np.max(-dv / v, initial=0.0)))
+
+
+def _try_active(sets: ActiveSets, now: _State, new: _State, tol: float) -> _State:
+    """The exact solution where the guess of the binding rows leads to it; else the interior point."""
+    s, z = new.s, new.z
+    split = float(np.mean(s * z) / (np.mean(s) * np.mean(z)))
+    if new.optimality > tol and split > new.split:
+        return new
+    # Rows bind where z is large beside s, and s falls faster than z.
+    binding = (z * np.mean(s) > s * np.mean(z)) & (z * now.s > s * now.z)
+    found = sets.near(new.x, new.y, np.where(binding, z, 0.0), s, min(tol, new.optimality))
+    if found is None:
+        return new._replace(split=AGAIN * min(split, new.split))
+    return new._replace(x=found.x, y=found.y, s=found.at.slack, z=found.z, at=found.at)
+
+
+def _finish(program: Program, p: Standard, result: Result, y: Array, z: Array) -> Result:
+    """The result in the terms of the program."""
+    result.x, result.multipliers = p.restore(program, result.x, y, z)
+    if result.converged:  # bounds hold to rounding: they may as well hold
+        result.x = np.clip(result.x, program.lower, program.upper)
+    value = program.value(result.x)
+    constant = value - p.scale * result.value
+    result.value, result.history = value, [p.scale * v + constant for v in result.history]
+    return result
+
+
+def _diagnose(p: Standard, strict: bool) -> str | None:
+    """Whether the constraints contradict each other, or a ray leads down without end, by linear programs; else None."""
+    n, m, a = len(p.q), len(p.G), len(p.G) + len(p.above)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    upper[p.above], lower[p.below] = p.r[m:a], -p.r[a:]
+    if least_violation(p.G, p.r[:m], p.A, p.b, lower, upper) > VIOLATED * (1.0 + largest(p.r) + largest(p.b)):
+        return "infeasible"
+    if strict:
+        return None
+    curvature, V = linalg.eigh(p.P)
+    flat = V[:, curvature <= SINGULAR]
+    slope = p.q @ flat / (largest(p.q) or 1.0)
+    rows = p.dense() @ flat
+    ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))
+    return "unbounded" if ray.status == 0 and ray.fun < -DOWN else None
+
+
+def _without_solution(program: Program, status: str, tried: Result | None = None) -> Result:
+    """No point: the least value of an empty set is ∞, and that of an unbounded problem −∞."""
+    x = np.full(len(program.q), np.nan)
+    multipliers = Multipliers(*(np.full(len(v), np.nan) for v in (program.b, program.h, x, x)))
+    n_iter, history = (0, []) if tried is None else (tried.n_iter, tried.history)
+    value = np.inf if status == "infeasible" else -np.inf
+    return Result(x, value, n_iter, status, np.inf, history, multipliers)

@@ -1,0 +1,1 @@
+"""Fits of linear models: objectives over rows, least squares, lasso paths, designs with centring and intercept."""

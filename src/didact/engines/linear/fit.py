@@ -1,0 +1,193 @@
+r"""Fitting a linear objective: which solver, from where, and with what preconditioner.
+
+* few parameters: Newton, whose curvature matrix costs n p² a pass but needs a handful of passes;
+* many parameters: L-BFGS, preconditioned with the curvature within each output (dense) or its diagonal (sparse);
+* many rows in memory: a fit to every sixteenth row gives the start and its curvature the preconditioner. That costs a
+  sixteenth of a pass per step and lands within sampling error of the solution, from where L-BFGS needs a handful of
+  passes of n p, without ever forming the curvature of all rows;
+* an L1 part: proximal Newton, on working sets when there are many features.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.backend import is_sparse
+from didact.core.errors import InputError
+from didact.core.rows import MemoryRows
+from didact.engines.linear.column_units import FAILED, column_units, in_units
+from didact.engines.linear.objective import LinearObjective
+from didact.engines.linear.proximal_newton import FIRST_SET, proximal_newton, working_sets
+from didact.engines.loop.iterate import Report
+from didact.engines.loop.line_search import inner
+from didact.engines.loop.result import Result
+from didact.engines.smooth.lbfgs import lbfgs
+from didact.engines.smooth.newton import newton
+
+Array = np.ndarray[Any, Any]
+
+NEWTON_SIZE = 300  # most parameters for which the full curvature matrix is worth a pass
+NEWTON_SIZE_MULTI = 150
+THINNING = 16
+MANY_ROWS = 50_000
+DENSE_CURVATURE = 2000  # most features for a dense preconditioner
+
+
+def fit_linear(
+    objective: LinearObjective,
+    l1: Any = 0.0,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    start: Array | None = None,
+    warm: bool = False,
+    report: Report | None = None,
+) -> Result:
+    """Minimise the objective plus l1·Σ|coefficients|; solver is "auto", "newton" or "lbfgs".
+
+    A warm start is taken to be near the solution: no sample is fitted first. Where columns are so large that sums of
+    squares overflow, the fit is made again in units in which they do not.
+    """
+    x0 = np.zeros(objective.size) if start is None else start
+    how = solver, tol, max_iter
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
+        result = _fit(objective, l1, *how, x0, warm, report)
+    if result.status in FAILED and (units := column_units(objective.rows)) is not None:
+        result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
+    if result.status == "not finite" and not result.n_iter:
+        raise InputError(
+            "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
+            " or a warm start is far away. Divide y by a power of ten."
+        )
+    return result
+
+
+def _fit_in_units(
+    objective: LinearObjective,
+    l1: Any,
+    units: Array,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    x0: Array,
+    warm: bool,
+    report: Report | None,
+) -> Result:
+    """The fit to columns divided by their units; coefficients come back in those of X."""
+    each = objective.per_parameter(units, 1.0)
+    told = None if report is None else lambda i, value, x: report(i, value, x / each)
+    scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
+    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told)
+    result.x = result.x / each
+    return result
+
+
+def _fit(
+    objective: LinearObjective,
+    l1: Any,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    x0: Array,
+    warm: bool,
+    report: Report | None,
+) -> Result:
+    if np.any(np.asarray(l1) > 0):
+        return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report)
+    sample = _sample(objective) if solver != "newton" else None
+    if sample is not None and not warm:
+        x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
+    if solver == "auto":
+        limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
+        solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
+    if solver == "newton":
+        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report, objective.noise)
+    curvature = preconditioner(sample or objective, x0)
+    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, curvature, objective.noise)
+
+
+def _sample(objective: LinearObjective) -> LinearObjective | None:
+    """The objective on every sixteenth row, if there are enough of them."""
+    rows = objective.rows
+    if not isinstance(rows, MemoryRows) or is_sparse(rows.X):
+        return None
+    if rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1)):
+        return None
+    thin = rows.thinned(THINNING)
+    weights = thin.columns[2]
+    weight = float(thin.n_rows) if weights is None else float(weights.sum())
+    return objective._replace(rows=thin, weight=weight) if weight > 0 else None
+
+
+def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
+    """An approximate inverse of the curvature at x, as a function of a gradient."""
+    outputs, rows = max(objective.outputs, 1), objective.rows
+    sparse = isinstance(rows, MemoryRows) and is_sparse(rows.X)
+    if sparse or rows.n_features > DENSE_CURVATURE:
+        return _uncorrelated(objective)
+    H = objective.block_curvature(x)
+    if not np.isfinite(H).all():
+        return np.copy
+    factors = []
+    for block in H:
+        diagonal = np.diag(block).copy()
+        block[np.diag_indices(len(block))] = diagonal + 1e-8 * diagonal.max() + 1e-12
+        factors.append(linalg.cho_factor(block, lower=True, check_finite=False))
+
+    def apply(g: Array) -> Array:
+        parts = zip(factors, g.reshape(outputs, -1), strict=True)
+        return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
+
+    return apply
+
+
+def _uncorrelated(objective: LinearObjective) -> Callable[[Array], Array]:
+    """The inverse curvature at 0, were the features uncorrelated: of c(V + mmᵀ) + α, bordered by cm and c.
+
+    c is the loss's curvature, m and V are the features' means and (diagonal) variances. Means couple the features among
+    each other and with the intercept: d = (g − m g₀)/(cV + α), d₀ = g₀/c − mᵀd takes that out. Without an intercept
+    the term of rank one remains, by the formula of Sherman and Morrison.
+    """
+    outputs = max(objective.outputs, 1)
+    classes = max(outputs + objective.reference, 2)
+    curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
+    mean, square = objective.column_moments()
+    variance = np.maximum(square - mean * mean, 1e-6 * square)  # a constant feature has none but for rounding
+    inverse = 1.0 / np.maximum(curvature * variance + objective.alpha, 1e-12)
+    pull = inverse * mean / (1.0 / curvature + inner(mean, inverse * mean))
+
+    def apply(g: Array) -> Array:
+        table = g.reshape(outputs, -1)
+        if not objective.fit_intercept:
+            d = inverse * table
+            return np.asarray(d - np.outer(_along(mean, d), pull)).ravel()
+        last = table[:, -1:]
+        d = inverse * (table[:, :-1] - last * mean)
+        return np.concatenate([d, last / curvature - _along(mean, d)[:, None]], axis=1).ravel()
+
+    return apply
+
+
+def _along(m: Array, table: Array) -> Array:
+    """The product of every row with m, on this thread."""
+    return np.asarray([inner(m, row) for row in table])
+
+
+def _fit_l1(
+    objective: LinearObjective, l1: Array, tol: float, max_iter: int, x0: Array, report: Report | None
+) -> Result:
+    p = objective.rows.n_features
+    if p <= FIRST_SET:
+        return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report, objective.noise)
+    each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
+    features = np.tile(each, max(objective.outputs, 1))
+
+    def restricted(coordinates: Array, start: Array) -> Result:
+        columns = np.unique(features[coordinates])
+        part = objective.on_columns(columns[columns >= 0])
+        f = part.value_gradient_hessian
+        return proximal_newton(f, l1[coordinates], start, 0.3 * tol, max_iter, report, part.noise)
+
+    return working_sets(lambda x: objective.value_gradient(x)[1], restricted, features, l1, x0, tol)

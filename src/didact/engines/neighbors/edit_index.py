@@ -1,0 +1,221 @@
+r"""Edit distances of many words, and the nearest words: strings and other sequences as flat arrays of numbers.
+
+.. math:: D_{ij} = \min\{D_{i-1,j}+c_{del},\; D_{i,j-1}+c_{ins},\; D_{i-1,j-1}+c_{sub}[a_i\neq b_j]\}
+
+The letters of all words are numbered; letters of a query that no fitted word has are all given one number more, which
+matches nothing but would match itself in two queries, and queries are never compared with each other.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError, ParameterError
+from didact.core.threads import parallel_map
+from didact.engines.neighbors.edit_loops import fill_distances, nearest_words
+
+Array = np.ndarray[Any, Any]
+PIECE = 1 << 20  # pairs of words that one call of a loop compares
+NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
+
+
+class Costs(NamedTuple):
+    """Costs of the edits; `transpose` None: neighbours may not change places."""
+
+    insert: float = 1.0
+    delete: float = 1.0
+    substitute: float = 1.0
+    transpose: float | None = None
+
+    def array(self) -> Array:
+        """The costs as the loops take them; the last number says whether the bit-parallel way serves."""
+        for name, value in self._asdict().items():
+            if value is not None and not (np.isreal(value) and value >= 0 and np.isfinite(value)):
+                raise ParameterError(f"The cost {name}={value!r} of an edit must be a finite number of at least 0.")
+        transpose = np.inf if self.transpose is None else float(self.transpose)
+        equal = self.insert == self.delete == self.substitute and self.insert > 0 and self.transpose is None
+        return np.array([self.insert, self.delete, self.substitute, transpose, float(equal)], np.float64)
+
+
+def edit_costs(given: dict[str, Any] | None) -> Costs:
+    """Costs by their names."""
+    unknown = set(given or ()) - set(Costs._fields)
+    if unknown:
+        raise ParameterError(f"The metric 'edit' has no parameter {min(unknown)!r}; it has {', '.join(Costs._fields)}.")
+    return Costs(**(given or {}))
+
+
+class Alphabet(NamedTuple):
+    """The numbers of letters: of code points by sorted search, of other things by a dictionary."""
+
+    points: Array | None
+    things: dict[Hashable, int] | None
+
+    @property
+    def size(self) -> int:
+        """One more than there are known letters: the last number is for all others."""
+        return 1 + (len(self.points) if self.points is not None else len(self.things or ()))
+
+    def number(self, words: Sequence[Any]) -> "Words":
+        """Words as numbers."""
+        lengths = np.fromiter((len(word) for word in words), np.int64, len(words))
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        if self.points is not None:
+            letters = code_points(words)
+            place = np.minimum(np.searchsorted(self.points, letters), max(len(self.points) - 1, 0))
+            known = self.points[place] == letters if len(self.points) else np.zeros(len(letters), bool)
+            return Words(np.where(known, place, len(self.points)).astype(np.int64), begins, self)
+        things = self.things or {}
+        numbered = (things.get(thing, len(things)) for word in words for thing in word)
+        return Words(np.fromiter(numbered, np.int64, int(begins[-1])), begins, self)
+
+
+class Words(NamedTuple):
+    """Many words, one after the other: letters[begins[i]:begins[i + 1]] is word i."""
+
+    letters: Array
+    begins: Array
+    alphabet: Alphabet
+
+    @property
+    def n_words(self) -> int:
+        """How many there are."""
+        return len(self.begins) - 1
+
+
+def code_points(words: Iterable[str]) -> Array:
+    """The code points of all words in a row."""
+    return np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def check_words(words: Any) -> list[Any]:
+    """A list of strings, or of sequences (tuples, lists, arrays) as tuples; never both, never numbers."""
+    found = [word if isinstance(word, str) else _sequence(word, i) for i, word in enumerate(words)]
+    strings = sum(isinstance(word, str) for word in found)
+    if strings not in (0, len(found)):
+        raise InputError(f"{NOT_WORDS}, but not a string with another sequence: {strings} of {len(found)} are strings.")
+    return found
+
+
+def _sequence(word: Any, row: int) -> tuple[Any, ...]:
+    if isinstance(word, (bytes, dict, set)) or not isinstance(word, (Sequence, np.ndarray)):
+        raise InputError(f"{NOT_WORDS}; row {row} holds {word!r} of type {type(word).__name__}.")
+    items = tuple(np.asarray(word).tolist() if isinstance(word, np.ndarray) else word)
+    try:
+        hash(items)
+    except TypeError:
+        raise InputError(f"{NOT_WORDS}; row {row} holds a sequence of {type(items[0]).__name__}s.") from None
+    return items
+
+
+def number_words(words: Any) -> Words:
+    """The words to search in, with the alphabet that they have."""
+    words = check_words(words)
+    if not words or isinstance(words[0], str):
+        return Alphabet(np.unique(code_points(words)), None).number(words)
+    things = {thing: i for i, thing in enumerate(dict.fromkeys(t for word in words for t in word))}
+    return Alphabet(None, things).number(words)
+
+
+def number_queries(words: Any, known: Alphabet) -> Words:
+    """Words to ask for, in an alphabet that is there already."""
+    words = check_words(words)
+    if words and isinstance(words[0], str) != (known.points is not None):
+        kinds = ("strings", "sequences") if known.points is not None else ("sequences", "strings")
+        raise InputError(f"The fitted words are {kinds[0]}, those asked for are {kinds[1]}.")
+    return known.number(words)
+
+
+def _pieces(n: int, m: int) -> list[tuple[int, int]]:
+    step = max(1, PIECE // max(m, 1))
+    return [(a, min(a + step, n)) for a in range(0, n, step)]
+
+
+def distances(queries: Words, words: Words, costs: Array) -> Array:
+    """All distances (queries, words)."""
+    out = np.empty((queries.n_words, words.n_words))
+    size = words.alphabet.size
+
+    def fill(piece: tuple[int, int]) -> None:
+        a, b = piece
+        fill_distances(queries.letters, queries.begins, words.letters, words.begins, size, costs, a, out[a:b])
+
+    parallel_map(fill, _pieces(*out.shape))
+    return out
+
+
+def index_words(words: Any, costs: Costs | None = None) -> "EditIndex":
+    """An index of the words, which are strings or other sequences."""
+    return EditIndex(number_words(_column(words)), (costs or Costs()).array())
+
+
+def _column(words: Any) -> Any:
+    """A table of one column as that column."""
+    return words[:, 0] if isinstance(words, np.ndarray) and words.ndim == 2 else words
+
+
+class EditIndex(NamedTuple):
+    """The nearest words by brute force; words whose length alone puts them too far away are not compared.
+
+    `nearest` and `within` answer as every index does: rows in order of distance, equal ones in order of their numbers.
+    """
+
+    words: Words
+    costs: Array
+
+    @property
+    def n_rows(self) -> int:
+        """How many words there are to find."""
+        return self.words.n_words
+
+    @property
+    def rows(self) -> Array:
+        """All letters."""
+        return self.words.letters
+
+    def _sound(self) -> Words:
+        """The words, if their numbers are what the loops take them for: a file can say anything."""
+        letters, begins, alphabet = self.words
+        whole = len(begins) > 0 and begins[0] == 0 and begins[-1] == len(letters) and (np.diff(begins) >= 0).all()
+        if not (whole and letters.min(initial=0) >= 0 and letters.max(initial=0) < alphabet.size):
+            raise InputError("The index of words is broken: letters or the beginnings of words are out of range.")
+        return self.words
+
+    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        """Distances and numbers (queries, k) of the k nearest words; Q None: of each word, without itself."""
+        words, most = self._sound(), self.n_rows - (Q is None)
+        if not 1 <= k <= most:
+            raise InputError(
+                f"Expected n_neighbors <= n_samples_fit: {k} neighbours were asked for, and there are {most} rows."
+            )
+        queries = words if Q is None else number_queries(_column(Q), words.alphabet)
+        dist, rows = np.empty((queries.n_words, k)), np.empty((queries.n_words, k), np.int64)
+        fixed = (words.letters, words.begins, words.alphabet.size, self.costs)
+
+        def search(piece: tuple[int, int]) -> None:
+            a, b = piece
+            nearest_words(queries.letters, queries.begins, *fixed, a, Q is None, dist[a:b], rows[a:b])
+
+        parallel_map(search, _pieces(queries.n_words, words.n_words))
+        return dist, rows
+
+    def most(self, Q: Any) -> int:
+        """The largest k that `nearest` can be asked for."""
+        return self.n_rows - (Q is None)
+
+    def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
+        """(indptr, rows, distances) of all words at most `radius` away from each query, in order of their numbers."""
+        words = self._sound()
+        queries = words if Q is None else number_queries(_column(Q), words.alphabet)
+        counts, rows, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        for a, b in _pieces(queries.n_words, words.n_words):
+            part = Words(queries.letters, queries.begins[a : b + 1], queries.alphabet)
+            table = distances(part, words, self.costs)
+            near = table <= radius
+            if Q is None:
+                near[np.arange(b - a), np.arange(a, b)] = False
+            counts.append(near.sum(axis=1))
+            rows.append(np.nonzero(near)[1])
+            found.append(table[near])
+        return np.cumsum(np.concatenate(counts)), np.concatenate(rows), np.concatenate(found)

@@ -1,0 +1,205 @@
+"""Compiled edit distances between words, which come as whole numbers below the size of an alphabet.
+
+Two ways to fill the table D of distances between the beginnings of two words:
+
+* equal costs: 64 cells of a column at a time, as the bits of two words of the machine that say where D rises and where
+  it falls by one (Myers 1999, doi:10.1145/316542.316550);
+* any costs: row by row, with two rows kept (three with transpositions of neighbours), given up as soon as the whole row
+  is beyond a limit.
+
+Many words lie one after the other in a flat array, with the places where each begins.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit, jit_unmanaged
+
+Array = np.ndarray[Any, Any]
+
+
+@jit_unmanaged
+def note_places(word: Array, places: Array, forget: bool) -> None:
+    """Set, or clear, for each letter of the word the bits of its places, 64 to a row: places[block, letter]."""
+    for i in range(word.shape[0]):
+        if forget:
+            places[i >> 6, word[i]] = np.uint64(0)
+        else:
+            places[i >> 6, word[i]] |= np.uint64(1) << np.uint64(i & 63)
+
+
+@jit_unmanaged
+def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, falls: Array, limit: float) -> float:
+    """Insertions, deletions and substitutions between a word of which the places are noted and another one.
+
+    A number above `limit` is returned as soon as it is certain that the distance is above it.
+    """
+    if length == 0 or other.shape[0] == 0:
+        return float(max(length, other.shape[0]))
+    one, zero = np.uint64(1), np.uint64(0)
+    blocks = (length + 63) >> 6
+    last = np.uint64((length - 1) & 63)
+    top = np.uint64(63)
+    for b in range(blocks):
+        rises[b] = ~zero
+        falls[b] = zero
+    score = length
+    n = other.shape[0]
+    for j in range(n):
+        up, down = one, zero  # the first row of D rises by one from column to column
+        for b in range(blocks):
+            p, m, equal = rises[b], falls[b], places[b, other[j]]
+            vertical = equal | m
+            equal |= down
+            horizontal = (((equal & p) + p) ^ p) | equal
+            rise = m | ~(horizontal | p)
+            fall = p & horizontal
+            edge = last if b == blocks - 1 else top
+            next_up, next_down = (rise >> edge) & one, (fall >> edge) & one
+            rise = (rise << one) | up
+            fall = (fall << one) | down
+            rises[b] = fall | ~(vertical | rise)
+            falls[b] = rise & vertical
+            up, down = next_up, next_down
+        score += int(up) - int(down)
+        if score - (n - 1 - j) > limit:  # each letter that is left can take off one
+            return float(score - (n - 1 - j))
+    return float(score)
+
+
+@jit_unmanaged
+def any_cost_distance(
+    a: Array, b: Array, insert: float, delete: float, substitute: float, transpose: float, rows: Array, limit: float
+) -> float:
+    """The least cost that turns a into b; `transpose` is infinite where neighbours may not change places.
+
+    `rows` is room for three rows of D. Returns infinity as soon as the distance is known to be above `limit`.
+    """
+    n, m = a.shape[0], b.shape[0]
+    for j in range(m + 1):
+        rows[0, j] = j * insert
+    last_least = 0.0
+    for i in range(1, n + 1):
+        now, before, earlier = i % 3, (i + 2) % 3, (i + 1) % 3
+        rows[now, 0] = i * delete
+        least = rows[now, 0]
+        for j in range(1, m + 1):
+            best = rows[before, j - 1] + (0.0 if a[i - 1] == b[j - 1] else substitute)
+            best = min(best, rows[before, j] + delete, rows[now, j - 1] + insert)
+            if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
+                best = min(best, rows[earlier, j - 2] + transpose)
+            rows[now, j] = best
+            least = min(least, best)
+        if least > limit and (transpose == np.inf or last_least > limit):
+            return np.inf
+        last_least = least
+    return rows[n % 3, m]
+
+
+@jit_unmanaged
+def least_cost(n: int, m: int, insert: float, delete: float) -> float:
+    """What at the least has to be paid to turn a word of n letters into one of m: the difference in length."""
+    return (m - n) * insert if m > n else (n - m) * delete
+
+
+@jit_unmanaged
+def word_distance(
+    query: Array, word: Array, costs: Array, places: Array, rises: Array, falls: Array, rows: Array, limit: float
+) -> float:
+    """Distance from a query, of which the places are noted if costs are equal, to a word; see the two ways above."""
+    if costs[4] > 0.0:
+        return costs[0] * equal_cost_distance(query.shape[0], places, word, rises, falls, limit / costs[0])
+    return any_cost_distance(query, word, costs[0], costs[1], costs[2], costs[3], rows, limit)
+
+
+@jit
+def fill_distances(
+    letters: Array,
+    begins: Array,
+    other: Array,
+    other_begins: Array,
+    alphabet: int,
+    costs: Array,
+    start: int,
+    out: Array,
+) -> None:
+    """out[i, j]: distance from word start + i to the j-th of the other words."""
+    longest, other_longest = 1, 1
+    for i in range(start, start + out.shape[0]):
+        longest = max(longest, begins[i + 1] - begins[i])
+    for j in range(out.shape[1]):
+        other_longest = max(other_longest, other_begins[j + 1] - other_begins[j])
+    blocks = (longest + 63) >> 6
+    places = np.zeros((blocks if costs[4] > 0.0 else 1, alphabet), np.uint64)
+    rises, falls = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    rows = np.empty((3, other_longest + 1))
+    for i in range(out.shape[0]):
+        query = letters[begins[start + i] : begins[start + i + 1]]
+        if costs[4] > 0.0:
+            note_places(query, places, False)
+        for j in range(out.shape[1]):
+            word = other[other_begins[j] : other_begins[j + 1]]
+            out[i, j] = word_distance(query, word, costs, places, rises, falls, rows, np.inf)
+        if costs[4] > 0.0:
+            note_places(query, places, True)
+
+
+@jit
+def nearest_words(
+    letters: Array,
+    begins: Array,
+    other: Array,
+    other_begins: Array,
+    alphabet: int,
+    costs: Array,
+    start: int,
+    skip: bool,
+    distances: Array,
+    found: Array,
+) -> None:
+    """The nearest of the other words for some queries, in order of distance, equal ones in order of their numbers.
+
+    `distances` and `found` are (queries, k). With `skip` query i is the other word i itself, which does not count.
+    """
+    longest, other_longest = 1, 1
+    for i in range(start, start + found.shape[0]):
+        longest = max(longest, begins[i + 1] - begins[i])
+    for j in range(other_begins.shape[0] - 1):
+        other_longest = max(other_longest, other_begins[j + 1] - other_begins[j])
+    blocks = (longest + 63) >> 6
+    places = np.zeros((blocks if costs[4] > 0.0 else 1, alphabet), np.uint64)
+    rises, falls = np.empty(blocks, np.uint64), np.empty(blocks, np.uint64)
+    rows = np.empty((3, other_longest + 1))
+    k = found.shape[1]
+    for i in range(found.shape[0]):
+        query = letters[begins[start + i] : begins[start + i + 1]]
+        if costs[4] > 0.0:
+            note_places(query, places, False)
+        distances[i] = np.inf
+        found[i] = -1
+        for j in range(other_begins.shape[0] - 1):
+            limit = distances[i, k - 1]
+            word = other[other_begins[j] : other_begins[j + 1]]
+            if (skip and j == start + i) or least_cost(query.shape[0], word.shape[0], costs[0], costs[1]) >= limit:
+                continue
+            d = word_distance(query, word, costs, places, rises, falls, rows, limit)
+            if d < limit:
+                slot = k - 1
+                while slot > 0 and distances[i, slot - 1] > d:
+                    distances[i, slot], found[i, slot] = distances[i, slot - 1], found[i, slot - 1]
+                    slot -= 1
+                distances[i, slot], found[i, slot] = d, j
+        if costs[4] > 0.0:
+            note_places(query, places, True)
+
+
+def warm() -> None:
+    """Compile for both kinds of costs."""
+    letters, begins = np.zeros(2, np.int64), np.array([0, 1, 2])
+    for equal in (0.0, 1.0):
+        costs = np.array([1.0, 1.0, 1.0, np.inf, equal])
+        fill_distances(letters, begins, letters, begins, 1, costs, 0, np.empty((2, 2)))
+        nearest_words(
+            letters, begins, letters, begins, 1, costs, 0, True, np.empty((2, 1)), np.empty((2, 1), np.int64)
+        )  # fmt: skip

@@ -1,0 +1,71 @@
+r"""Distances that overflow: rows so far apart (from 1e154 on) that squares of their differences are infinite.
+
+Of such pairs Minkowski's distance is computed anew as :math:`m(\sum_j (|a_j-b_j|/m)^p)^{1/p}` with m the largest of the
+:math:`|a_j-b_j|`, which has no power that overflows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.engines.neighbors.tables import dense, tables
+from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski
+
+Array = np.ndarray[Any, Any]
+POWER = {Chebyshev: np.inf, Euclidean: 2.0, Manhattan: 1.0}
+NORMS = (*POWER, Minkowski)
+LARGE = 1e300  # powers of distances that are larger may overflow
+TOO_FAR = (
+    "The distance of query {first} from one of its neighbours is larger than the largest number that a float holds: "
+    "bring the columns to a common scale, or drop such rows."
+)
+
+
+def nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
+    """Fill the lists of those queries anew that have an infinite distance among their best."""
+    if not isinstance(noun, NORMS):
+        return
+    for i in np.flatnonzero(np.isinf(best[:, -1])):
+        d = distances(noun, rows, dense(Q[i : i + 1]))
+        if skip[i] >= 0:
+            d[skip[i]] = np.nan  # sorts behind everything
+        found[i] = np.argsort(d, kind="stable")[: best.shape[1]]
+        best[i] = d[found[i]]
+
+
+def reaches(noun: Any, radius: float) -> bool:
+    """Whether distances up to this radius can overflow on the way."""
+    return isinstance(noun, NORMS) and radius > LARGE ** (1.0 / min(max(_power(noun), 1.0), 1000.0))
+
+
+def within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
+    """For each query how many rows lie in the radius, which, and how far."""
+    parts = []
+    for i in range(Q.shape[0]):
+        d = distances(noun, rows, dense(Q[i : i + 1]))
+        near = np.flatnonzero((d <= radius) & (np.arange(len(d)) != skip[i]))
+        parts.append((np.array([len(near)]), near, d[near]))
+    return parts
+
+
+def distances(noun: Any, rows: Any, q: Array) -> Array:
+    """The distances of one query from all rows."""
+    d = np.concatenate([D[0] for _, D in tables(noun, q, rows)])
+    far = np.flatnonzero(np.isinf(d))
+    half = np.abs(0.5 * dense(rows[far]).astype(np.float64) - 0.5 * q.astype(np.float64))
+    largest = half.max(axis=1)
+    p = _power(noun)
+    with np.errstate(over="ignore"):
+        d[far] = 2.0 * (largest * (((half / largest[:, None]) ** p).sum(axis=1) ** (1.0 / p) if p < np.inf else 1.0))
+    return d
+
+
+def _power(noun: Any) -> float:
+    return float(noun.p) if isinstance(noun, Minkowski) else POWER[type(noun)]
+
+
+def refuse_infinite(noun: Any, d: Array, query: Array) -> None:
+    """Refuse infinite distances, unless they mean something, as of a given table; `query` numbers the query of each."""
+    if isinstance(noun, NORMS) and np.isinf(d).any():
+        raise InputError(TOO_FAR.format(first=query[np.flatnonzero(np.isinf(d.ravel()))[0]]))

@@ -1,0 +1,242 @@
+"""An index of rows: the k nearest of a query, and all within a radius, by the way that suits the distance.
+
+Neighbours come in ascending order of distance; of rows at equal distances the one with the lower number comes first,
+and is kept where not all of them can be. Whatever the way, distances are computed from differences in float64, and the
+answer is the same.
+
+=============================  ==========================================================================
+way                            serves
+=============================  ==========================================================================
+boxes                          a k-d tree: distances that are gathered column by column (Minkowski, …)
+balls                          a ball tree: other metrics (haversine, Jaccard, functions under Numba)
+products                       Euclidean distance by blocked matrix products, with many columns or sparse
+graph                          given distances of some pairs, a sparse table
+tables                         all others: whole tables, block by block
+=============================  ==========================================================================
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from didact.core.errors import InputError, ParameterError
+from didact.engines.neighbors import far, graphs, products, sparse_products, tables
+from didact.engines.neighbors.partitions import walk
+from didact.engines.neighbors.partitions.balls import balls
+from didact.engines.neighbors.partitions.boxes import Boxes, boxes
+from didact.parts.distances import Distance, Euclidean, Precomputed
+
+Array = np.ndarray[Any, Any]
+METHODS = ("auto", "brute", "kd_tree", "ball_tree")
+LEAF = 128
+BALL_LEAF = 32  # distances of whole rows cost more than those that are gathered column by column
+MANY = 1024  # neighbours from which on all rows are sorted, as short lists are no longer short
+FEW = 32  # queries for which no tree is grown
+SMALL = 1000  # rows below which a tree is as good as anything
+WIDE = 64  # columns from which on a tree is not even tried for the Euclidean distance
+SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
+SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
+
+
+WAYS = ("boxes", "balls", "products", "tables", "graph")  # sparse rows know the last three
+
+
+class Index(NamedTuple):
+    """Rows as the distance transforms them, and what finds neighbours among them (a tree, centred rows, or nothing)."""
+
+    distance: Any
+    rows: Any
+    way: str
+    plan: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are to find."""
+        return int(self.rows.shape[0])
+
+    def check(self) -> None:
+        """Raise if the parts do not belong together, as in a forged file: loops trust them."""
+        n, p = self.rows.shape
+        sparse = sp.issparse(self.rows)
+        parts: list[tuple[Any, Any]] = [(self.way in WAYS[2 * sparse :], True)]
+        parts += [(field.shape, (p,)) for field in self.distance.inner if isinstance(field, np.ndarray) and field.ndim]
+        if self.way in ("boxes", "balls"):
+            low = self.plan.low if self.way == "boxes" else self.plan.centres
+            parts += [(self.plan.order.shape, (n,)), (low.shape[1], p), (type(self.plan).__name__.lower(), self.way)]
+        elif self.way == "products" and not sparse:
+            parts += [(self.plan.rows.shape, (n, p)), (self.plan.half.shape, (n,))]
+            parts += [(len(self.plan.size), -(-n // products.ROWS)), (self.plan.centre.shape, (p,))]
+        parts.append((self.way == "graph", isinstance(self.distance, Precomputed) and sp.issparse(self.rows)))
+        if any(found != wanted for found, wanted in parts):
+            raise InputError("The index of neighbours makes no sense.")
+
+    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        """Distances (m, k) and numbers (m, k) of the k nearest rows of each query.
+
+        Q of None asks for the neighbours of the indexed rows themselves, each without itself.
+        """
+        most = self.n_rows - (Q is None)
+        if not 1 <= k <= most:
+            raise InputError(
+                f"Expected n_neighbors <= n_samples_fit, but {k} neighbours were asked for and there are {most} rows."
+            )
+        Q, skip = self._queries(Q)
+        if self.way == "graph":
+            return graphs.nearest(Q, skip, k)
+        if k > MANY:
+            return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
+        best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
+        noun = self.distance.inner
+        if self.way in ("boxes", "balls"):
+            walk.nearest(self.plan, noun, Q, skip, best, found)
+        elif self.way == "tables":
+            tables.nearest(noun, self.rows, Q, skip, best, found)
+        elif sp.issparse(self.rows):
+            _again(self, Q, skip, best, found, sparse_products.nearest(self.rows, Q, skip, best, found))
+        else:
+            _again(self, Q, skip, best, found, products.nearest(self.rows, self.plan, Q, skip, best, found))
+        if found.max(initial=0) >= self.n_rows:
+            raise InputError(tables.NOT_A_NUMBER)
+        return self._finished(Q, skip, best, found)
+
+    def _finished(self, Q: Any, skip: Array, best: Array, found: Array) -> tuple[Array, Array]:
+        """Distances and numbers from the lists of the best; what overflowed is looked at again."""
+        noun = self.distance.inner
+        if not np.isinf(best[:, -1]).any():
+            return self.distance.finish(best), found
+        far.nearest(noun, self.rows, Q, skip, best, found)
+        with np.errstate(over="ignore"):
+            distances = self.distance.finish(best)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(best)), best.shape[1]))
+        return distances, found
+
+    def most(self, Q: Any) -> int:
+        """The largest k that `nearest` can be asked for, for these queries."""
+        if self.way != "graph":
+            return self.n_rows - (Q is None)
+        return graphs.fewest(*self._queries(Q))
+
+    def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
+        """All rows at most `radius` away: the edges (m + 1,) of each query's part, row numbers (ascending), distances.
+
+        Q of None asks for the neighbours of the indexed rows themselves, each without itself.
+        """
+        Q, skip = self._queries(Q)
+        if self.way == "graph":
+            return graphs.within(Q, skip, radius)
+        noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
+        if self.way == "products":
+            tree = boxes(self.rows, LEAF) if Q.shape[0] >= FEW and not sp.issparse(self.rows) else None
+        if far.reaches(noun, reach):
+            parts = far.within(noun, self.rows, Q, skip, reach)
+        elif self.way == "tables" or tree is None:
+            parts = tables.within(noun, self.rows, Q, skip, reach)
+        else:
+            parts = walk.within(tree, noun, Q, skip, reach)
+        if not parts:
+            return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
+        counts, rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+        distances = self.distance.finish(distances)
+        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(counts)), counts))
+        return np.append(0, np.cumsum(counts)), rows.astype(np.int64), distances
+
+    def _queries(self, Q: Any) -> tuple[Any, Array]:
+        """Transformed queries, and for each the number of the row that is itself, or −1."""
+        if Q is None:
+            return self.rows, np.arange(self.n_rows)
+        Q = _plain(self.distance.rows(Q))
+        if Q.ndim != 2 or Q.shape[1] != self.rows.shape[1]:
+            raise InputError(f"Queries have {Q.shape[-1]} columns, the indexed rows {self.rows.shape[1]}.")
+        if sp.issparse(Q) and not sp.issparse(self.rows):
+            Q = Q.toarray()
+        elif sp.issparse(self.rows) and not sp.issparse(Q):
+            Q = sp.csr_array(Q)
+        return Q, np.full(Q.shape[0], -1)
+
+
+def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF) -> Index:
+    """An index of the rows X (an array, CSR, or for precomputed distances the square table).
+
+    >>> from didact.parts.distances import Euclidean
+    >>> index = build(np.array([[0.0], [1.0], [5.0]]), Euclidean())
+    >>> index.nearest(np.array([[0.9]]), 2)[1]
+    array([[1, 0]])
+    """
+    if method not in METHODS:
+        raise ParameterError(f"method is one of {', '.join(METHODS)}, not {method!r}.")
+    rows, noun = _plain(distance.rows(X)), distance.inner
+    euclidean, coordinatewise = isinstance(noun, Euclidean), getattr(noun, "coordinatewise", False)
+    if method == "kd_tree" and not coordinatewise:
+        raise ParameterError(f"A k-d tree cannot serve the distance {type(distance).__name__}; use 'auto'.")
+    if method == "ball_tree" and isinstance(noun, Distance) and noun.compiled and not noun.metric:
+        raise ParameterError(f"A ball tree cannot serve {type(distance).__name__}, which is no metric; use 'auto'.")
+    if isinstance(noun, Precomputed) and sp.issparse(rows):
+        return Index(distance, rows, "graph")
+    if not tables.compiled(noun) or sp.issparse(rows):
+        return Index(distance, rows, "products" if euclidean and sp.issparse(rows) else "tables")
+    if method == "ball_tree" or (method == "auto" and not coordinatewise and getattr(noun, "metric", False)):
+        return Index(
+            distance, rows, "balls", balls(rows.astype(np.float64, copy=False), noun, min(leaf_size, BALL_LEAF))
+        )
+    if method == "kd_tree" or (method == "auto" and coordinatewise):
+        tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
+        if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree)):
+            return Index(distance, rows, "boxes", tree)
+    if euclidean:
+        return Index(distance, rows, "products", products.centred(rows, np.float32))
+    return Index(distance, rows, "tables")
+
+
+def _hopeful(rows: Array, euclidean: bool) -> bool:
+    return not euclidean or rows.shape[1] <= WIDE
+
+
+def _pays(rows: Array, tree: Boxes) -> bool:
+    """Whether the nearest of some rows are found in few leaves, so that the tree saves more than products do."""
+    n = len(rows)
+    if n <= SMALL:
+        return True
+    some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
+    best, found = np.full((SAMPLE, NEAR), np.inf), np.full((SAMPLE, NEAR), n, np.int64)
+    walk.nearest(tree, Euclidean(), rows[some], some, best, found)
+    low, high = tree.low[-(1 << tree.levels) :], tree.high[-(1 << tree.levels) :]
+    visited = sum(
+        int((((np.clip(q, low, high) - q) ** 2).sum(axis=1) <= d * d).sum()) for q, d in zip(rows[some], best[:, -1])
+    )
+    return visited <= SHARE * SAMPLE * len(low)
+
+
+def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: Array) -> None:
+    """The queries for which products in float32 left too much open: products in float64, then a tree or tables."""
+    if not len(left):
+        return
+    q, s, b, f = Q[left], skip[left], np.full((len(left), best.shape[1]), np.inf), found[left]
+    f[:] = index.n_rows
+    if not sp.issparse(index.rows):
+        open_ = products.nearest(index.rows, products.centred(index.rows, np.float64), q, s, b, f)
+    else:
+        open_ = np.arange(len(left))
+    if len(open_):
+        b[open_], f[open_] = np.inf, index.n_rows
+        lists = b[open_], f[open_]
+        if len(open_) < FEW or sp.issparse(index.rows):
+            tables.nearest(Euclidean(), index.rows, q[open_], s[open_], *lists)
+        else:
+            walk.nearest(boxes(index.rows, LEAF), Euclidean(), q[open_], s[open_], *lists)
+        b[open_], f[open_] = lists
+    best[left], found[left] = b, f
+
+
+def _plain(X: Any) -> Any:
+    """Rows as loops want them: C order, float32 or float64, writable; or CSR."""
+    if sp.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+    X = np.asarray(X)
+    if X.dtype == object:
+        return X
+    return np.require(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64, ["C", "W"])

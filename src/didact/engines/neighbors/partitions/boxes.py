@@ -1,0 +1,74 @@
+"""A k-d tree of tight boxes, balanced, in an implicit heap: what searches and sums of kernels walk over.
+
+Growth costs O(n p log n): each level reads the rows once and splits every node at the median of its box's widest side.
+Bentley (1975), doi:10.1145/361002.361007.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.threads import parallel_map
+from didact.engines.neighbors.partitions import boxes_loops
+
+Array = np.ndarray[Any, Any]
+DEEP = 7  # levels of a subtree that one thread grows: it stays in the cache; those above are grown node by node
+
+
+class Boxes(NamedTuple):
+    """The tree. Node i has the children 2i + 1 and 2i + 2; leaves are the last 2^levels nodes.
+
+    `order` are the row numbers by leaf. Node number t of level l holds the places edge(l, t) … edge(l, t + 1) of it and
+    its box runs from low[node] to high[node], node = 2^l − 1 + t. `points` are the rows leaf by leaf, in a leaf column
+    by column: value j of the i-th row of a leaf that begins at a and has w rows is points[a·p + j·w + i].
+    """
+
+    order: Array
+    points: Array
+    low: Array
+    high: Array
+    levels: int
+
+    def edge(self, level: int, place: int) -> int:
+        """Where node number `place` of a level begins."""
+        return int(((place << (self.levels - level)) * len(self.order)) >> self.levels)
+
+    def check(self) -> None:
+        """Raise if the numbers do not make a tree: loops trust them."""
+        n, (nodes, p) = len(self.order), self.low.shape
+        whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
+        shapes = self.high.shape == self.low.shape and self.points.shape == (n * p,) and n >= 1 << self.levels
+        kinds = self.order.dtype == np.int64 and self.low.dtype == self.high.dtype == np.float64
+        if not (whole and shapes and kinds and n and self.order.min() >= 0 and self.order.max() < n):
+            raise InputError("The tree of boxes makes no sense.")
+
+
+def boxes(X: Array, leaf_size: int = 64) -> Boxes:
+    """The tree of the rows X (float32 or float64, C order) with at most leaf_size rows, or 2, in a leaf.
+
+    >>> tree = boxes(np.array([[3.0], [1.0], [2.0], [0.0]]), 2)
+    >>> tree.order[:2].tolist(), tree.high[1].tolist()
+    ([3, 1], [1.0])
+    """
+    n, p = X.shape
+    levels = max(0, int(np.ceil(np.log2(max(n, 1) / max(leaf_size, 2)))))
+    nodes = (2 << levels) - 1
+    order, keys, points = np.arange(n), np.empty(n), np.empty(n * p, X.dtype)
+    low, high = np.empty((nodes, p)), np.empty((nodes, p))
+    top = max(0, levels - DEEP)
+    for level in range(top):
+        node = partial(_node, X, order, keys, low, high, levels, level)
+        parallel_map(node, range(1 << level))
+    subtree = partial(_subtree, X, order, keys, low, high, points, levels, top)
+    parallel_map(subtree, range(1 << top))
+    return Boxes(order, points, low, high, levels)
+
+
+def _node(*arguments: Any) -> None:
+    boxes_loops.divide(*arguments)
+
+
+def _subtree(*arguments: Any) -> None:
+    boxes_loops.grow(*arguments)

@@ -1,0 +1,60 @@
+"""Search of a tree of boxes or balls, in parallel over queries that lie side by side and so visit the same nodes."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from didact.core.threads import parallel_map
+from didact.engines.neighbors.partitions.balls import Balls
+from didact.engines.neighbors.partitions.balls_loops import nearest_balls, within_balls
+from didact.engines.neighbors.partitions.boxes import Boxes, boxes
+from didact.engines.neighbors.partitions.walk_loops import nearest_boxes, within_boxes
+
+Array = np.ndarray[Any, Any]
+FEW = 64  # queries that are taken as they come
+PIECES = 64  # at most this many pieces of work
+SMALL, LARGE = 16, 256  # queries in a piece
+
+
+def nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:
+    """Fill the lists of the k best of each query."""
+    m = len(Q)
+    turn = np.arange(m) if m <= FEW else tree.order if skip[0] >= 0 else boxes(Q, SMALL).order
+    search: Any = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
+    Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
+
+    def piece(edges: tuple[int, int]) -> None:
+        search(noun, Q, skip, turn[slice(*edges)], *tree, best, found)
+
+    parallel_map(piece, pieces(m))
+
+
+def within(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
+    """For each block of queries how many rows lie in the radius, which (ascending), and how far."""
+    search: Any = within_boxes if isinstance(tree, Boxes) else within_balls
+    Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
+
+    def piece(edges: tuple[int, int]) -> tuple[Array, Array, Array]:
+        here = slice(*edges)
+        counts, parts, done = np.zeros(edges[1] - edges[0], np.int64), [], 0
+        room = max(4096, 4 * (len(tree.order) >> tree.levels))
+        while done < len(counts):
+            rows, distances = np.empty(room, np.int64), np.empty(room)
+            start, done = done, search(
+                noun, Q[here], skip[here], radius, done, *tree, counts, rows, distances
+            )  # fmt: skip
+            used = int(counts[start:done].sum())
+            parts.append((rows[:used], distances[:used]))
+            room *= 2
+        rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((rows, np.repeat(np.arange(len(counts)), counts)))
+        return counts, rows[order], distances[order]
+
+    return parallel_map(piece, pieces(len(Q)))
+
+
+def pieces(m: int) -> list[tuple[int, int]]:
+    """The edges of pieces of m queries."""
+    size = int(np.clip(-(-m // PIECES), SMALL, LARGE))
+    return list(pairwise([*range(0, m, size), m])) if m else []

@@ -1,0 +1,51 @@
+"""Brute force between sparse rows, Euclidean: products of blocks with bounds on their error, exact refinement.
+
+‖q‖² − 2 q·x + ‖x‖² loses digits where q and x are long and near, so that products only say which rows may count; their
+distances are then computed from differences of the sparse rows. A block of queries is made dense for the product, of at
+most 32 MB; the product costs 2 operations for each stored value of X and query.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.threads import parallel_map
+from didact.engines.neighbors import products_loops, sparse_loops
+from didact.engines.neighbors.products import FAR, ROWS, _margin, _room
+from didact.engines.neighbors.tables import blocks
+
+Array = np.ndarray[Any, Any]
+ENTRIES = 4_000_000  # of a dense block of queries
+QUERIES = 64
+STEP = 8 * ROWS
+
+
+def nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
+    """Fill the lists of the k best, but for the queries whose numbers are returned."""
+    squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
+    size = int(np.clip(ENTRIES // max(X.shape[1], 1), 1, QUERIES))
+
+    def piece(edges: tuple[int, int]) -> Array:
+        here = slice(*edges)
+        return edges[0] + _piece(X, squares, Q[here], skip[here], best[here], found[here])
+
+    return np.concatenate([np.empty(0, np.int64), *parallel_map(piece, blocks(Q.shape[0], size))])
+
+
+def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Array) -> Array:
+    """One block of queries against all rows; the numbers of those with too many candidates."""
+    m, k, n = Q.shape[0], best.shape[1], X.shape[0]
+    T = np.ascontiguousarray(Q.toarray().T, np.float64)
+    length = np.sqrt((T * T).sum(axis=0))
+    count = np.where(length < FAR, 0, -1)
+    room = _room(n, k)
+    lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
+    terms = int(np.diff(X.indptr).max(initial=0)) + 1
+    for a, b in blocks(n, STEP):
+        P = np.ascontiguousarray((X[a:b] @ T).T, np.float64)
+        margin = _margin(terms, length, float(np.sqrt(squares[a:b].max())), np.float64)
+        products_loops.collect(P, 0.5 * squares[a:b], a, margin, skip, *lists)
+    sparse_loops.refine_sparse(
+        Q.data, Q.indices, Q.indptr, X.data, X.indices, X.indptr, *lists, best, found
+    )  # fmt: skip
+    return np.flatnonzero(count < 0)

@@ -1,0 +1,117 @@
+"""Neighbours from tables of distances, a block of queries by a block of rows at a time: any distance, O(m n) calls.
+
+The way for functions of Python, kernels, given tables, distances that are no metric, and sparse rows, which are made
+dense block by block. A table takes at most 2 MB.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from didact.core.errors import InputError
+from didact.core.threads import parallel_map
+from didact.engines.neighbors.best_loops import offer_table
+from didact.engines.neighbors.graphs import NEGATIVE
+from didact.engines.neighbors.rows_loops import table_rows
+from didact.parts.distances import Distance, Precomputed
+
+Array = np.ndarray[Any, Any]
+Found = tuple[Array, Array, Array]
+QUERIES, ROWS = 128, 2048
+ENTRIES = 1 << 21  # of a table with all rows
+NOT_A_NUMBER = "A distance is not a number: the metric must return a number for every pair of rows."
+
+
+def nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
+    """Fill the lists of the k best, in parallel over blocks of queries."""
+
+    def piece(edges: tuple[int, int]) -> None:
+        here = slice(*edges)
+        for first, D in tables(noun, Q[here], rows):
+            offer_table(D, first, skip[here], best[here], found[here])
+
+    _each(noun, piece, Q.shape[0])
+
+
+def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
+    """Distances and numbers of the k nearest, by sorting all rows: for a k of thousands, O(n log n) a query."""
+
+    def piece(edges: tuple[int, int]) -> tuple[Array, Array]:
+        here, own = slice(*edges), skip[slice(*edges)]
+        D = np.concatenate([D for _, D in tables(noun, Q[here], rows)], axis=1)
+        some = np.flatnonzero(own >= 0)
+        D[some, own[some]] = np.nan  # sorts behind everything
+        order = np.argsort(D, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(D, order, axis=1), order
+
+    size = int(np.clip(ENTRIES // max(rows.shape[0], 1), 1, QUERIES))
+    parts = _each(noun, piece, Q.shape[0], size) or [(np.empty((0, k)), np.empty((0, k), np.int64))]
+    distances, found = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if np.isnan(distances).any():
+        raise InputError(NOT_A_NUMBER)
+    return distances, found
+
+
+def within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[Found]:
+    """For each block of queries how many rows lie in the radius, which, and how far."""
+
+    def piece(edges: tuple[int, int]) -> Found:
+        here = slice(*edges)
+        parts = [_inside(D, first, skip[here], radius) for first, D in tables(noun, Q[here], rows)]
+        i, j, d = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(i, kind="stable")
+        return np.bincount(i, minlength=edges[1] - edges[0]), j[order], d[order]
+
+    return _each(noun, piece, Q.shape[0])
+
+
+def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
+    inside = radius >= D
+    own = skip - first
+    some = np.flatnonzero((own >= 0) & (own < D.shape[1]))
+    inside[some, own[some]] = False
+    i, j = np.nonzero(inside)
+    return i, j + first, D[i, j]
+
+
+def _each(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
+    """All pieces, on the pool if they are compiled: functions of Python run one at a time and can be interrupted."""
+    edges = blocks(m, size or QUERIES)
+    return parallel_map(piece, edges) if compiled(noun) else [piece(one) for one in edges]
+
+
+def compiled(noun: Any) -> bool:
+    """Whether loops can call it: a function under Numba, or a distance with scalar forms."""
+    return not isinstance(noun, Distance) or noun.compiled
+
+
+def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
+    """The number of the first row and the distances of all queries to a block of rows, block by block."""
+    if isinstance(noun, Precomputed):
+        D = np.ascontiguousarray(dense(Q), np.float64)
+        if D.min(initial=0.0) < 0:
+            raise InputError(NEGATIVE)
+        yield 0, D
+        return
+    Q = dense(Q)
+    for a, b in blocks(rows.shape[0], ROWS):
+        X = dense(rows[a:b])
+        if compiled(noun):
+            D = np.empty((len(Q), len(X)))
+            table_rows(noun, Q.astype(np.float64, copy=False), X.astype(np.float64, copy=False), D)
+        else:
+            D = np.ascontiguousarray(noun.pairwise(Q, X), np.float64)
+        yield a, D
+
+
+def dense(X: Any) -> Array:
+    """Rows as an array."""
+    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
+
+
+def blocks(n: int, size: int) -> list[tuple[int, int]]:
+    """The edges of blocks of at most `size` rows."""
+    return list(pairwise([*range(0, n, size), n])) if n else []

@@ -1,0 +1,95 @@
+r"""Newton's method with damping (for likelihoods: Fisher scoring, iteratively reweighted least squares).
+
+Each step solves :math:`Hd = -g` (of least norm, where H is singular) and halves d until the objective falls enough.
+One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data. Near a
+solution errors square from step to step.
+
+Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.threads import blas_for
+from didact.engines.loop.iterate import Keep, Report, iterate
+from didact.engines.loop.line_search import DECREASE, ROUNDING, Armijo, LineSearch
+from didact.engines.loop.result import Result
+
+Array = np.ndarray[Any, Any]
+Objective = Callable[[Array], tuple[float, Array, Array]]
+
+ENOUGH = DECREASE  # share of the predicted decrease that a step has to reach
+HALVINGS = 30
+SINGULAR = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
+
+
+class NewtonState(NamedTuple):
+    """A point with the local quadratic model of the objective."""
+
+    x: Array
+    value: float
+    gradient: Array
+    hessian: Any = None
+
+    @property
+    def optimality(self) -> float:
+        """Largest entry of the gradient."""
+        return float(np.max(np.abs(self.gradient), initial=0.0))
+
+
+def newton(
+    objective: Callable[[Array], tuple[Any, ...]],
+    x0: Array,
+    tol: float,
+    max_iter: int,
+    report: Report | None = None,
+    noise: float = ROUNDING,
+    search: LineSearch = Armijo(ENOUGH, 0.5, HALVINGS),  # noqa: B008 - an immutable tuple of constants
+    hessian: Callable[[Array], Array] | None = None,
+    keep: Keep = None,
+) -> Result:
+    """Minimise objective(x) -> (value, gradient, hessian) from x0; noise is the objective's relative rounding error.
+
+    Where a Hessian costs much more than a gradient, it is a function of its own, for accepted points only, and the
+    objective gives value and gradient.
+    """
+
+    def step(s: NewtonState) -> NewtonState | None:
+        direction = newton_direction(s.hessian if hessian is None else hessian(s.x), s.gradient)
+        if not np.isfinite(direction).all():
+            return s._replace(value=math.nan)  # the curvature has overflowed: "not finite"
+        found = search(objective, s, direction, 1.0, noise)
+        return None if found is None else NewtonState(*found.point)
+
+    return iterate(NewtonState(x0, *objective(x0)), step, tol, max_iter, report, keep)
+
+
+def newton_direction(hessian: Array, gradient: Array) -> Array:
+    """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm.
+
+    Directions in which the objective is concave count with the size of their curvature, so that the step descends.
+    NaN where H or g are not finite, which LAPACK must not see: its eigenvalue iterations may never end.
+    """
+    scale = np.sqrt(np.abs(np.diag(hessian)))
+    scale[scale == 0] = 1.0
+    with np.errstate(all="ignore"):
+        scaled = hessian / scale[:, None] / scale
+    if not (np.isfinite(scaled).all() and np.isfinite(gradient).all()):
+        return np.full_like(gradient, np.nan)
+    with blas_for(len(scale)):
+        factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
+        if not failed:
+            reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
+            if reciprocal > SINGULAR:
+                solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
+                return solution / scale
+        values, V = linalg.eigh(scaled, check_finite=False)
+        size = np.abs(values)
+        keep = size > SINGULAR * max(size.max(), np.finfo(float).tiny)
+        solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
+        null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
+        return solution - null @ (null.T @ solution)

@@ -1,0 +1,1 @@
+"""Sums of kernels over points, local regression and running smoothers."""

@@ -1,0 +1,242 @@
+r"""Compiled kernel sums over a k-d tree: :math:`S_b(q) = \sum_i w_i\,K(c_b\,s_i\|q-x_i\|^2)` at several scales c_b.
+
+Queries come in blocks that lie together. From the root down, near children first, a node counts as a whole, by the
+middle of the least and the largest value in it, as soon as half their difference is at most ``rtol`` times the sum so
+far (plus ``atol``), divided by the weight of all points: errors add up to no more than rtol·S + atol. What is left at a
+leaf is summed point by point, in buffers that stay in the first-level cache: distances, values and products are three
+loops without branches over contiguous numbers, about 2p + 20 operations a pair, all of them vector instructions.
+
+A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
+smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays
+(`jit_unmanaged`): that would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import jit_unmanaged
+from didact.parts.windows.window_loops import value, values
+
+Array = np.ndarray[Any, Any]
+
+CHUNK = 256  # points whose distances are held at once
+FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one
+DEPTH = 64
+FAR = 1e8  # values that are larger than what is allowed by this factor are never that close together (but for tophats)
+
+
+class Cloud(NamedTuple):
+    """Points in the order of a tree's leaves, and what has to be known of each node; node i has children 2i+1, 2i+2."""
+
+    points: Array  # (p, n + FULL); behind the last point zeros
+    columns: Array  # (1 + k, n): weights, and weights times targets
+    share: Array  # (n,): the part of a point that goes when one of its rows is left out
+    stretch: Array  # (n + FULL,): factors of the squared distances; empty if all are 1
+    start: Array  # (nodes,)
+    stop: Array
+    low: Array  # (nodes, p)
+    high: Array
+    sums: Array  # (nodes, 1 + k): totals of the columns
+    least: Array  # (nodes,): range of the stretch
+    most: Array
+
+
+@jit_unmanaged(fastmath={"contract"})
+def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: int, out: Array) -> None:
+    """Squared distances of `count` points from row i of Q, up to three dimensions in a pass.
+
+    Unsigned places, as everywhere below: a negative one would count from the end, and the test for it, or the view of a
+    part of an array that avoids the test, takes longer than the distance.
+    """
+    a, m, p = np.uint64(start), np.uint64(count), points.shape[0]
+    f = p % 3 if p % 3 else 3
+    q, r, s = Q[i, 0], Q[i, min(1, p - 1)], Q[i, min(2, p - 1)]
+    if f == 1:
+        for j in range(m):
+            x = points[0, a + j] - q
+            out[j] = x * x
+    elif f == 2:
+        for j in range(m):
+            x, y = points[0, a + j] - q, points[1, a + j] - r
+            out[j] = x * x + y * y
+    else:
+        for j in range(m):
+            x, y, z = points[0, a + j] - q, points[1, a + j] - r, points[2, a + j] - s
+            out[j] = x * x + y * y + z * z
+    while f < p:
+        q, r, s = Q[i, f], Q[i, f + 1], Q[i, f + 2]
+        for j in range(m):
+            x, y, z = points[f, a + j] - q, points[f + 1, a + j] - r, points[f + 2, a + j] - s
+            out[j] += x * x + y * y + z * z
+        f += 3
+    if stretch.shape[0] > 0:
+        for j in range(m):
+            out[j] *= stretch[a + j]
+
+
+@jit_unmanaged(fastmath=True)
+def dot(v: Array, w: Array, k: int, start: int, count: int) -> float:
+    """Σ_j v_j w_k,start+j."""
+    total, a = 0.0, np.uint64(start)
+    for j in range(np.uint64(count)):
+        total += v[j] * w[k, a + j]
+    return total
+
+
+@jit_unmanaged
+def node_range(low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: Array, j: int) -> tuple[float, float]:
+    """The least and the largest squared distance between a node and the box from row i of qlow to row j of qhigh."""
+    least = most = 0.0
+    for f in range(low.shape[1]):
+        gap = max(low[node, f] - qhigh[j, f], qlow[i, f] - high[node, f], 0.0)
+        span = max(high[node, f] - qlow[i, f], qhigh[j, f] - low[node, f])
+        least += gap * gap
+        most += span * span
+    return least, most
+
+
+@jit_unmanaged
+def middle(code: int, scale: float, nearest: float, least: float, most: float, allowed: float) -> float:
+    """The value by which a whole node may count, or −1 if its values differ by more than what is allowed."""
+    near = scale * nearest
+    high = value(code, scale * least, near)
+    if high <= allowed:
+        return 0.5 * high
+    if high > FAR * allowed and most > least and code != 1:
+        return -1.0
+    low = value(code, scale * most, near)
+    return 0.5 * (high + low) if 0.5 * (high - low) <= allowed else -1.0
+
+
+@jit_unmanaged
+def add_points(
+    code: int, points: Array, columns: Array, share: Array, stretch: Array, start: int, stop: int, Q: Array, i: int,
+    own: int, nearest: float, scales: Array, first: int, last: int, d: Array, v: Array, out: Array,
+) -> None:  # fmt: skip
+    """The points start…stop−1, added to the sums of query i; a share of the point `own` is left out."""
+    for a in range(start, stop, CHUNK):
+        m = min(CHUNK, stop - a)
+        full = (m + FULL - 1) // FULL * FULL
+        squares(points, stretch, a, full, Q, i, d)
+        for s in range(first, last):
+            values(code, scales[s], nearest, d, full, v)
+            if a <= own < a + m:
+                v[own - a] *= 1.0 - share[own]
+            for k in range(columns.shape[0]):
+                out[s, i, k] += dot(v, columns, k, a, m)
+
+
+@jit_unmanaged
+def settle(
+    code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
+    own: Array, i: int, j: int, nearest: float, scale: float, s: int, rtol: float, atol: float, out: Array,
+) -> bool:  # fmt: skip
+    """Whether a node counts as a whole for the queries i…j−1 at one scale; if so, it is added."""
+    low = out[s, i, 0]
+    for t in range(i + 1, j):
+        low = min(low, out[s, t, 0])
+    mid = middle(code, scale, nearest, least, most, (rtol * low + atol) / sums[0, 0])
+    if mid > 0.0:
+        for t in range(i, j):
+            for k in range(columns.shape[0]):
+                out[s, t, k] += mid * sums[node, k]
+            if start <= own[t] < stop:
+                for k in range(columns.shape[0]):
+                    out[s, t, k] -= mid * share[own[t]] * columns[k, own[t]]
+    return mid >= 0.0
+
+
+@jit_unmanaged
+def settle_range(
+    code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
+    own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float, atol: Array, out: Array, first: int,
+    last: int,
+) -> tuple[int, int]:  # fmt: skip
+    """The range of scales that is left when a node has been settled for as many as can be, from both sides."""
+    while first < last and settle(
+        code, columns, share, sums, start, stop, node, least, most, own, i, j, nearest, scales[first], first, rtol,
+        atol[first], out,
+    ):  # fmt: skip
+        first += 1
+    while first < last - 1 and settle(
+        code, columns, share, sums, start, stop, node, least, most, own, i, j, nearest, scales[last - 1], last - 1,
+        rtol, atol[last - 1], out,
+    ):  # fmt: skip
+        last -= 1
+    return first, last
+
+
+@jit_unmanaged
+def block(
+    code: int, cloud: Cloud, Q: Array, own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float,
+    atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
+) -> None:  # fmt: skip
+    """The sums of the queries i…j−1, which lie together: out (scales, queries, 1 + k)."""
+    points, columns, share, stretch, begin, end, lows, highs, sums, narrow, wide = cloud
+    nodes, own_widths = begin.shape[0], stretch.shape[0] > 0
+    for f in range(Q.shape[1]):
+        box[0, f], box[1, f] = Q[i, f], Q[i, f]
+        for t in range(i + 1, j):
+            box[0, f], box[1, f] = min(box[0, f], Q[t, f]), max(box[1, f], Q[t, f])
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, scales.shape[0]
+    size = 1
+    while size > 0:
+        size -= 1
+        node, first, last = stack[size, 0], stack[size, 1], stack[size, 2]
+        start, stop, left = begin[node], end[node], 2 * node + 1
+        a, b = (narrow[node], wide[node]) if own_widths else (1.0, 1.0)
+        least, most = node_range(lows, highs, node, box, 0, box, 1)
+        first, last = settle_range(
+            code, columns, share, sums, start, stop, node, a * least, b * most, own, i, j, nearest, scales, rtol, atol,
+            out, first, last,
+        )  # fmt: skip
+        if first < last and left < nodes:
+            nearer = (
+                node_range(lows, highs, left, box, 0, box, 1)[0] <= node_range(lows, highs, left + 1, box, 0, box, 1)[0]
+            )
+            stack[size, 0], stack[size, 1], stack[size, 2] = left + nearer, first, last
+            stack[size + 1, 0], stack[size + 1, 1], stack[size + 1, 2] = left + 1 - nearer, first, last  # on top
+            size += 2
+        elif first < last:
+            for t in range(i, j):  # for a query by itself the leaf may be settled, too
+                least, most = node_range(lows, highs, node, Q, t, Q, t)
+                low, high = settle_range(
+                    code, columns, share, sums, start, stop, node, a * least, b * most, own, t, t + 1, nearest, scales,
+                    rtol, atol, out, first, last,
+                )  # fmt: skip
+                if low < high:
+                    add_points(
+                        code, points, columns, share, stretch, start, stop, Q, t, own[t], nearest, scales, low, high, d,
+                        v, out,
+                    )  # fmt: skip
+
+
+@jit_unmanaged
+def blocks(
+    code: int, cloud: Cloud, Q: Array, own: Array, nearest: Array, edges: Array, scales: Array, rtol: float,
+    atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
+) -> None:  # fmt: skip
+    """The sums of several blocks of queries, edges[i] to edges[i + 1]; a block has the `nearest` of its first query."""
+    for i in range(edges.shape[0] - 1):
+        a, b = edges[i], edges[i + 1]
+        if a < b:
+            block(code, cloud, Q, own, a, b, nearest[a], scales, rtol, atol, out, d, v, stack, box)
+
+
+def buffers(p: int) -> tuple[Array, Array, Array, Array]:
+    """Room for distances, values, a stack and a box, which `blocks` works in."""
+    return np.empty(CHUNK), np.empty(CHUNK), np.empty((DEPTH, 3), np.int64), np.empty((2, p))
+
+
+def tiny_cloud() -> Cloud:
+    """Four points, for compiling."""
+    one, node, box, none = np.ones(4), np.zeros(1, np.int64), np.zeros((1, 2)), np.empty(0)
+    return Cloud(np.ones((2, 4 + FULL)), one[None], one, none, node, node + 4, box, box + 8, one[None, :1], none, none)
+
+
+def warm() -> None:
+    """Compile for the types that callers use."""
+    cloud = tiny_cloud()
+    Q, own, out = np.ones((4, 2)), np.full(4, -1), np.zeros((1, 4, 1))
+    blocks(0, cloud, Q, own, np.zeros(4), np.array([0, 4]), np.ones(1), 1e-11, np.zeros(1), out, *buffers(2))

@@ -1,0 +1,268 @@
+r"""Compiled local regression on a line by moments: a window of k points costs O(log k) instead of O(k).
+
+On either side of a query q the tricube is a polynomial, :math:`(1-|v|^3)^3 = 1 \mp 3v^3 + 3v^6 \mp v^9` with
+:math:`v = (x-q)/h`, so that the sums of a local fit follow from the moments :math:`\sum_j w_j v_j^m` and
+:math:`\sum_j w_j y_j v_j^m`, m < 14, of the points on that side. Moments of 16, 32, 64, … sorted points stand in a
+binary tree, each about the middle of its points in units of half their extent, and are moved by the binomial theorem.
+All moved moments are at most the weight of the points, so that rounding stays at that times 1e-15.
+
+Queries that follow each other share nearly all points: the moments of those that a group of queries has in common are
+gathered once, about one of the queries, and moved to each; what is left at the ends is summed point by point.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import jit
+from didact.engines.smoothing.local_regression_loops import count_below, first_coefficient, window
+from didact.parts.windows import Tricube
+
+Array = np.ndarray[Any, Any]
+
+TERMS = 14  # 9 for the tricube, 4 for products of the terms of a parabola, and the 0th
+BLOCK = 16  # points of a leaf
+GROUP = 32  # queries that share moments
+FRINGE = 64  # points by which the windows of a group may differ at either end
+NEAR = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing
+SMALL = 256  # points that are summed one by one
+LIGHT = 1e-3  # share of the points' weight that the window must leave: else rounding shows
+STEEP = 1e-5  # share of a term that must be left after those before it, for the same reason
+
+
+class Moments(NamedTuple):
+    """The tree of moments: level after level of whole nodes of 16, 32, … points."""
+
+    first: Array  # (levels + 1,): where the nodes of each level begin
+    centre: Array  # (nodes,)
+    radius: Array
+    weight: Array  # (nodes, TERMS): Σ w ((x − centre)/radius)^m
+    value: Array  # (nodes, TERMS): the same of w·y
+
+
+@jit
+def move(moments: Array, shift: float, scale: float, terms: int, out: Array, buffer: Array) -> None:
+    """Add to `out` the moments of shift + scale·t, given those of t."""
+    power = 1.0
+    for m in range(terms):
+        buffer[m] = power * moments[m]
+        power *= scale
+    for i in range(1, terms):
+        for m in range(terms - 1, i - 1, -1):
+            buffer[m] += shift * buffer[m - 1]
+    for m in range(terms):
+        out[m] += buffer[m]
+
+
+@jit
+def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: Moments) -> None:
+    """The leaves number start…stop−1, from their points."""
+    for node in range(start, stop):
+        a, b = node * BLOCK, (node + 1) * BLOCK
+        centre, radius = 0.5 * x[a] + 0.5 * x[b - 1], 0.5 * x[b - 1] - 0.5 * x[a]
+        tree.centre[node], tree.radius[node] = centre, radius
+        inverse = 1.0 / radius if radius > 0.0 else 0.0
+        for j in range(a, b):
+            t, power, wy = (x[j] - centre) * inverse, w[j], y[j]
+            for m in range(TERMS):
+                tree.weight[node, m] += power
+                tree.value[node, m] += power * wy
+                power *= t
+
+
+@jit
+def grow_levels(tree: Moments) -> None:
+    """All other nodes, each from its two children."""
+    buffer = np.empty(TERMS)
+    for level in range(1, tree.first.shape[0] - 1):
+        below, here = tree.first[level - 1], tree.first[level]
+        for i in range(tree.first[level + 1] - here):
+            left, node = below + 2 * i, here + i
+            right = left + 1
+            low, high = tree.centre[left] - tree.radius[left], tree.centre[right] + tree.radius[right]
+            centre, radius = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+            tree.centre[node], tree.radius[node] = centre, radius
+            inverse = 1.0 / radius if radius > 0.0 else 0.0
+            for child in (left, right):
+                shift, scale = (tree.centre[child] - centre) * inverse, tree.radius[child] * inverse
+                move(tree.weight[child], shift, scale, TERMS, tree.weight[node], buffer)
+                move(tree.value[child], shift, scale, TERMS, tree.value[node], buffer)
+
+
+@jit
+def gather(tree: Moments, start: int, stop: int, q: float, h: float, terms: int, out: Array, buffer: Array) -> None:
+    """Add the moments about q, in units of h, of the points start…stop−1, both multiples of the size of a leaf."""
+    left, right, level = start // BLOCK, stop // BLOCK, 0
+    while left < right:
+        first = tree.first[level]
+        if left % 2 == 1:
+            add_node(tree, first + left, q, h, terms, out, buffer)
+            left += 1
+        if right % 2 == 1:
+            right -= 1
+            add_node(tree, first + right, q, h, terms, out, buffer)
+        left, right, level = left // 2, right // 2, level + 1
+
+
+@jit
+def add_node(tree: Moments, node: int, q: float, h: float, terms: int, out: Array, buffer: Array) -> None:
+    """Add the moments of a node about q, in units of h."""
+    shift, scale = (tree.centre[node] - q) / h, tree.radius[node] / h
+    move(tree.weight[node], shift, scale, terms, out[0], buffer)
+    move(tree.value[node], shift, scale, terms, out[1], buffer)
+
+
+@jit(fastmath=True)
+def add_points(x: Array, y: Array, w: Array, start: int, stop: int, q: float, inverse: float, sums: Array) -> None:
+    """Add the points start…stop−1 one by one: Σ K w v^m for m < 5, Σ K w y v^m for m < 3, and Σ w."""
+    s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = mass = 0.0
+    xs, ys, ws = x[start:stop], y[start:stop], w[start:stop]
+    for j in range(xs.shape[0]):
+        v = (xs[j] - q) * inverse
+        u = abs(v)
+        k = 1.0 - u * u * u
+        k = k * k * k * ws[j]
+        kv, ky = k * v, k * ys[j]
+        kvv = kv * v
+        mass += ws[j]
+        s0 += k
+        s1 += kv
+        s2 += kvv
+        s3 += kvv * v
+        s4 += kvv * v * v
+        t0 += ky
+        t1 += ky * v
+        t2 += ky * v * v
+    sums[0] += s0
+    sums[1] += s1
+    sums[2] += s2
+    sums[3] += s3
+    sums[4] += s4
+    sums[5] += t0
+    sums[6] += t1
+    sums[7] += t2
+    sums[8] += mass
+
+
+@jit
+def add_side(moments: Array, sign: float, degree: int, sums: Array) -> None:
+    """Add the sums that follow from the moments of one side of the query; sign is 1 on the left, −1 on the right."""
+    weight, value = moments[0], moments[1]
+    for d in range(2 * degree + 1):
+        sums[d] += weight[d] + sign * 3.0 * weight[d + 3] + 3.0 * weight[d + 6] + sign * weight[d + 9]
+    for d in range(degree + 1):
+        sums[5 + d] += value[d] + sign * 3.0 * value[d + 3] + 3.0 * value[d + 6] + sign * value[d + 9]
+    sums[8] += weight[0]
+
+
+@jit
+def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, float]:
+    """Whether the sums determine the fit well enough, its value at the query and (A⁻¹)₀₀."""
+    if not sums[0] > LIGHT * sums[8]:
+        return False, 0.0, 0.0
+    for r in range(degree + 1):
+        c[r] = sums[5 + r]
+        for s in range(r + 1):
+            A[r, s] = sums[r + s]
+    if degree > 0:
+        spread = sums[2] - sums[1] * sums[1] / sums[0]
+        if not spread > STEEP * sums[2]:
+            return False, 0.0, 0.0
+        if degree == 2:
+            cross = sums[3] - sums[1] * sums[2] / sums[0]
+            left = sums[4] - sums[2] * sums[2] / sums[0] - cross * cross / spread
+            if not left > STEEP * sums[4]:
+                return False, 0.0, 0.0
+    value, corner = first_coefficient(A[: degree + 1, : degree + 1], c[: degree + 1])
+    return True, value, corner
+
+
+@jit
+def grouped(kernel: Tricube, x: Array, q: Array, h: Array, start: int, stop: int, ranges: Array) -> int:
+    """How many queries from `start` on share a group, with their ranges (begin, split, end); 0: the first has none."""
+    count = 0
+    while start + count < stop and count < GROUP:
+        i = start + count
+        a, b, nearest = window(x, q[i], h[i], kernel.reach)
+        p = count_below(x, q[i], 0.0, True)
+        ranges[count, 0], ranges[count, 1], ranges[count, 2] = a, p, b
+        if b - a < SMALL or nearest > 1.0 or not h[i] < math.inf:
+            break
+        if count > 0:
+            far = max(abs(a - ranges[0, 0]), abs(p - ranges[0, 1]), abs(b - ranges[0, 2]))
+            if far > FRINGE or abs(q[i] - q[start]) > NEAR * min(h[i], h[start]):
+                break
+        count += 1
+    return count
+
+
+@jit
+def common(ranges: Array, count: int, side: int) -> tuple[int, int]:
+    """The whole leaves that all windows of a group hold on one side (0: left, 1: right) of their queries."""
+    low, high = ranges[0, side], ranges[0, side + 1]
+    for t in range(1, count):
+        low, high = max(low, ranges[t, side]), min(high, ranges[t, side + 1])
+    low, high = (low + BLOCK - 1) // BLOCK * BLOCK, high // BLOCK * BLOCK
+    return (low, high) if low < high else (low, low)
+
+
+@jit
+def moment_fits(
+    kernel: Tricube, x: Array, y: Array, w: Array, tree: Moments, q: Array, h: Array, degree: int, start: int,
+    stop: int, out: Array, lever: Array, done: Array,
+) -> None:  # fmt: skip
+    """Local fits at the sorted q[start:stop]; done says of which the moments determine them."""
+    ranges, buffer, sums = np.empty((GROUP, 3), np.int64), np.empty(TERMS), np.empty(9)
+    sides, moved, A, c = np.empty((2, 2, TERMS)), np.empty((2, TERMS)), np.empty((3, 3)), np.empty(3)
+    terms, i = 10 + 2 * degree, start
+    while i < stop:
+        count = grouped(kernel, x, q, h, i, stop, ranges)
+        if count == 0:
+            done[i] = False
+            i += 1
+            continue
+        middle = i + count // 2
+        low, left = common(ranges, count, 0)
+        right, high = common(ranges, count, 1)
+        sides[:] = 0.0
+        gather(tree, low, left, q[middle], h[middle], terms, sides[0], buffer)
+        gather(tree, right, high, q[middle], h[middle], terms, sides[1], buffer)
+        for t in range(count):
+            a, p, b = ranges[t]
+            point, inverse = q[i + t], 1.0 / h[i + t]
+            sums[:] = 0.0
+            # Where a side has no common leaves, its points are summed up to the other side's.
+            begin, end = (low, left) if low < left else (p, p)
+            begin2, end2 = (right, high) if right < high else (p, p)
+            add_points(x, y, w, a, begin, point, inverse, sums)
+            add_points(x, y, w, end, begin2, point, inverse, sums)
+            add_points(x, y, w, end2, b, point, inverse, sums)
+            for side in range(2):
+                moved[:] = 0.0
+                shift, scale = (q[middle] - point) * inverse, h[middle] * inverse
+                move(sides[side, 0], shift, scale, terms, moved[0], buffer)
+                move(sides[side, 1], shift, scale, terms, moved[1], buffer)
+                add_side(moved, 1.0 - 2.0 * side, degree, sums)
+            done[i + t], out[i + t], lever[i + t] = solved(sums, degree, A, c)
+        i += count
+
+
+def empty_tree(n: int) -> Moments:
+    """Room for the moments of n points."""
+    sizes = [n // BLOCK]
+    while sizes[-1] > 1:
+        sizes.append(sizes[-1] // 2)
+    first = np.append(0, np.cumsum(sizes))
+    return Moments(
+        first, np.zeros(first[-1]), np.zeros(first[-1]), np.zeros((first[-1], TERMS)), np.zeros((first[-1], TERMS))
+    )
+
+
+def warm() -> None:
+    """Compile for the types that callers use."""
+    x, one, tree = np.arange(40.0), np.ones(40), empty_tree(40)
+    grow_leaves(x, x, one, 0, 2, tree)
+    grow_levels(tree)
+    out = np.empty(40)
+    moment_fits(Tricube(), x, x, one, tree, x, 8.0 * one, 1, 0, 40, out, out.copy(), np.zeros(40, bool))

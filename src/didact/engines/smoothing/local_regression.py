@@ -1,0 +1,251 @@
+r"""Local regression at many points: neighbourhoods, fitted values and the smoother's diagonal.
+
+One feature: points are sorted, so that neighbourhoods are ranges (O(log n) a point). Under the tricube a long range is
+summed from moments in O(log n), under the Gaussian, or where few points or little weight are in it, point by point.
+Several: distances are taken in blocks of query points; a tree finds few neighbours among many.
+
+Cleveland (1979), Robust locally weighted regression and smoothing scatterplots, doi:10.1080/01621459.1979.10481038.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+
+from didact.core.threads import parallel_map
+from didact.engines.smoothing.kernel_sums import refuse_wide
+from didact.engines.smoothing.local_moments_loops import (
+    BLOCK,
+    Moments,
+    empty_tree,
+    grow_leaves,
+    grow_levels,
+    moment_fits,
+)
+from didact.engines.smoothing.local_regression_loops import lines, parabolas, radii, surfaces
+from didact.parts.windows import Gaussian, Tricube
+
+Array = np.ndarray[Any, Any]
+
+PIECE = 5_000_000  # weights that one piece of work evaluates
+TABLE = 1_000_000  # distances that are held at once, for
+MOST = 4096  # query points at most
+FLAT = 1e10  # extents of the data
+LEAVES = 4096  # leaves of a tree of moments that are made at once
+LONG = 512  # points from which on windows of one feature can be long enough for moments
+TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up to
+TREE_FEATURES = 10
+
+
+class Points(NamedTuple):
+    """The data of a smoother: x sorted if there is one feature; weights count rows, factors come from robust rounds."""
+
+    X: Array
+    y: Array
+    w: Array
+    factors: Array
+
+
+class Rule(NamedTuple):
+    """How wide, how steep, how curved: a fixed bandwidth, or (0) the distance of the k-th neighbour."""
+
+    kernel: str
+    degree: int
+    bandwidth: float
+    neighbours: float
+
+    def terms(self, features: int) -> int:
+        """The number of coefficients of a local fit."""
+        return int((1, 1 + features, 1 + features + features * (features + 1) // 2)[self.degree])
+
+
+class Smooth(NamedTuple):
+    """Fitted values, and their slopes by a y of weight 1 at the same place."""
+
+    value: Array
+    lever: Array
+
+
+def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
+    """The local fits at the rows of Q."""
+    points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
+    if len(Q):
+        rule = rule._replace(bandwidth=min(rule.bandwidth, _flat(points.X, Q)))
+    out = Smooth(np.empty(len(Q)), np.empty(len(Q)))
+    if points.X.shape[1] == 1 and rule.kernel == "tricube" and len(points.X) >= LONG:
+        return _in_order(points, Q, rule, out)
+    if points.X.shape[1] == 1:
+        piece, size = _line_piece(points, Q, rule, out), PIECE // (rule.neighbours or len(points.X))
+    else:
+        both = np.vstack([points.X.min(axis=0), points.X.max(axis=0), Q])
+        refuse_wide(both.min(axis=0), both.max(axis=0))
+        tree = _tree(points, rule)
+        piece = _surface_piece(points, Q, rule, out, tree)
+        size = TABLE // (len(points.X) if tree is None else rule.neighbours)
+    edges = [*range(0, len(Q), int(np.clip(size, 1, MOST))), len(Q)]
+    parallel_map(piece, list(pairwise(edges)))
+    return out
+
+
+def _flat(X: Array, Q: Array) -> float:
+    """A bandwidth from which on all weights are equal in floating point: of larger ones the squares would underflow."""
+    low, high = np.minimum(X.min(axis=0), Q.min(axis=0)), np.maximum(X.max(axis=0), Q.max(axis=0))
+    with np.errstate(over="ignore"):
+        extent = float((high - low).max())
+    return FLAT * extent if 0 < extent < np.inf else np.inf
+
+
+def _in_order(points: Points, Q: Array, rule: Rule, out: Smooth) -> Smooth:
+    """The fits of one feature at queries that are sorted first: those that follow each other share their sums."""
+    order = np.argsort(Q[:, 0], kind="stable")
+    edges = [*range(0, len(Q), MOST), len(Q)]
+    parallel_map(_moment_piece(points, Q[order], rule, out), list(pairwise(edges)))
+    value, lever = np.empty_like(out.value), np.empty_like(out.lever)
+    value[order], lever[order] = out
+    return Smooth(value, lever)
+
+
+def _kernel(rule: Rule) -> Any:
+    return Tricube() if rule.kernel == "tricube" else Gaussian()
+
+
+def _enough(rule: Rule, features: int) -> float:
+    """The weight that a neighbourhood must hold; slightly less, for rounding in sums of weights."""
+    return (rule.neighbours or rule.terms(features) + 1.0) * (1 - 1e-12)
+
+
+def _widths(rule: Rule, distance: Array) -> Array:
+    """Bandwidths from distances of the k-th neighbour: a fixed one is widened where it holds too few points."""
+    if rule.neighbours:
+        return np.maximum(distance, np.finfo(float).tiny)  # ties of all neighbours: their mean
+    return np.maximum(rule.bandwidth, distance if rule.kernel == "tricube" else np.zeros_like(distance))
+
+
+def _line_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:
+    x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
+    mass = np.append(0.0, np.cumsum(points.w))
+    w = points.w * points.factors
+    loop = parabolas if rule.degree == 2 else lines
+    kernel, k = _kernel(rule), min(_enough(rule, 1), float(mass[-1]))
+
+    def piece(edges: tuple[int, int]) -> None:
+        start, stop = edges
+        width = np.empty(stop - start)
+        radii(x, mass, q[start:stop], k, 0, stop - start, width)
+        loop(
+            kernel, x, points.y, w, q[start:stop], _widths(rule, width), rule.degree, 0, stop - start,
+            out.value[start:stop], out.lever[start:stop],
+        )  # fmt: skip
+
+    return piece
+
+
+def _moment_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:
+    """The same by moments, where windows are long; queries come in order."""
+    x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
+    mass = np.append(0.0, np.cumsum(points.w))
+    w, k = points.w * points.factors, min(_enough(rule, 1), float(mass[-1]))
+    tree = moments(x, points.y, w)
+    loop = parabolas if rule.degree == 2 else lines
+
+    def piece(edges: tuple[int, int]) -> None:
+        start, stop = edges
+        width, done = np.empty(stop - start), np.zeros(stop - start, bool)
+        radii(x, mass, q[start:stop], k, 0, stop - start, width)
+        width = _widths(rule, width)
+        value, lever = out.value[start:stop], out.lever[start:stop]
+        moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,
+                    done)  # fmt: skip
+        left = np.flatnonzero(~done)
+        if len(left):
+            some = np.empty(len(left)), np.empty(len(left))
+            loop(_kernel(rule), x, points.y, w, q[start:stop][left], width[left], rule.degree, 0, len(left), *some)
+            value[left], lever[left] = some
+
+    return piece
+
+
+def moments(x: Array, y: Array, w: Array) -> Moments:
+    """The moments of sorted points, in a tree."""
+    tree = empty_tree(len(x))
+    edges = [*range(0, len(x) // BLOCK, LEAVES), len(x) // BLOCK]
+    parallel_map(lambda piece: grow_leaves(x, y, w, *piece, tree), list(pairwise(edges)))
+    grow_levels(tree)
+    return tree
+
+
+def _tree(points: Points, rule: Rule) -> Any:
+    """A tree of the points, where it finds the neighbours faster than a table of all distances."""
+    n, features = points.X.shape
+    few = 0 < rule.neighbours <= n / TREE_SHARE and features <= TREE_FEATURES
+    return cKDTree(points.X) if few and rule.kernel == "tricube" and bool((points.w == 1.0).all()) else None
+
+
+def _surface_piece(points: Points, Q: Array, rule: Rule, out: Smooth, tree: Any) -> Callable[[tuple[int, int]], None]:
+    X, y, w = points.X, points.y, points.w * points.factors
+    kernel, k = _kernel(rule), min(_enough(rule, X.shape[1]), float(points.w.sum()))
+    even = bool((points.w == 1.0).all())
+
+    def piece(edges: tuple[int, int]) -> None:
+        block = np.ascontiguousarray(Q[slice(*edges)])
+        if tree is not None:
+            near, rows = tree.query(block, k=np.arange(1, int(rule.neighbours) + 1))
+            width = _widths(rule, near[:, -1])
+            starts = np.arange(len(block) + 1) * near.shape[1]
+        else:
+            D = cdist(block, X)
+            width = _widths(rule, _kth(D, None if even else points.w, k))
+            reach = np.maximum(width, D.min(axis=1)) if rule.kernel == "tricube" else np.full(len(D), np.inf)
+            inside = reach[:, None] >= D
+            rows, near = np.nonzero(inside)[1], D[inside]
+            starts = np.append(0, np.cumsum(inside.sum(axis=1)))
+        surfaces(
+            kernel, X, y, w, block, width, rule.degree, starts, rows.ravel(), near.ravel(), out.value[slice(*edges)],
+            out.lever[slice(*edges)],
+        )  # fmt: skip
+
+    return piece
+
+
+def _kth(D: Array, w: Array | None, k: float) -> Array:
+    """The least distance in each row within which points of total weight k lie."""
+    if w is None:
+        place = int(np.ceil(k)) - 1
+        return np.partition(D, place, axis=1)[:, place]
+    order = np.argsort(D, axis=1)
+    place = (np.cumsum(w[order], axis=1) < k).sum(axis=1)
+    each = np.arange(len(D))
+    return D[each, order[each, np.minimum(place, len(w) - 1)]]
+
+
+def bisquare_weights(residuals: Array, w: Array) -> Array:
+    """(1 − (r/6m)²)² for |r| < 6m, with m the median of |r|; if that is 0, 1 where r is 0."""
+    size = np.abs(residuals)
+    middle = median(size, w)
+    if middle == 0:
+        return (size == 0).astype(np.float64)
+    return np.maximum(1.0 - (size / (6.0 * middle)) ** 2, 0.0) ** 2
+
+
+def median(values: Array, w: Array) -> float:
+    """The median of values repeated w times."""
+    order = np.argsort(values)
+    mass = np.cumsum(w[order])
+    half = 0.5 * mass[-1]
+    low, high = np.searchsorted(mass, half * (1 - 1e-12)), np.searchsorted(mass, half * (1 + 1e-12), side="right")
+    return float(0.5 * (values[order[low]] + values[order[min(high, len(values) - 1)]]))
+
+
+def left_out(points: Points, at_points: Smooth) -> Array:
+    """What the fit to all other rows says of each row, in closed form: windows stay as they are.
+
+    A row that its own fit passes through, whatever its y, is predicted by the mean of all.
+    """
+    leverage = points.factors * at_points.lever
+    error = points.y - at_points.value
+    known = leverage < 1.0 - 1e-9
+    loo = points.y - error / np.where(known, 1.0 - leverage, 1.0)
+    return np.where(known, loo, np.average(points.y, weights=points.w))

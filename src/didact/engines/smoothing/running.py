@@ -1,0 +1,153 @@
+r"""Running means, medians and lines of rows that are sorted by one number x.
+
+Rows of equal x are one *place*. The window at q holds the places within a distance, :math:`|x_i-q|\le h` (the nearest
+one if there are none), or k places around the nearest one, of two equally near the lower: as many below as above, one
+more above if k is even; at the ends the window is moved inwards, so that it always holds k.
+
+Leaving out a row means that row and nothing else: if no other row has its x, its place is gone, too.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.threads import parallel_map
+from didact.engines.smoothing.running_loops import averages, averages_without, build, medians
+
+Array = np.ndarray[Any, Any]
+
+PIECE = 16384  # windows that one piece of work looks at
+SLACK = 1e-9  # share of h by which rounding may put a row at distance h outside
+ROUNDING = 1e-12
+
+
+class Sorted(NamedTuple):
+    """Rows in order of x, and their places: `u` are the distinct x, rows first[j] … first[j+1] − 1 are at u[j]."""
+
+    x: Array
+    Y: Array
+    w: Array
+    u: Array
+    first: Array
+
+
+class Window(NamedTuple):
+    """How wide: k places, or (0) a distance."""
+
+    k: int
+    h: float
+
+
+def sort_rows(x: Array, Y: Array, w: Array) -> Sorted:
+    """The rows in order of x; Y has a column for each output."""
+    order = np.argsort(x, kind="stable")
+    x, Y, w = x[order], np.ascontiguousarray(Y[order]), w[order]
+    new = np.append(True, x[1:] > x[:-1])
+    return Sorted(x, Y, w, x[new], np.append(np.flatnonzero(new), len(x)))
+
+
+def nearest(u: Array, q: Array) -> Array:
+    """The nearest place of each q; of two equally near the lower."""
+    above = np.clip(np.searchsorted(u, q), 0, len(u) - 1)
+    below = np.maximum(above - 1, 0)
+    return np.where(np.abs(q - u[below]) <= np.abs(u[above] - q), below, above)
+
+
+def windows(rows: Sorted, q: Array, window: Window) -> tuple[Array, Array]:
+    """The rows (start, stop) in the window at each q."""
+    u, j = rows.u, nearest(rows.u, q)
+    if window.k:
+        low = np.clip(j - (window.k - 1) // 2, 0, len(u) - window.k)
+        return rows.first[low], rows.first[low + window.k]
+    low, high = _within(u, q, window.h)
+    empty = low >= high
+    return rows.first[np.where(empty, j, low)], rows.first[np.where(empty, j + 1, high)]
+
+
+def _within(u: Array, q: Array, h: float) -> tuple[Array, Array]:
+    reach = h * (1.0 + SLACK)
+    return np.searchsorted(u, q - reach), np.searchsorted(u, q + reach, side="right")
+
+
+def windows_without(rows: Sorted, window: Window) -> tuple[Array, Array, Array]:
+    """The window at each row once one copy of it is left out, and the weight of the row that stays."""
+    u, first, m = rows.u, rows.first, len(rows.u)
+    j = np.repeat(np.arange(m), np.diff(first))
+    gone = np.minimum(rows.w, 1.0)
+    alone = np.add.reduceat(rows.w, first[:-1])[j] - gone <= ROUNDING * rows.w
+    start, stop = windows(rows, rows.x, window)
+    below = np.where(j > 0, rows.x - u[j - 1], np.inf)
+    above = np.where(j < m - 1, u[np.minimum(j + 1, m - 1)] - rows.x, np.inf)
+    beside = np.where(below <= above, j - 1, j)  # the nearest place among the others, counted without this one
+    if window.k:
+        k = min(window.k, m - 1)
+        low = np.clip(beside - (k - 1) // 2, 0, m - 1 - k)
+        high = low + k - 1
+    else:
+        within = _within(u, rows.x, window.h)
+        lonely = within[1] - within[0] <= 1
+        low, high = np.where(lonely, beside, within[0]), np.where(lonely, beside, within[1] - 2)
+    low, high = low + (low >= j), high + (high >= j)  # counted among all places again
+    start = np.where(alone, first[np.minimum(low, m - 1)], start)
+    stop = np.where(alone, first[np.minimum(high + 1, m)], stop)
+    return start, stop, np.where(rows.w - gone > ROUNDING * rows.w, rows.w - gone, 0.0)
+
+
+def smooth(rows: Sorted, q: Array, window: Window, kind: str) -> Array:
+    """The means, medians or lines (n, outputs) of the windows at q."""
+    order = np.argsort(q, kind="stable")
+    q = np.ascontiguousarray(q[order])
+    start, stop = windows(rows, q, window)
+    out = np.empty((len(q), rows.Y.shape[1]))
+    for column in range(rows.Y.shape[1]):
+        y = np.ascontiguousarray(rows.Y[:, column])
+        if kind == "median":
+            nobody = np.full(len(q), -1)
+            out[order, column] = _medians(y, rows.w, start, stop, nobody, np.zeros(len(q)))
+        else:
+            tree = _tree(rows, y)
+            out[order, column] = _pieces(len(q), partial(averages, tree, q, start, stop, kind == "line"))
+    return out
+
+
+def left_out(rows: Sorted, window: Window, kind: str) -> Array:
+    """What all other rows say of each row (n, outputs); a row without any others is left to itself."""
+    if len(rows.u) == 1 and rows.w.sum() <= 1.0:
+        return rows.Y.copy()
+    start, stop, left = windows_without(rows, window)
+    out, each = np.empty_like(rows.Y), np.arange(len(rows.x))
+    for column in range(rows.Y.shape[1]):
+        y = np.ascontiguousarray(rows.Y[:, column])
+        if kind == "median":
+            out[:, column] = _medians(y, rows.w, start, stop, each, left)
+        else:
+            tree = _tree(rows, y)
+            work = partial(averages_without, tree, rows.x, left, each, start, stop, kind == "line")
+            out[:, column] = _pieces(len(each), work)
+    return out
+
+
+def _tree(rows: Sorted, y: Array) -> Array:
+    tree = np.empty((2 * len(y), 5))
+    build(rows.x, y, rows.w, tree)
+    return tree
+
+
+def _medians(y: Array, w: Array, start: Array, stop: Array, row: Array, left: Array) -> Array:
+    order = np.argsort(y, kind="stable")
+    rank = np.empty(len(y), np.int64)
+    rank[order] = np.arange(len(y))
+    values = y[order]
+    return _pieces(
+        len(start),
+        lambda a, b, o: medians(values, rank, w, start, stop, row, left, a, b, np.zeros(len(y) + 1), o),
+    )
+
+
+def _pieces(n: int, work: Callable[[int, int, Array], None]) -> Array:
+    out = np.empty(n)
+    parallel_map(lambda edges: work(*edges, out), list(pairwise([*range(0, n, PIECE), n])))
+    return out

@@ -1,0 +1,1 @@
+"""Methods that visit one row at a time: stochastic gradients, perceptrons, Hebbian learning."""

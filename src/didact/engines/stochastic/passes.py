@@ -1,0 +1,217 @@
+"""Passes of gradient descent over rows of any kind: block after block in compiled loops, or one step on all of them.
+
+Blocks are taken in the order of the rows, one in memory at a time; within a block the rows are shuffled as
+`sgd_loops` says. Outputs are independent of each other and shared out among the threads, so these change no result.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
+from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import refuse_non_finite
+from didact.core.threads import parallel_map, thread_count
+from didact.engines.stochastic.row_loops import Dense, Sparse
+from didact.engines.stochastic.sgd import Advance, Training, Weights
+from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sweep
+from didact.parts.penalties import L1, PNorm
+from didact.parts.statistics.moments import Sums
+
+Array = np.ndarray[Any, Any]
+
+RUN_BYTES = 1 << 15  # neighbouring rows that stay together: long enough for memory to be read in line
+POOL_BYTES = 1 << 18  # rows that are shuffled among each other: two pools stay in a second-level cache
+FEW_ROWS = 1 << 14  # up to which every row is a run of its own: a plain permutation
+SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
+FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
+NONE = np.zeros(0)
+NO_ROWS = np.zeros(0, np.int64)
+
+
+class Block(NamedTuple):
+    """Rows in the form that compiled loops take."""
+
+    X: Any
+    design: Dense | Sparse
+    y: Array
+    weights: Array  # empty: all are 1
+    kept: Array  # the rows that count, empty: all
+    size: int  # how many those are
+
+
+def block(X: Any, y: Any, w: Any, unit: float = 1.0, left_out: Array | None = None) -> Block:
+    """A block of rows; weights are measured in `unit`, and rows without weight are left out like those named."""
+    X, y, w = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w))
+    counts = None if w is None or (w > 0).all() else w > 0
+    if left_out is not None:
+        counts = ~left_out if counts is None else counts & ~left_out
+    kept = NO_ROWS if counts is None else np.flatnonzero(counts)
+    if is_sparse(X):
+        indices = X.indices
+        design: Any = Sparse(*map(fixed, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
+    else:
+        design = Dense(fixed(X))
+    weights = NONE if w is None else np.asarray(w, np.float64) / unit
+    size = X.shape[0] if counts is None else len(kept)
+    return Block(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
+
+
+def fixed(a: Array) -> Array:
+    """A read-only view in row order, native bytes: one compiled variant for each type."""
+    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
+    a = np.array(a) if not a.flags.aligned else a.view()
+    a.flags.writeable = False
+    return a
+
+
+def sweep_block(data: Block, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
+    """One pass over a block for some outputs; the sums of their losses (K,), each before its step."""
+    n, plan, losses = data.size, training.plan(_damping(data)), np.zeros(len(weights.S))
+    if n == 0:
+        return losses
+    run, pool = _cut(data, plan.batch)
+    count = -(-n // run)
+    runs = _arranged(count, pool // run if run > 1 else 1, generator) if training.shuffle else np.arange(count)
+    words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
+    groups = np.array_split(outputs, min(thread_count(), len(outputs)))
+    step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
+    for start in range(0, count, step):
+        part = runs[start : start + step]
+        length = len(part) * run - (count * run - n if (part == count - 1).any() else 0)
+        drawn = words[begin : begin + length]
+
+        def learn(group: Array, part: Array = part, drawn: Array = drawn) -> None:
+            sweep(data.design, data.y, data.weights, data.kept, n, part, run, drawn, min(pool, n), group,
+                  weights.positives, training.loss, plan, weights.V, weights.D, weights.A, weights.S,
+                  losses)  # fmt: skip
+
+        parallel_map(learn, groups)
+        begin += length
+    for k in outputs:
+        finish(weights.V[k], weights.D[k], weights.A[k], weights.S[k], plan)
+    return losses
+
+
+def _arranged(count: int, per_pool: int, generator: Any) -> Array:
+    """Runs in random order, but one from each part of the table in turn: a sorted table fills no pool with one class.
+
+    The parts take turns in van der Corput's order, in which every few of them lie all over the table.
+    """
+    size = min(per_pool, count)
+    turn = np.argsort(np.argsort([_mirrored(k) for k in range(size)]))
+    edges = np.linspace(0, count, size + 1).astype(np.int64)
+    table = np.full((-(-count // size) + 1, size), -1)
+    for column, part in enumerate(turn):
+        runs = generator.permutation(np.arange(edges[part], edges[part + 1]))
+        table[: len(runs), column] = runs
+    order = table[generator.permutation(len(table))].ravel()
+    return order[order >= 0]
+
+
+def _mirrored(k: int) -> float:
+    """The binary digits of k mirrored at the point: ½, ¼, ¾, ⅛, … for 1, 2, 3, 4, …"""
+    return int(f"{k:b}"[::-1], 2) / (1 << k.bit_length())
+
+
+def _width(data: Block) -> int:
+    """The average number of entries of a row, at least 1."""
+    entries = data.X.data.size if is_sparse(data.X) else data.X.size
+    return max(1, entries // max(data.X.shape[0], 1))
+
+
+def _damping(data: Block) -> float:
+    """By how much the intercept's steps are shorter than those of the weights, which few rows reach."""
+    return DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
+
+
+def _cut(data: Block, batch: int) -> tuple[int, int]:
+    """Rows in a run, and in a pool, which holds whole batches; all pools are about equal."""
+    row_bytes = data.X.dtype.itemsize * _width(data)
+    run = max(1, RUN_BYTES // row_bytes) if data.size > FEW_ROWS else 1
+    pools = max(1, round(data.size * row_bytes / POOL_BYTES))
+    return run, -(-max(run, -(-data.size // pools)) // batch) * batch
+
+
+def stochastic(blocks: Callable[[], Iterable[Block]], training: Training, seed: Any, names: Any = None) -> Advance:
+    """A function that makes one pass over blocks of rows and returns the mean loss of each output."""
+
+    def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
+        total, size = np.zeros(len(weights.S)), 0
+        for number, data in enumerate(blocks()):
+            key = (*seed.spawn_key, epoch, number)
+            generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
+            losses = sweep_block(data, weights, training, outputs, generator)
+            if not np.isfinite(losses).all():
+                refuse_non_finite(data.X, names)
+            total += losses
+            size += data.size
+        return total / max(size, 1)
+
+    return advance
+
+
+def full(rows: Rows, training: Training, weight: float) -> Advance:
+    """A function that makes one step on all rows, of this weight, and returns the mean losses before it."""
+    l1, l2, pull, p = training.strengths()
+    rest: Any = PNorm(pull, p) if pull > 0 else L1(l1)
+
+    def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
+        V, S, k = weights.V, weights.S, outputs
+        total = rows.reduce(gradients, training.loss, V[k], S[k, BIAS], weights.positives[k], *training.targets)
+        value, slope, slope0 = total.parts
+        rate = training.rate
+        eta = (S[k, RATE] / (rate.offset + S[k, TIME]) ** rate.power)[:, None]
+        V[k] = (1.0 - eta * l2) * V[k] - eta * slope / weight
+        if l1 > 0 or pull > 0:
+            V[k] = rest.prox(V[k], eta)
+        if training.fit_intercept:
+            S[k, BIAS] -= eta[:, 0] * slope0 / weight
+        if weights.A.size:
+            late = k[S[k, TIME] >= training.averaged_from]
+            weights.A[late] -= V[late]
+            S[late, BIAS_SUM] += S[late, BIAS]
+            S[late, AVERAGED] += 1.0
+        S[k, UPDATES] += np.any(slope != 0, axis=1) | (slope0 != 0)
+        S[k, TIME] += 1.0
+        losses = np.zeros(len(S))
+        losses[k] = value / weight
+        return losses
+
+    return advance
+
+
+def gradients(X: Any, y: Any, w: Any, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
+              high: float) -> Sums:  # fmt: skip
+    """Sums of the losses (K,) of a block and of their gradients (K, p) and (K,)."""
+    value, R = losses_and_slopes(X, y, loss, coef, intercept, positives, low, high)
+    xp = namespace(X)
+    if w is not None:
+        value, R = w[:, None] * value, w[:, None] * R
+    value, slope, slope0 = to_host(xp.sum(value, axis=0), X.T @ R, xp.sum(R, axis=0))
+    return Sums((value, slope.T, slope0))
+
+
+def losses_and_slopes(
+    X: Any, y: Any, loss: Any, coef: Array, intercept: Array, positives: Array, low: float, high: float
+) -> Any:
+    """Loss and slope of every row for every output, (n, K)."""
+    xp = namespace(X)
+    if isinstance(X, np.ndarray) and X.dtype != np.float64:
+        X = X.astype(np.float64)
+    Z = X @ like(coef.T, X) + like(intercept, X)
+    Y = like(np.asarray(y), X)[:, None] if not is_tensor(y) else y[:, None]
+    Y = Y + xp.zeros_like(Z)
+    if positives[0] >= 0:
+        Y = low + (high - low) * xp.astype(like(positives * 1.0, X) == Y, Z.dtype)
+    return loss.value_grad(Y, Z)
+
+
+def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> Callable[[], Iterable[Block]]:
+    """A function that opens the blocks of any rows, in order; rows in memory are one block, made once."""
+    if isinstance(rows, MemoryRows):
+        X, y, w = rows.columns[:3]
+        whole = block(X, y, w, unit, left_out)
+        return lambda: [whole]
+    return lambda: (block(X, y, w, unit) for X, y, w, *_ in rows.stream())

@@ -1,0 +1,54 @@
+"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+from didact.engines.stochastic.row_loops import Dense, Sparse, add, dot, scattered1, scattered_dot
+
+Array = np.ndarray[Any, Any]
+
+
+@jit
+def vote(
+    rows: Any, y: Array, weights: Array, order: Array, begin: int, positive: int, eta: float, fit_intercept: bool,
+    voters: Array, biases: Array, votes: Array, last: Array, losses: Array,
+) -> int:  # fmt: skip
+    """Rows of the order from `begin` on; where the next one stands when there is no room for another vector.
+
+    `last` holds the place of the present vector. A row on its right side is a vote for it; a row on the wrong side, or
+    on the boundary, is a mistake: a copy moves towards the row and begins with one vote. `losses[0]` sums max(0, −y·z).
+    """
+    k = last[0]
+    for m in range(begin, order.shape[0]):
+        i = order[m]
+        z = (scattered_dot(rows, i, voters[k]) if scattered1(rows) else dot(rows, i, voters[k])) + biases[k]
+        side = 1.0 if y[i] == positive else -1.0
+        if side * z > 0.0:
+            votes[k] += 1.0
+            continue
+        if k + 1 == voters.shape[0]:
+            last[0] = k
+            return m
+        step = eta * side * (weights[i] if weights.shape[0] > 0 else 1.0)
+        for j in range(voters.shape[1]):
+            voters[k + 1, j] = voters[k, j]
+        k += 1
+        add(rows, i, step, voters[k])
+        biases[k] = biases[k - 1] + (step if fit_intercept else 0.0)
+        votes[k] = 1.0
+        losses[0] -= side * z
+    last[0] = k
+    return order.shape[0]
+
+
+def warm() -> None:
+    """Compile for the types that are used most."""
+    X, y, none = np.ones((1, 1)), np.ones(1), np.zeros(0)
+    indices, indptr = np.zeros(1, np.int32), np.array([0, 1], np.int32)
+    for array in (X, y, none, indices, indptr):
+        array.flags.writeable = False
+    for design in (Dense(X), Sparse(y, indices, indptr)):
+        store = np.zeros((2, 1)), np.zeros(2), np.zeros(2), np.zeros(1, np.int64), np.zeros(1)
+        vote(design, y, none, np.zeros(1, np.int64), 0, 1, 1.0, True, *store)

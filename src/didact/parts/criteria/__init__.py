@@ -1,0 +1,1 @@
+"""Criteria by which trees split."""

@@ -1,0 +1,138 @@
+"""Families of distributions for generalized linear models, and the loss that a family and a link make together.
+
+All families are imported from here. `GLMLoss(family, link)` is half the deviance as a function of the linear
+predictor, with its gradient and expected (Fisher) curvature: what a solver needs to fit a GLM.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from didact.core.backend import namespace
+from didact.core.errors import ParameterError
+from didact.parts.families.power import Exponential, Gamma, Gaussian, InverseGaussian, Poisson, Tweedie
+from didact.parts.families.unit import Bernoulli, Beta, Binomial, Multinomial, NegativeBinomial
+from didact.parts.links import get_link
+from didact.parts.noun import Array, Family, Link, Loss, mean_bounds
+
+__all__ = [
+    "Bernoulli",
+    "Beta",
+    "Binomial",
+    "Exponential",
+    "Family",
+    "GLMLoss",
+    "Gamma",
+    "Gaussian",
+    "InverseGaussian",
+    "Multinomial",
+    "NegativeBinomial",
+    "Poisson",
+    "Tweedie",
+    "get_family",
+]
+
+FAMILIES: dict[str, Family | Multinomial] = {
+    "gaussian": Gaussian(),
+    "bernoulli": Bernoulli(),
+    "binomial": Binomial(),
+    "poisson": Poisson(),
+    "gamma": Gamma(),
+    "exponential": Exponential(),
+    "inverse_gaussian": InverseGaussian(),
+    "tweedie": Tweedie(),
+    "negative_binomial": NegativeBinomial(),
+    "beta": Beta(),
+    "multinomial": Multinomial(),
+}
+
+
+def get_family(family: str | Family | Multinomial) -> Family | Multinomial:
+    """The family of that name (with its default parameter), or the family itself.
+
+    >>> get_family("poisson"), get_family(Tweedie(1.2))
+    (Poisson(), Tweedie(power=1.2))
+    """
+    if isinstance(family, (Family, Multinomial)):
+        return family
+    if family not in FAMILIES:
+        raise ParameterError(
+            f"Unknown family {family!r}: use one of {', '.join(FAMILIES)}, or one such as Tweedie(1.2)."
+        )
+    return FAMILIES[family]
+
+
+@lru_cache(maxsize=256)
+def _bounds(family: Family, link: Link, eps: float) -> tuple[float, float]:
+    """The η between which the mean is inside both the family's domain and the link's range."""
+    ranges = [mean_bounds(kind, eps) for kind in (family.mean, link.mean)]
+    low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
+    if not np.isfinite(low):
+        return low, high
+    ends = link.link(np.array([low, high]))
+    return float(min(ends)), float(max(ends))
+
+
+class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)])):
+    """The loss of a generalized linear model: half the unit deviance of y at the mean link⁻¹(z), up to a term in y.
+
+    Gradient −score·μ′ and curvature information·μ′², the expected one (Fisher scoring); equal to the second derivative
+    for canonical links. Where z leaves the range whose means are possible (a negative mean, a probability above 1), the
+    loss goes on as the parabola with the value, slope and curvature of the border, so that every z has a finite
+    value, and descending leads back inside. Common pairs have shortcuts without divisions, which hold the exponent
+    instead. `value + constant(y)` is exactly half the deviance. Reference: doi:10.2307/2344614.
+
+    >>> import numpy as np
+    >>> GLMLoss("poisson", "log").gradient(np.array([3.0]), np.array([0.0]))
+    array([-2.])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, family: str | Family | Multinomial, link: str | Link | None = None) -> Self:
+        """Look names up; without a link, take the family's canonical one."""
+        family = get_family(family)
+        if not isinstance(family, Family):
+            raise ParameterError("The multinomial family has no loss per row and column: use its own value_grad.")
+        return super().__new__(cls, family, family.canonical if link is None else get_link(link))
+
+    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+        """½ deviance, −score·μ′ and information·μ′²."""
+        if (shortcut := self.family.shortcut(self.link)) is not None:
+            return shortcut(y, z)
+        xp = namespace(z)
+        inside = self._inside(z)
+        mu, slope = self.link.inverse_derivative(inside)
+        value = self.family.objective(y, mu)
+        gradient = -self.family.score(y, mu) * slope
+        curvature = self.family.information(mu) * slope * slope
+        excess = z - inside
+        if bool(xp.any(excess != 0)):
+            top = float(xp.finfo(z.dtype).max)  # where a power has overflowed, infinity times no excess must be 0
+            bend = xp.clip(curvature, None, top) * excess
+            value = value + (xp.clip(gradient, -top, top) + 0.5 * bend) * excess
+            gradient = gradient + bend
+        return value, gradient, curvature
+
+    def mean(self, z: Array) -> Array:
+        """The mean, held inside the family's domain."""
+        return self.link.inverse(self._inside(z))
+
+    def start(self, y: Array) -> Array:
+        """A linear predictor near each y, inside the domain."""
+        return self._inside(self.link.link(self._possible(self.family.start(y))))
+
+    def constant(self, y: Array) -> Array:
+        """Half the deviance less the value: a term in y alone."""
+        z = self.start(y)
+        return 0.5 * self.family.deviance(y, self.mean(z)) - self.value(y, z)
+
+    def _possible(self, mu: Array) -> Array:
+        xp = namespace(mu)
+        return xp.clip(mu, *mean_bounds(self.link.mean, float(xp.finfo(mu.dtype).eps)))
+
+    def _inside(self, z: Array) -> Array:
+        xp = namespace(z)
+        low, high = _bounds(self.family, self.link, float(xp.finfo(z.dtype).eps))
+        return xp.clip(z, low, high) if np.isfinite(low) else z

@@ -1,0 +1,221 @@
+"""Links: the increasing or decreasing curve between a mean μ and the linear predictor η = link(μ).
+
+`link(mu)`, `inverse(eta)` and `derivative(eta)` = dμ/dη cost one or two passes over the rows, O(n). An inverse holds
+its mean strictly inside the link's range (0 < μ, or 0 < μ < 1), so that logarithms and variances stay finite, whatever
+η a solver tries. Reference for all: McCullagh and Nelder, Generalized Linear Models, doi:10.1007/978-1-4899-3242-6.
+"""
+
+import math
+from typing import Any, NamedTuple, Self
+
+from didact.core.backend import namespace
+from didact.core.errors import ParameterError
+from didact.parts.links.unit import Cauchit, CLogLog, Logit, Probit
+from didact.parts.noun import Array, Link, Plain, log_max, require
+
+__all__ = [
+    "CLogLog",
+    "Cauchit",
+    "Identity",
+    "Inverse",
+    "InverseSquared",
+    "Link",
+    "Log",
+    "Logit",
+    "Power",
+    "Probit",
+    "Sqrt",
+    "get_link",
+]
+
+
+def _inside(eta: Array, p: float) -> tuple[Any, Array]:
+    """The namespace, and η = μ^p held where μ is a safe positive mean."""
+    xp = namespace(eta)
+    bound = float(xp.finfo(eta.dtype).eps) ** min(1.5 * abs(p), 4.0)
+    return xp, xp.clip(eta, bound, 1.0 / bound)
+
+
+class Identity(Link, Plain):
+    """η = μ.
+
+    >>> import numpy as np
+    >>> Identity().inverse(np.array([-1.5]))
+    array([-1.5])
+    """
+
+    __slots__ = ()
+    mean = "real"
+
+    def link(self, mu: Array) -> Array:
+        """μ itself."""
+        return mu
+
+    def inverse(self, eta: Array) -> Array:
+        """η itself."""
+        return eta
+
+    def derivative(self, eta: Array) -> Array:
+        """1."""
+        return namespace(eta).ones_like(eta)
+
+
+class Log(Link, Plain):
+    """η = log μ.
+
+    >>> import numpy as np
+    >>> Log().inverse(np.array([0.0]))
+    array([1.])
+    """
+
+    __slots__ = ()
+
+    def link(self, mu: Array) -> Array:
+        """log μ."""
+        return namespace(mu).log(mu)
+
+    def inverse(self, eta: Array) -> Array:
+        """e^η, with η held within ±700 (double) or ±87 (single precision)."""
+        xp = namespace(eta)
+        limit = log_max(xp, eta)
+        return xp.exp(xp.clip(eta, -limit, limit))
+
+    def derivative(self, eta: Array) -> Array:
+        """e^η."""
+        return self.inverse(eta)
+
+    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+        """e^η, twice the same array."""
+        mu = self.inverse(eta)
+        return mu, mu
+
+
+class Power(Link, NamedTuple("Power", [("p", float)])):
+    """η = μ^p for positive means, p ≠ 0 (the limit p → 0 is the log link).
+
+    >>> import numpy as np
+    >>> Power(2).inverse(np.array([9.0]))
+    array([3.])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, p: float = 1.0) -> Self:
+        """Check the parameter."""
+        require(math.isfinite(p) and p != 0, f"A power link needs a finite p other than 0 (0 is 'log'), got {p!r}.")
+        return super().__new__(cls, float(p))
+
+    def link(self, mu: Array) -> Array:
+        """μ^p."""
+        return mu**self.p
+
+    def inverse(self, eta: Array) -> Array:
+        """η^(1/p)."""
+        return _inside(eta, self.p)[1] ** (1.0 / self.p)
+
+    def derivative(self, eta: Array) -> Array:
+        """η^(1/p − 1)/p."""
+        return _inside(eta, self.p)[1] ** (1.0 / self.p - 1.0) * (1.0 / self.p)
+
+
+class Inverse(Link, Plain):
+    """η = 1/μ for positive means: the gamma family's canonical link.
+
+    >>> import numpy as np
+    >>> Inverse().inverse(np.array([4.0]))
+    array([0.25])
+    """
+
+    __slots__ = ()
+
+    def link(self, mu: Array) -> Array:
+        """1/μ."""
+        return 1.0 / mu
+
+    def inverse(self, eta: Array) -> Array:
+        """1/η."""
+        return 1.0 / _inside(eta, 1.0)[1]
+
+    def derivative(self, eta: Array) -> Array:
+        """−1/η²."""
+        return self.inverse_derivative(eta)[1]
+
+    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+        """1/η and −1/η²."""
+        mu = self.inverse(eta)
+        return mu, -mu * mu
+
+
+class InverseSquared(Link, Plain):
+    """η = 1/μ² for positive means: the inverse Gaussian family's canonical link.
+
+    >>> import numpy as np
+    >>> InverseSquared().inverse(np.array([4.0]))
+    array([0.5])
+    """
+
+    __slots__ = ()
+
+    def link(self, mu: Array) -> Array:
+        """1/μ²."""
+        return 1.0 / (mu * mu)
+
+    def inverse(self, eta: Array) -> Array:
+        """1/√η."""
+        xp, eta = _inside(eta, 2.0)
+        return 1.0 / xp.sqrt(eta)
+
+    def derivative(self, eta: Array) -> Array:
+        """−½ η^(−3/2)."""
+        mu = self.inverse(eta)
+        return -0.5 * mu * mu * mu
+
+
+class Sqrt(Link, Plain):
+    """η = √μ for positive means.
+
+    >>> import numpy as np
+    >>> Sqrt().inverse(np.array([3.0]))
+    array([9.])
+    """
+
+    __slots__ = ()
+
+    def link(self, mu: Array) -> Array:
+        """√μ."""
+        return namespace(mu).sqrt(mu)
+
+    def inverse(self, eta: Array) -> Array:
+        """η²."""
+        _, eta = _inside(eta, 0.5)
+        return eta * eta
+
+    def derivative(self, eta: Array) -> Array:
+        """2η."""
+        return 2.0 * _inside(eta, 0.5)[1]
+
+
+LINKS: dict[str, Link] = {
+    "identity": Identity(),
+    "log": Log(),
+    "logit": Logit(),
+    "probit": Probit(),
+    "cloglog": CLogLog(),
+    "cauchit": Cauchit(),
+    "inverse": Inverse(),
+    "inverse_squared": InverseSquared(),
+    "sqrt": Sqrt(),
+}
+
+
+def get_link(link: str | Link) -> Link:
+    """The link of that name, or the link itself.
+
+    >>> get_link("logit"), get_link(Power(0.5))
+    (Logit(), Power(p=0.5))
+    """
+    if isinstance(link, Link):
+        return link
+    if link not in LINKS:
+        raise ParameterError(f"Unknown link {link!r}: use one of {', '.join(LINKS)}, or a link such as Power(p).")
+    return LINKS[link]

@@ -1,0 +1,43 @@
+"""Losses: the price of predicting z where y is true, with gradient and curvature in z.
+
+Each is a value that holds its parameters; `value_grad_hess(y, z)` is the form that solvers use, `value1` and `grad1`
+the scalars for compiled loops. y has the dtype of z (the softmax loss also takes class codes), results keep it, and
+nothing given is changed. The cost of every array form is a few passes over the rows: O(n).
+"""
+
+from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
+from didact.parts.losses.margin import Exponential, Hinge, ModifiedHuber, Perceptron, SquaredHinge
+from didact.parts.losses.regression import (
+    Absolute,
+    EpsilonInsensitive,
+    Gamma,
+    HalfSquared,
+    Huber,
+    Poisson,
+    Quantile,
+    SquaredEpsilonInsensitive,
+    Tweedie,
+)
+from didact.parts.noun import Loss
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Gamma",
+    "HalfSquared",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "ModifiedHuber",
+    "Perceptron",
+    "Poisson",
+    "Quantile",
+    "Softmax",
+    "SquaredEpsilonInsensitive",
+    "SquaredHinge",
+    "SquaredLogistic",
+    "SquaredSoftmax",
+    "Tweedie",
+]

@@ -1,0 +1,36 @@
+"""Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ²."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit
+from didact.parts.statistics.moment_loops import fixed
+
+Array = np.ndarray[Any, Any]
+
+
+def sparse_column_sums(X: Any, w: Any = None) -> tuple[Array, Array]:
+    """Both sums of every column of a CSR matrix; w None counts every row once."""
+    out = np.zeros((X.shape[1], 2))
+    weights = np.zeros(0) if w is None else np.asarray(w, np.float64)
+    indptr = X.indptr.astype(X.indices.dtype, copy=False)
+    _add(fixed(X.data), fixed(X.indices), fixed(indptr), fixed(weights), out)
+    return out[:, 0].copy(), out[:, 1].copy()
+
+
+@jit
+def _add(data: Array, indices: Array, indptr: Array, weights: Array, out: Array) -> None:
+    """Add the rows to out (p, 2), where the two sums of a column lie side by side: one place in memory an entry."""
+    for i in range(indptr.shape[0] - 1):
+        w = weights[i] if weights.shape[0] > 0 else 1.0
+        for k in range(indptr[i], indptr[i + 1]):
+            j, x = np.uint64(indices[k]), np.float64(data[k])
+            out[j, 0] += w * x
+            out[j, 1] += w * x * x
+
+
+def warm() -> None:
+    """Compile for the types that are used most."""
+    indices, indptr = np.zeros(1, np.int32), np.array([0, 1], np.int32)
+    _add(fixed(np.ones(1)), fixed(indices), fixed(indptr), fixed(np.zeros(0)), np.zeros((1, 2)))

@@ -1,0 +1,84 @@
+r"""Covariances drawn towards simpler ones: by a given share, or by one that is estimated.
+
+.. math:: \Sigma(\gamma) = (1-\gamma)\,\hat\Sigma + \gamma\,\frac{\mathrm{tr}\,\hat\Sigma}{p}\,I
+
+Ledoit and Wolf choose the γ of least expected squared error; for that they need the mean of :math:`\|x-\mu\|^4` beside
+the covariance. OAS assumes normal rows and needs the covariance alone. Both are applied to columns of variance 1, so
+that units do not matter: what they shrink are the correlations.
+
+Friedman (1989), doi:10.1080/01621459.1989.10478752; Ledoit, Wolf (2004), doi:10.1016/S0047-259X(03)00096-4; Chen,
+Wiesel, Eldar, Hero (2010), doi:10.1109/TSP.2010.2053029.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import to_numpy
+from didact.core.rows import Rows
+from didact.parts.statistics.moments import Sums, label_codes
+
+Array = np.ndarray[Any, Any]
+
+
+def shrunk(covariance: Array, share: float) -> Array:
+    """(1 − γ) Σ + γ tr(Σ)/p I."""
+    out = (1.0 - share) * covariance
+    out.flat[:: len(out) + 1] += share * float(np.trace(covariance)) / len(covariance)
+    return out
+
+
+def ledoit_wolf_share(covariance: Array, weight: float, fourth: float) -> float:
+    """The γ of Ledoit and Wolf for rows that weigh `weight`, with `fourth` = Σ w ‖x − μ‖⁴."""
+    return estimated_share(*_traces(covariance), weight, fourth)
+
+
+def oas_share(covariance: Array, weight: float) -> float:
+    """The oracle-approximating γ for normal rows that weigh `weight`."""
+    return estimated_share(*_traces(covariance), weight, None)
+
+
+def _traces(covariance: Array) -> tuple[int, float, float]:
+    """p, tr Σ and tr Σ²: what both rules know of a covariance."""
+    return len(covariance), float(np.trace(covariance)), float((covariance * covariance).sum())
+
+
+def estimated_share(p: int, trace: float, squares: float, weight: float, fourth: float | None) -> float:
+    """The γ of Ledoit and Wolf from the fourth moment, of OAS without it."""
+    if fourth is None:
+        mean = trace / p
+        bottom = (weight + 1.0) * (squares / p**2 - mean * mean / p)
+        return 1.0 if bottom <= 0 else min((squares / p**2 + mean * mean) / bottom, 1.0)
+    distance = squares - trace**2 / p
+    noise = min((fourth / weight - squares) / weight, distance)
+    return max(noise, 0.0) / distance if p > 1 and distance > 0 and noise > 0 else 0.0
+
+
+def scales(covariance: Array) -> Array:
+    """The standard deviations of the columns, 1 for a constant one."""
+    deviation = np.sqrt(np.diag(covariance))
+    return np.where(deviation > 0, deviation, 1.0)
+
+
+def auto_shrunk(covariance: Array, weight: float, fourth: float | None) -> Array:
+    """Correlations shrunk by Ledoit and Wolf's share; by OAS if the fourth moment of the scaled rows is not known."""
+    scale = scales(covariance)
+    R = covariance / np.outer(scale, scale)
+    unknown = fourth is None or np.isnan(fourth)  # as with rows that have gaps
+    share = oas_share(R, weight) if unknown else ledoit_wolf_share(R, weight, fourth or 0.0)
+    return np.outer(scale, scale) * shrunk(R, share)
+
+
+def fourth_moments(rows: Rows, classes: Array, means: Array, scale: Array) -> Array:
+    """Σ w ‖(x − μ)/s‖⁴ of each class (K,), from one more pass; `means` and `scale` are (K, p)."""
+    return rows.reduce(fourth_of_rows, classes, means, scale).parts[0]
+
+
+def fourth_of_rows(X: Any, y: Any, w: Any, classes: Array, means: Array, scale: Array) -> Sums:
+    """The sums of one block."""
+    X, y = to_numpy(X), to_numpy(y)
+    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, y, w = X[w > 0], y[w > 0], w[w > 0]  # a label without weight is no class
+    codes = label_codes(y, classes)
+    squares = np.square((X - means[codes]) / scale[codes]).sum(axis=1)
+    return Sums((np.bincount(codes, w * squares**2, len(classes)),))

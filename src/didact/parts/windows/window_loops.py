@@ -1,0 +1,71 @@
+"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit_unmanaged
+from didact.parts.windows import Cosine, Epanechnikov, Exponential, Gaussian, Linear, Nearest, Tophat, Tricube
+
+Array = np.ndarray[Any, Any]
+
+value1 = dispatch("value1")
+
+CODES = {Gaussian: 0, Tophat: 1, Epanechnikov: 2, Exponential: 3, Linear: 4, Cosine: 5, Tricube: 6, Nearest: 7}
+GAUSSIAN, TOPHAT, EPANECHNIKOV, EXPONENTIAL = Gaussian(), Tophat(), Epanechnikov(), Exponential()
+LINEAR, COSINE, TRICUBE, NEAREST = Linear(), Cosine(), Tricube(), Nearest()
+
+
+@jit_unmanaged(fastmath={"contract"})
+def fill(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
+    """K for m squared distances."""
+    for j in range(np.uint64(m)):
+        out[j] = value1(window, scale * d[j], nearest)
+
+
+@jit_unmanaged
+def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
+    """K for m squared distances, of the window with this number."""
+    near = scale * nearest
+    if code == 0:
+        fill(GAUSSIAN, scale, near, d, m, out)
+    elif code == 1:
+        fill(TOPHAT, scale, near, d, m, out)
+    elif code == 2:
+        fill(EPANECHNIKOV, scale, near, d, m, out)
+    elif code == 3:
+        fill(EXPONENTIAL, scale, near, d, m, out)
+    elif code == 4:
+        fill(LINEAR, scale, near, d, m, out)
+    elif code == 5:
+        fill(COSINE, scale, near, d, m, out)
+    elif code == 6:
+        fill(TRICUBE, scale, near, d, m, out)
+    else:
+        fill(NEAREST, scale, near, d, m, out)
+
+
+@jit_unmanaged
+def value(code: int, square: float, nearest: float) -> float:
+    """K for one u²."""
+    if code == 0:
+        return value1(GAUSSIAN, square, nearest)
+    if code == 1:
+        return value1(TOPHAT, square, nearest)
+    if code == 2:
+        return value1(EPANECHNIKOV, square, nearest)
+    if code == 3:
+        return value1(EXPONENTIAL, square, nearest)
+    if code == 4:
+        return value1(LINEAR, square, nearest)
+    if code == 5:
+        return value1(COSINE, square, nearest)
+    if code == 6:
+        return value1(TRICUBE, square, nearest)
+    return value1(NEAREST, square, nearest)
+
+
+def warm() -> None:
+    """Compile for the types that callers use."""
+    values(0, 1.0, 0.0, np.zeros(2), 2, np.zeros(2))
+    value(0, 1.0, 0.0)

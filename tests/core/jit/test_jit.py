@@ -1,0 +1,318 @@
+"""Compiled loops: dispatch of nouns, and a disk cache that is fresh, shared, tidy and never in the way."""
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import didact
+from didact.core.jit import disk_cache as module
+from didact.core.jit import dispatch, jit
+from didact.core.threads import parallel_map
+
+SOURCE = Path(didact.__file__).parent
+
+
+class Huber(NamedTuple):
+    delta: float = 1.0
+
+    def grad1(self, y, z):
+        r = z - y
+        return r if abs(r) <= self.delta else (self.delta if r > 0 else -self.delta)
+
+
+class Squared(NamedTuple):
+    def grad1(self, y, z):
+        return z - y
+
+
+class Mixed(Huber):
+    """A noun that inherits its scalar method, as those do that have a common base."""
+
+    __slots__ = ()
+
+
+class Pair(NamedTuple):
+    first: Huber
+    weight: float
+
+
+grad1 = dispatch("grad1")
+
+
+@jit
+def gradient(loss, y, z, out):
+    for i in range(y.shape[0]):
+        out[i] = grad1(loss, y[i], z[i])
+
+
+@jit(fastmath={"contract"})
+def scaled(pair, y, z):
+    return pair.weight * grad1(pair.first, y, z)
+
+
+# ------------------------------------------------------------------------------------------------ dispatch
+
+
+@pytest.mark.parametrize("loss", [Huber(), Huber(0.25), Squared(), Mixed(0.5)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_dispatch_equals_python(loss, dtype):
+    y, z = np.random.default_rng(0).normal(size=(2, 50)).astype(dtype)
+    out = np.empty_like(y)
+    gradient(loss, y, z, out)
+    expected = np.array([loss.grad1(a, b) for a, b in zip(y, z)])
+    assert out.dtype == dtype
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    np.testing.assert_array_equal([grad1(loss, a, b) for a, b in zip(y, z)], expected)
+
+
+def test_dispatch_on_a_noun_inside_a_noun_and_on_a_compiled_function():
+    assert scaled(Pair(Huber(0.5), 3.0), 0.0, 2.0) == 1.5
+
+    @jit
+    def absolute(y, z):
+        return 1.0 if z > y else -1.0
+
+    y, z, out = np.zeros(3), np.array([-1.0, 2.0, 3.0]), np.empty(3)
+    gradient(absolute, y, z, out)
+    np.testing.assert_array_equal(out, [-1, 1, 1])
+    assert grad1(absolute, 0.0, 2.0) == 1.0
+
+
+def test_noun_without_the_method_is_named():
+    with pytest.raises(Exception, match="Pair has no scalar method 'grad1'"):
+        gradient(Pair(Huber(), 1.0), np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+def test_loops_release_the_interpreter_lock_and_accept_options():
+    assert gradient.targetoptions["nogil"]
+    assert scaled.targetoptions["fastmath"]
+
+
+def test_only_the_compiler_imports_numba():
+    importers = {f for f in SOURCE.rglob("*.py") if "import numba" in (t := f.read_text()) or "from numba" in t}
+    assert {f.parent for f in importers} == {SOURCE / "core" / "jit"}
+
+
+def fork_child(queue):
+    out = np.empty(4)
+    parallel_map(lambda i: gradient(Huber(), np.zeros(4), np.full(4, float(i)), out), range(3))
+    queue.put(out.shape)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+def test_loops_run_in_a_forked_child():
+    fork_child(multiprocessing.SimpleQueue())
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=fork_child, args=(queue,))
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert queue.get() == (4,)
+
+
+# ------------------------------------------------------------------------------------------------ the disk cache
+
+NOUN = """
+from typing import NamedTuple
+class Line(NamedTuple):
+    slope: float = 1.0
+    def value1(self, z):
+        return FACTOR * self.slope * z
+"""
+LOOPS = """
+import numpy as np
+from didact.core.jit import dispatch, jit
+from didact.parts.line import Line
+value1 = dispatch("value1")
+@jit
+def total(noun, x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += value1(noun, x[i])
+    return s
+def warm():
+    for kind in (np.float32, np.float64):
+        total(Line(), np.ones(2, kind))
+"""
+USE = """
+import numpy as np
+from didact.engines.sum_loops import total
+from didact.parts.line import Line
+print(total(Line(), np.ones(3)), sum(total.stats.cache_hits.values()))
+"""
+FOLDER = "from didact.core.jit import cache_folder; print(cache_folder())"
+FOREIGN = """
+import numpy as np
+from didact.engines.sum_loops import total
+import mine
+print(total(mine.Line(), np.ones(3)), sum(total.stats.cache_hits.values()))
+print(total(mine.twice, np.ones(3)))
+"""
+
+
+class Copy:
+    """A small didact of its own in a folder: the real `core/jit`, one noun and one loop."""
+
+    def __init__(self, root, package):
+        self.root, self.package = root, package
+        for folder in ("core", "parts", "engines"):
+            (package / folder).mkdir(parents=True)
+            (package / folder / "__init__.py").touch()
+        (package / "__init__.py").touch()
+        shutil.copytree(SOURCE / "core" / "jit", package / "core" / "jit")
+        (package / "engines" / "sum_loops.py").write_text(LOOPS)
+        self.noun(1)
+        self.environment = {"PYTHONPATH": f"{package.parent}:{root}", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment |= {"XDG_CACHE_HOME": str(root / "home"), "PATH": os.environ["PATH"], "HOME": str(root)}
+
+    def noun(self, factor):
+        (self.package / "parts" / "line.py").write_text(NOUN.replace("FACTOR", str(float(factor))))
+
+    def run(self, *arguments, **environment):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            env=self.environment | environment,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def files(self, ending):
+        return sorted(self.root.rglob(f"*{ending}"))
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    return Copy(tmp_path, tmp_path / "src" / "didact")
+
+
+@pytest.fixture
+def installed(tmp_path):
+    return Copy(tmp_path, tmp_path / "site-packages" / "didact")
+
+
+def test_second_process_finds_the_code(checkout):
+    assert checkout.run("-c", USE) == "3.0 0"
+    assert checkout.run("-c", USE) == "3.0 1"
+    assert all(f.is_relative_to(checkout.root / ".cache") for f in checkout.files(".nbc"))
+
+
+@pytest.mark.slow
+def test_edit_in_a_callee_is_seen_and_old_folders_go(checkout):
+    assert checkout.run("-c", USE) == "3.0 0"
+    for factor in (2, 3, 4):
+        checkout.noun(factor)
+        assert checkout.run("-c", USE) == f"{3.0 * factor} 0"
+    assert len(list((checkout.root / ".cache" / "numba").glob("sum_loops-*"))) == module.KEPT_FOLDERS
+    assert len(checkout.files(".nbc")) == module.KEPT_FOLDERS
+
+
+def test_edit_in_a_file_that_a_loop_does_not_know_keeps_its_code(checkout):
+    checkout.run("-c", USE)
+    (checkout.package / "parts" / "other.py").write_text("FACTOR = 2.0\n")
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+def test_edit_in_the_vectors_that_a_loop_uses_is_seen(checkout):
+    vectors, loops = checkout.package / "core" / "jit" / "simd.py", checkout.package / "engines" / "sum_loops.py"
+    loops.write_text("from didact.core.jit.simd import SCALE\n" + LOOPS.replace("s += ", "s += SCALE * "))
+    for scale in (1.0, 2.0):
+        vectors.write_text(f"SCALE = {scale}\n")
+        assert checkout.run("-c", USE) == f"{3.0 * scale} 0"
+
+
+@pytest.mark.slow
+def test_edit_in_a_noun_that_the_loop_does_not_import_is_seen(checkout):
+    loops = checkout.package / "engines" / "sum_loops.py"
+    loops.write_text(loops.read_text().replace("from didact.parts.line import Line\n", "").partition("def warm")[0])
+    assert checkout.run("-c", USE) == "3.0 0"
+    assert checkout.run("-c", USE) == "3.0 1"
+    checkout.noun(2)
+    assert checkout.run("-c", USE) == "6.0 0"
+
+
+def test_nouns_of_other_people_are_never_stale_and_leave_nothing(checkout):
+    def mine(factor):
+        twice = "import numba\n@numba.njit\ndef twice(z):\n    return 2 * z\n"
+        (checkout.root / "mine.py").write_text(NOUN.replace("FACTOR", str(factor)) + twice)
+
+    mine(1.0)
+    assert checkout.run("-c", FOREIGN) == "3.0 0\n6.0"
+    mine(7.0)
+    assert checkout.run("-c", FOREIGN) == "21.0 0\n6.0"
+    assert checkout.files(".nbc") == []
+
+
+def test_install_keeps_the_code_beside_the_package(installed):
+    assert installed.run("-c", FOLDER).startswith(str(installed.package / "__pycache__"))
+
+
+def test_without_a_writable_package_the_users_cache_is_taken(installed):
+    (installed.package / "__pycache__").touch()  # a file where the folder would be: as good as read-only, also for root
+    assert installed.run("-c", FOLDER).startswith(str(installed.root / "home"))
+
+
+def test_without_any_writable_folder_loops_still_run(installed):
+    (installed.package / "__pycache__").touch()
+    (installed.root / "home").touch()
+    assert installed.run("-c", FOLDER) == "None"
+    assert installed.run("-c", USE) == "3.0 0"
+    assert installed.files(".nbc") == []
+
+
+def test_folder_of_the_user_is_respected(checkout):
+    elsewhere = checkout.root / "elsewhere"
+    assert checkout.run("-c", FOLDER, NUMBA_CACHE_DIR=str(elsewhere)).startswith(str(elsewhere))
+
+
+@pytest.mark.slow
+def test_damaged_cache_is_compiled_anew(checkout):
+    checkout.run("-c", USE)
+    for ending in (".nbi", ".nbc"):
+        for file in checkout.files(ending):
+            file.write_bytes(file.read_bytes()[:40])
+        assert checkout.run("-c", USE) == "3.0 0"
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+@pytest.mark.slow
+def test_exchanged_files_are_noticed(checkout):
+    """What two processes that start cold at once can leave behind."""
+    checkout.run("-m", "didact.core.jit")
+    first, second = checkout.files(".nbc")
+    first_bytes, second_bytes = first.read_bytes(), second.read_bytes()
+    first.write_bytes(second_bytes)
+    second.write_bytes(first_bytes)
+    assert checkout.run("-c", USE) == "3.0 0"
+
+
+def test_cache_that_fills_up_does_not_break_a_fit(checkout):
+    code = "import didact.engines.sum_loops as m, numba.core.caching as c\n"
+    code += "def full(*a): raise OSError(28, 'No space left on device')\n"
+    code += "c.IndexDataCacheFile.save = full\n" + USE
+    assert checkout.run("-c", code) == "3.0 0"
+
+
+def test_warm_up_command(checkout):
+    line = checkout.run("-m", "didact.core.jit")
+    assert "\n" not in line
+    assert "loops of 1 module ready" in line
+    assert str(checkout.root / ".cache") in line
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+def test_loops_run_without_numba_when_it_is_switched_off(checkout):
+    code = USE.replace("sum(total.stats.cache_hits.values())", "type(total).__name__")
+    assert checkout.run("-c", code, NUMBA_DISABLE_JIT="1") == "3.0 function"

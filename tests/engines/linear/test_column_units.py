@@ -1,0 +1,48 @@
+"""Columns of extreme size: powers of two that take them back, and sentences that name them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from didact.core.errors import InputError
+from didact.core.rows import MemoryRows
+from didact.engines.linear.column_units import column_units, in_units, largest_entries, refuse_overflow
+from didact.engines.linear.proximal_newton import proximal_newton
+from didact.engines.smooth.newton import newton, newton_direction
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_units_are_powers_of_two_and_division_is_exact(kind):
+    X = np.array([[1.0, -3e200, 0.0], [2.0, 5.0, 1e-300]])
+    rows = MemoryRows(kind(X), np.ones(2), None)
+    units = column_units(rows)
+    assert units[0] == units[2] == 1.0
+    assert np.frexp(units[1])[0] == 0.5
+    assert units[1] <= 3e200 < 2 * units[1]
+    divided = in_units(kind(X), None, None, units)[0]
+    divided = divided.toarray() if sp.issparse(divided) else divided
+    np.testing.assert_array_equal(divided * units, X)
+    assert column_units(MemoryRows(kind(X[:, [0, 2]]), np.ones(2), None)) is None
+    both = largest_entries(kind(X[:1])).merge(largest_entries(kind(X[1:])))
+    np.testing.assert_array_equal(both.sizes, np.abs(X).max(axis=0))
+
+
+def test_columns_and_targets_that_overflow_are_named():
+    X, y = np.array([[1.0, 1e200], [2.0, 3.0]]), np.ones(2)
+    refuse_overflow(MemoryRows(X, y, None), (1.0, np.ones(3)))
+    with pytest.raises(InputError, match=r"Column 1 of X has values up to 1e\+200"):
+        refuse_overflow(MemoryRows(X, y, None), (1.0, np.array([np.inf])))
+    with pytest.raises(InputError, match="Column 'b'"):
+        refuse_overflow(MemoryRows(X, y, None, names=["a", "b"]), np.nan)
+    with pytest.raises(InputError, match=r"y has values up to 1e\+300"):
+        refuse_overflow(MemoryRows(X, 1e300 * y, None), np.nan)
+
+
+def test_a_curvature_that_overflows_never_reaches_lapack():
+    H = np.full((3, 3), np.nan)
+    assert np.isnan(newton_direction(H, np.ones(3))).all()
+    assert np.isnan(newton_direction(np.eye(3), np.array([1.0, np.inf, 0.0]))).all()
+    result = newton(lambda x: (1.0, np.ones(3), H), np.zeros(3), 1e-6, 1000)
+    assert (result.status, result.n_iter) == ("not finite", 1)
+    result = proximal_newton(lambda x: (1.0, np.ones(3), H), np.full(3, 0.1), np.zeros(3), 1e-6, 1000)
+    assert (result.status, result.n_iter) == ("not finite", 1)
