@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from didact.core.categories import Categories, learn
+from didact.core.categories import Categories, learn_categories
 from didact.core.errors import InputError, ParameterError
 
 COLOURS = ["red", "blue", None, "red"]
@@ -24,7 +24,7 @@ def tables():
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "batch"])
 def test_types_say_which_columns_are_categorical(kind):
     table = tables()[kind]
-    found = learn("from_dtype", [table], None)
+    found = learn_categories("from_dtype", [table], None)
     np.testing.assert_array_equal(found.mask, [False, True])
     coded = found.encode(table)
     assert coded.flags.c_contiguous
@@ -35,21 +35,21 @@ def test_types_say_which_columns_are_categorical(kind):
 
 def test_codes_follow_the_order_of_the_type_or_of_the_values():
     table = tables()["pandas"]
-    assert list(learn("from_dtype", [table], None).values[1]) == ["red", "green", "blue"]
+    assert list(learn_categories("from_dtype", [table], None).values[1]) == ["red", "green", "blue"]
     text = table.astype({"colour": "object"})
-    assert list(learn(["colour"], [text], None).values[1]) == ["blue", "red"]
+    assert list(learn_categories(["colour"], [text], None).values[1]) == ["blue", "red"]
 
 
 @pytest.mark.parametrize("spec", [[1], [-1], [False, True], ["colour"]])
 def test_columns_are_named_by_place_mask_or_name(spec):
-    found = learn(spec, [tables()["pandas"]], ["size", "colour"])
+    found = learn_categories(spec, [tables()["pandas"]], ["size", "colour"])
     np.testing.assert_array_equal(found.mask, [False, True])
     np.testing.assert_array_equal(found.counts, [0, 3])
 
 
 def test_numbers_in_arrays_can_be_categories():
     X = np.array([[5.0, 1.0], [2.0, 2.0], [5.0, 3.0], [np.nan, 4.0]])
-    found = learn([0], [X], None)
+    found = learn_categories([0], [X], None)
     np.testing.assert_array_equal(found.encode(X)[:, 0], [1.0, 0.0, 1.0, np.nan])
     np.testing.assert_array_equal(found.encode(np.array([[3.0, 0.0]])), [[np.nan, 0.0]])
     np.testing.assert_array_equal(found.encode(sp.csr_array(X[:3]))[:, 0], [1.0, 0.0, 1.0])
@@ -82,7 +82,7 @@ def test_category_types_of_new_tables_list_other_values():
 @pytest.mark.parametrize("values", [[-3, -2, -1, 0], [7, 8, 9, 10], [2, 5, 7, 1000]])
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32])
 def test_numbers_with_and_without_gaps(values, kind):
-    found = learn([0], [np.array(values)[:, None]], None)
+    found = learn_categories([0], [np.array(values)[:, None]], None)
     rows = np.concatenate([values, [-4, 11, 3, 2**31 - 1]]).astype(kind)
     if kind != np.int32:
         rows = np.concatenate([rows, [np.nan, np.inf, -np.inf, 7.5, -0.5, 1e-17, 1e300]])
@@ -93,30 +93,30 @@ def test_numbers_with_and_without_gaps(values, kind):
 
 def test_object_arrays_and_lists():
     X = np.array([["a", 1], ["b", 2.5], [None, 3]], dtype=object)
-    found = learn([0], [X], None)
+    found = learn_categories([0], [X], None)
     np.testing.assert_array_equal(found.encode(X), [[0.0, 1.0], [1.0, 2.5], [np.nan, 3.0]])
     np.testing.assert_array_equal(found.encode([["c", 0], ["b", 1]]), [[np.nan, 0.0], [1.0, 1.0]])
 
 
 def test_values_are_gathered_over_blocks():
     blocks = [np.array([[0.0, 7.0]]), np.array([[1.0, 3.0]]), np.array([[1.0, 7.0]])]
-    np.testing.assert_array_equal(learn([1], blocks, None).values[1], [3.0, 7.0])
+    np.testing.assert_array_equal(learn_categories([1], blocks, None).values[1], [3.0, 7.0])
 
 
 @pytest.mark.parametrize("spec", [None, "from_dtype", [False, False], []])
 def test_no_categories(spec):
-    assert learn(spec, [np.zeros((2, 2))], None) is None
+    assert learn_categories(spec, [np.zeros((2, 2))], None) is None
 
 
 @pytest.mark.parametrize("spec", ["dtype", [2], ["size"], [True], [0.5]])
 def test_a_wrong_choice_is_refused(spec):
     with pytest.raises(ParameterError, match="categorical_features"):
-        learn(spec, [np.zeros((2, 2))], None)
+        learn_categories(spec, [np.zeros((2, 2))], None)
 
 
 def test_text_in_another_column_is_refused_by_name():
     table = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
-    found = learn(["a"], [table], ["a", "b"])
+    found = learn_categories(["a"], [table], ["a", "b"])
     with pytest.raises(InputError, match=r"'b'.*categorical_features"):
         found.encode(table)
     with pytest.raises(InputError, match="Column 1"):

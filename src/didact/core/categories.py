@@ -78,7 +78,9 @@ class Categories(NamedTuple):
                 )
 
 
-def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True) -> Categories | None:
+def learn_categories(
+    spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True
+) -> Categories | None:
     """The categories of the columns that `spec` names, over all blocks of a table; None if there is none.
 
     `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry a
@@ -98,11 +100,11 @@ def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negativ
         columns = columns_of(block)
         if mask is None:
             mask = _mask(spec, columns, column_names(block) or names)
-            found, ordered = [{} for _ in columns], [declared(c) is not None for c in columns]
+            found, ordered = [{} for _ in columns], [declared_values(c) is not None for c in columns]
         if not mask.any():
             return None
         for j in np.flatnonzero(mask):
-            levels = declared(columns[j])
+            levels = declared_values(columns[j])
             if levels is None:
                 levels = [v for v in _present(columns[j]) if negative or not _below_zero(v)]
             found[j].update(dict.fromkeys(levels))
@@ -119,7 +121,7 @@ def learn(spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negativ
 def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None) -> Array:
     p = len(columns)
     if isinstance(spec, str):
-        return np.array([declared(c) is not None for c in columns], dtype=bool)
+        return np.array([declared_values(c) is not None for c in columns], dtype=bool)
     wanted = np.asarray(spec)
     if wanted.dtype == bool:
         if wanted.shape != (p,):
@@ -152,7 +154,7 @@ def columns_of(X: Any) -> list[Any]:
     )
 
 
-def declared(column: Any) -> list[Any] | None:
+def declared_values(column: Any) -> list[Any] | None:
     """The values that a column of category or enum type can take; None for a column of any other type."""
     if isinstance(column, np.ndarray) or not _is_category(column):
         return None

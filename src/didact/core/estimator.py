@@ -21,10 +21,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like
-from didact.core.categories import learn
+from didact.core.categories import learn_categories
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
-from didact.core.parameters import INSTEAD, declared, describe, param
+from didact.core.parameters import INSTEAD, declared_parameters, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum, refuse_overflow
 from didact.core.validation import BlockCheck, check_memory, describe_collection
@@ -54,7 +54,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False)(cls)
-        cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared(cls)}
+        cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
@@ -89,7 +89,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         come as codes. Missing values pass as NaN if the class has `_missing`.
         """
         if reset and "categorical_features" in self._parameter_constraints:
-            self.categories_ = learn(categories, blocks_of(X), column_names(X), self._negative_codes)
+            self.categories_ = learn_categories(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
             if any(c is not None for c in (y, sample_weight, *more)):
@@ -194,7 +194,7 @@ def _refuse_overflow(X: Any, error: Exception) -> None:
 def _documented(cls: type) -> str:
     """The class docstring with its Parameters section, which stands before the first other section."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    entries = "\n".join(describe(f) for f in declared(cls))
+    entries = "\n".join(describe(f) for f in declared_parameters(cls))
     section = f"Parameters\n----------\n{entries}\n" if entries else ""
     if not section or "\nParameters\n---" in text:
         return text

@@ -87,6 +87,6 @@ def describe(field: "dataclasses.Field[Any]") -> str:
     return entry + "\n" + textwrap.indent(textwrap.fill(field.metadata["doc"], 100), "    ")
 
 
-def declared(cls: type) -> list["dataclasses.Field[Any]"]:
+def declared_parameters(cls: type) -> list["dataclasses.Field[Any]"]:
     """The declared parameters of a class, in order."""
     return [f for f in dataclasses.fields(cls) if f.init]

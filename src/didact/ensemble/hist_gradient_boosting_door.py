@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from didact.core.categories import learn
+from didact.core.categories import learn_categories
 from didact.core.errors import InputError, ParameterError
 from didact.core.frames import column_names
 from didact.core.rows import MemoryRows, Rows, blocks_of
@@ -12,7 +12,7 @@ def training_rows(model: Any, X: Any, y: Any, w: Any) -> Rows:
     """The rows to be fitted; where trees are added, columns and categories must be those of the last fit."""
     if not model._continues():
         return model.rows(X, y, w, target=model._target, categories=model.categorical_features)
-    new = learn(model.categorical_features, blocks_of(X), column_names(X), model._negative_codes)
+    new = learn_categories(model.categorical_features, blocks_of(X), column_names(X), model._negative_codes)
     known, now = (() if c is None else c.values for c in (model.categories_, new))
     if [v is None for v in known] != [v is None for v in now]:
         raise InputError("warm_start needs the columns of the last fit, and the same of them categorical.")

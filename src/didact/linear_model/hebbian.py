@@ -22,7 +22,7 @@ from didact.core.parameters import above, at_least, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
-from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, learn
+from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
 from didact.engines.stochastic.passes import fixed
 
 Array = np.ndarray[Any, Any]
@@ -192,7 +192,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))
-            total += learn(RULES[self.rule], X, order, mean, scale, self.eta0, self.power_t, float(t), W)
+            total += hebbian_steps(RULES[self.rule], X, order, mean, scale, self.eta0, self.power_t, float(t), W)
             t += len(X)
         return -total / max((t - begin) * len(W) * scale, np.finfo(float).tiny)
 

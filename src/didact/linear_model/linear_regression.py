@@ -24,7 +24,7 @@ from didact.core.threads import blas_for
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
-    refine,
+    refine_solution,
     solve_nonnegative,
     solve_normal,
     solve_triangle,
@@ -74,7 +74,9 @@ def solve(rows: Rows, fit_intercept: bool = True, positive: bool = False, tol: f
     intercept = S.mean_y - S.mean_x @ coef
     if S.rows * coef.size <= SMALL and float_type(rows) == np.float64:
         weight = S.weight * fit_intercept
-        coef, intercept = refine(rows, coef, S.mean_x, S.mean_y, weight, spread, lambda g: solve_normal(S.xx, g)[0])
+        coef, intercept = refine_solution(
+            rows, coef, S.mean_x, S.mean_y, weight, spread, lambda g: solve_normal(S.xx, g)[0]
+        )
     return Solution(coef, intercept, len(coef), singular)
 
 
@@ -90,7 +92,7 @@ def _solve_factor(
         coef = solve_nonnegative(factor, p)
     elif rank == p and float_type(rows) == np.float64:
         R = factor.R[:p, :p]
-        coef, intercept = refine(rows, coef, mean_x, mean_y, weight, lengths(R), lambda g: solve_twice(R, g))
+        coef, intercept = refine_solution(rows, coef, mean_x, mean_y, weight, lengths(R), lambda g: solve_twice(R, g))
         return Solution(coef, intercept, rank, singular)
     return Solution(coef, mean_y - mean_x @ coef, rank, singular)
 

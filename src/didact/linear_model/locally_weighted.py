@@ -28,7 +28,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces, dense, keep
-from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, smooth
+from didact.engines.smoothing.local_regression import (
+    LocalPoints,
+    LocalRule,
+    bisquare_weights,
+    local_left_out,
+    local_smooth,
+)
 from didact.parts.statistics.row_counts import COUNTS, row_counts
 
 Array = np.ndarray[Any, Any]
@@ -36,27 +42,27 @@ Array = np.ndarray[Any, Any]
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
 
-def stored(kept: Pieces) -> Points:
+def stored(kept: Pieces) -> LocalPoints:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
     X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
-    return Points(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
+    return LocalPoints(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
 
 
 def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors: float, scale: Array,
                    *columns: Array) -> Any:  # fmt: skip
     """Local fits at rows X; what is not finite is refused by the caller."""
-    points = Points(*columns)
+    points = LocalPoints(*columns)
     points = points._replace(X=points.X / scale)
     Q = np.nan_to_num(dense(X, np.float64) / scale, posinf=0.0, neginf=0.0)
-    return like(smooth(points, Q, Rule(kernel, degree, bandwidth, neighbors)).value.astype(float_type(X)), X)
+    return like(local_smooth(points, Q, LocalRule(kernel, degree, bandwidth, neighbors)).value.astype(float_type(X)), X)
 
 
-def choose(points: Points, rules: list[Rule], robust: bool, report: Any) -> tuple[Rule, Array]:
+def choose(points: LocalPoints, rules: list[LocalRule], robust: bool, report: Any) -> tuple[LocalRule, Array]:
     """The rule of least mean leave-one-out error: squared, or absolute where outliers are expected."""
     errors = np.empty(len(rules))
     for k, rule in enumerate(rules):
-        error = np.abs(points.y - left_out(points, smooth(points, points.X, rule)))
+        error = np.abs(points.y - local_left_out(points, local_smooth(points, points.X, rule)))
         errors[k] = np.average(error if robust else error**2, weights=points.w)
         if report(k + 1, float(errors[: k + 1].min()), None):
             errors[k + 1 :] = np.inf
@@ -156,16 +162,16 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         if isinstance(self.span, Real) and not isinstance(self.span, Integral) and self.span > 1:
             raise ParameterError(f"span is a share of the rows up to 1, or a whole number of rows, not {self.span!r}.")
 
-    def _robust(self, points: Points, rule: Rule, done: int, report: Any) -> Points:
+    def _robust(self, points: LocalPoints, rule: LocalRule, done: int, report: Any) -> LocalPoints:
         """The points with the weights of the last robust round."""
         for k in range(self.robust_rounds):
-            residuals = points.y - smooth(points, points.X, rule).value
+            residuals = points.y - local_smooth(points, points.X, rule).value
             points = points._replace(factors=bisquare_weights(residuals, points.w))
             if report(done + k + 1, float(np.average(np.abs(residuals), weights=points.w)), None):
                 break
         return points
 
-    def _keep(self, points: Points, rule: Rule, rules: list[Rule], errors: Any) -> None:
+    def _keep(self, points: LocalPoints, rule: LocalRule, rules: list[LocalRule], errors: Any) -> None:
         self.X_fit_, self.y_fit_ = points.X * self.scale_, points.y
         self.sample_weight_, self.robustness_ = points.w, points.factors
         self.bandwidth_, self.neighbors_ = rule.bandwidth, rule.neighbours
@@ -174,9 +180,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         if len(errors):
             self.grid_, self.cv_errors_ = np.asarray([r.bandwidth or r.neighbours for r in rules]), errors
 
-    def _rules(self, points: Points) -> list[Rule]:
+    def _rules(self, points: LocalPoints) -> list[LocalRule]:
         """The rule, or all candidates for it."""
-        total, base = float(points.w.sum()), Rule(self.kernel, int(self.degree), 0.0, 0.0)
+        total, base = float(points.w.sum()), LocalRule(self.kernel, int(self.degree), 0.0, 0.0)
         least = min(2.0 + base.terms(points.X.shape[1]), total)
         fixed = self.bandwidth is not None
         wanted = self.bandwidth if fixed else self.span
@@ -188,7 +194,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         counts = [k if isinstance(k, Integral) else int(k * total + 1e-10) for k in wanted]
         return [base._replace(neighbours=min(max(2.0, float(k)), total)) for k in counts]
 
-    def _grid(self, points: Points, base: Rule, least: float, total: float) -> Any:
+    def _grid(self, points: LocalPoints, base: LocalRule, least: float, total: float) -> Any:
         """Candidates: as given, or from the fewest neighbours that determine a fit to all of them."""
         fixed = self.bandwidth is not None
         if self.grid is not None:
@@ -214,12 +220,12 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""
         check_is_fitted(self)
-        points = Points(self.X_fit_ / self.scale_, self.y_fit_, self.sample_weight_, self.robustness_)
-        rule = Rule(self.kernel, self.degree, self.bandwidth_, self.neighbors_)
-        return left_out(points, smooth(points, points.X, rule))
+        points = LocalPoints(self.X_fit_ / self.scale_, self.y_fit_, self.sample_weight_, self.robustness_)
+        rule = LocalRule(self.kernel, self.degree, self.bandwidth_, self.neighbors_)
+        return local_left_out(points, local_smooth(points, points.X, rule))
 
 
-def _deviations(points: Points) -> Array:
+def _deviations(points: LocalPoints) -> Array:
     """Standard deviations of the features; 1 for constant ones."""
     centred = points.X - np.average(points.X, axis=0, weights=points.w)
     size = np.sqrt(np.average(centred**2, axis=0, weights=points.w))

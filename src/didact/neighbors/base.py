@@ -16,7 +16,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
-from didact.engines.neighbors import Index, build
+from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
@@ -113,7 +113,7 @@ class _Neighbors(Estimator):
         if self.metric == "edit":
             self._index = index_words(X, edit_costs(self.metric_params))
         else:
-            self._index = build(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
+            self._index = build_index(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
         self.n_samples_fit_ = self._index.n_rows
         self.effective_metric_, self.effective_metric_params_ = effective(self.metric, self.p, self.metric_params)
         return y, w

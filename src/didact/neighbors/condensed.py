@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, param, random_state, whole
 from didact.core.random import streams
-from didact.engines.neighbors import build
+from didact.engines.neighbors import build_index
 from didact.engines.neighbors.condensing import Condensed, condense, condense_by
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
@@ -108,6 +108,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
 def _share_right(X: Any, codes: Array, k: int, distance: Any) -> float:
     """The share of rows whose own class the k nearest other rows choose."""
-    found = nearest_by_mass(*build(X, distance, "auto").nearest(None, k), k, None)
+    found = nearest_by_mass(*build_index(X, distance, "auto").nearest(None, k), k, None)
     votes = class_votes(found, np.ones(len(found.rows)), codes, codes.max() + 1)
     return float((votes.argmax(axis=1) == codes).mean())

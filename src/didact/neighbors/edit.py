@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.engines.neighbors.edit_index import Costs, distances, number_queries, number_words
+from didact.engines.neighbors.edit_index import Costs, number_queries, number_words, string_distances
 
 Array = np.ndarray[Any, Any]
 
@@ -89,4 +89,4 @@ def edit_distances(
     """
     costs = Costs(insert, delete, substitute, transpose).array()
     words = number_words(A if B is None else B)
-    return distances(words if B is None else number_queries(A, words.alphabet), words, costs)
+    return string_distances(words if B is None else number_queries(A, words.alphabet), words, costs)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.parameters import none, one_of, param, whole
-from didact.engines.neighbors import build
+from didact.engines.neighbors import build_index
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
 
@@ -26,7 +26,7 @@ def edit_once(X: Any, codes: Array, may_go: Array, k: int, kind: str, distance: 
     k = min(k, len(codes) - 1)
     if k == 0:
         return np.ones(len(codes), bool), np.zeros(len(codes), bool)
-    _, rows = build(X, distance, "auto").nearest(None, k)
+    _, rows = build_index(X, distance, "auto").nearest(None, k)
     stays = agrees(rows, codes, kind) | ~may_go
     for c in np.unique(codes):
         stays[codes == c] |= not stays[codes == c].any()
@@ -97,7 +97,7 @@ class EditedNearestNeighbors(_RowSelection):
 
 def _share_right(X: Any, codes: Array, kept: Array, distance: Any) -> float:
     """The share of rows whose nearest kept row, other than itself, has its class."""
-    index, labels = build(X[kept], distance, "auto"), codes[kept]
+    index, labels = build_index(X[kept], distance, "auto"), codes[kept]
     right = 0
     if kept.sum() > 1:
         right += int((labels[index.nearest(None, 1)[1][:, 0]] == labels).sum())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.engines.neighbors.index import build
+from didact.engines.neighbors.index import build_index
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
 
@@ -25,7 +25,7 @@ def local_factors(X: Array, w: Array, k: int) -> tuple[Array, Array]:
     least = 1e-12 * max(float(np.var(X, axis=0).max()), np.finfo(float).tiny)
     if float(np.ptp(X, axis=0).max(initial=0.0)) == 0.0:
         raise InputError("All rows are equal, so there is no covariance around a point: give a bandwidth instead.")
-    index = build(X, Euclidean())
+    index = build_index(X, Euclidean())
 
     def piece(start: int) -> Array:
         _, rows, take = nearest_by_weight(index, w, X[start : start + BLOCK], float(min(k, w.sum())))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from didact.core.errors import ParameterError
-from didact.engines.neighbors.tables import blocks, tables
+from didact.engines.neighbors.tables import block_edges, tables
 from didact.parts.distances import Chebyshev, Euclidean, Mahalanobis, Manhattan, Minkowski, Scaled
 from didact.parts.windows import log_ball
 
@@ -33,7 +33,7 @@ def log_metric_sums(window: Any, noun: Any, X: Array, w: Array, Q: Array | None,
     """log S by squared scale 1/h² and query; at the rows X themselves (Q None) each without one row of itself."""
     rows, places = (np.ascontiguousarray(noun.rows(part), np.float64) for part in (X, X if Q is None else Q))
     parts = []
-    for a, b in blocks(len(places), max(1, ENTRIES // len(rows))):
+    for a, b in block_edges(len(places), max(1, ENTRIES // len(rows))):
         D = noun.finish(np.concatenate([D for _, D in tables(noun.inner, places[a:b], rows)], axis=1))
         mass = np.broadcast_to(w, D.shape)
         if Q is None:

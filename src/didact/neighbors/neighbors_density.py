@@ -19,7 +19,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import param, whole
 from didact.core.rows.gather import keep
-from didact.engines.neighbors.index import build
+from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
@@ -37,7 +37,7 @@ EQUAL_ROWS = ("shape/equal rows", "shape/zeros", "weights/huge", "weights/from t
 def log_density(X: Any, rows: Array, w: Array, k: int) -> Any:
     """log k − log n − log V_D − D log d_k; +∞ where k rows lie at x itself."""
     Q, D = queries(X), rows.shape[1]
-    index = build(rows.astype(np.float64), Euclidean())
+    index = build_index(rows.astype(np.float64), Euclidean())
     far = []
     for start in range(0, len(Q), BLOCK):
         distance, _, take = nearest_by_weight(index, w, Q[start : start + BLOCK], float(k))

@@ -22,7 +22,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces
-from didact.engines.smoothing.running import Sorted, Window, left_out, smooth, sort_rows
+from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.statistics.row_counts import COUNTS, row_counts
 
@@ -41,15 +41,15 @@ def gather(X: Any, y: Any, w: Any, column: int) -> Pieces:
 def predict_running(X: Any, column: int, kind: str, k: int, h: float, x: Array, Y: Array, w: Array) -> Array:
     """The smooth at the rows X, in their float type."""
     q = np.nan_to_num(one_column(X, column))  # what is not finite is refused by the caller
-    out = smooth(sort_rows(x, as_columns(Y), w), q, Window(k, h), kind).astype(float_type(X))
+    out = running_smooth(sort_rows(x, as_columns(Y), w), q, RunningWindow(k, h), kind).astype(float_type(X))
     return like(out if Y.ndim == 2 else out[:, 0], X)
 
 
-def choose(rows: Sorted, candidates: list[Window], kind: str, report: Any) -> Array:
+def choose(rows: Sorted, candidates: list[RunningWindow], kind: str, report: Any) -> Array:
     """Mean leave-one-out errors: squared, for the median absolute."""
     errors = np.full(len(candidates), np.inf)
     for number, window in enumerate(candidates):
-        error = np.abs(rows.Y - left_out(rows, window, kind))
+        error = np.abs(rows.Y - running_left_out(rows, window, kind))
         errors[number] = np.average((error if kind == "median" else error**2).mean(axis=1), weights=rows.w)
         if report(number + 1, float(errors.min()), None):
             break
@@ -117,7 +117,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     def _searches(self) -> bool:
         return (self.n_neighbors if self.bandwidth is None else self.bandwidth) == "cv"
 
-    def _candidates(self, rows: Sorted) -> list[Window]:
+    def _candidates(self, rows: Sorted) -> list[RunningWindow]:
         """The window, or all that are tried."""
         places, fixed = len(rows.u), self.bandwidth is not None
         wanted = [self.bandwidth if fixed else self.n_neighbors]
@@ -127,13 +127,13 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
             if not wanted or not all(good):
                 raise ParameterError("grid must hold bandwidths above 0, or whole numbers of places from 1 on.")
         if fixed:
-            return [Window(0, float(h)) for h in wanted]
+            return [RunningWindow(0, float(h)) for h in wanted]
         if max(wanted) > places:
             raise InputError(
                 f"A window of {max(wanted)} places is wider than the data: n_neighbors is above the number of distinct "
                 f"x, {places} (n_samples = {len(rows.x)})."
             )
-        return [Window(int(k), 0.0) for k in wanted]
+        return [RunningWindow(int(k), 0.0) for k in wanted]
 
     def _default_grid(self, rows: Sorted) -> list[Any]:
         places, extent = len(rows.u), float(rows.u[-1] - rows.u[0])
@@ -143,7 +143,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
             return counts
         return np.geomspace(extent * self._least / places, extent, CANDIDATES).tolist() if extent > 0 else [1.0]
 
-    def _keep(self, rows: Sorted, y_ndim: int, candidates: list[Window], errors: Array) -> None:
+    def _keep(self, rows: Sorted, y_ndim: int, candidates: list[RunningWindow], errors: Array) -> None:
         for name in ("grid_", "cv_errors_"):
             vars(self).pop(name, None)
         best = candidates[int(np.argmin(errors))]
@@ -163,5 +163,5 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         """What all other rows say of each row, in the order of x_fit_."""
         check_is_fitted(self)
         rows = sort_rows(self.x_fit_, as_columns(self.y_fit_), self.sample_weight_)
-        out = left_out(rows, Window(self.n_neighbors_, self.bandwidth_), self._kind)
+        out = running_left_out(rows, RunningWindow(self.n_neighbors_, self.bandwidth_), self._kind)
         return out if self.y_fit_.ndim == 2 else out[:, 0]

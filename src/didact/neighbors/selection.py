@@ -10,7 +10,7 @@ from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
-from didact.engines.neighbors import build
+from didact.engines.neighbors import build_index
 from didact.neighbors.base import gathered, refuse_infinite_sum
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import NAMES, distance_named
@@ -61,7 +61,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         self.sample_indices_ = np.flatnonzero(found.kept)
         self.accuracy_before_, self.accuracy_after_, self.n_iter_ = found.before, found.after, found.passes
         self._codes = codes[self.sample_indices_]
-        self._index = build(X[self.sample_indices_], distance, "auto")
+        self._index = build_index(X[self.sample_indices_], distance, "auto")
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:

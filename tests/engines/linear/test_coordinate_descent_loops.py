@@ -6,7 +6,14 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.engines.linear.coordinate_descent_loops import combine, descend, descend_sparse, gather, shrunk, warm
+from didact.engines.linear.coordinate_descent_loops import (
+    combine,
+    descend,
+    descend_sparse,
+    soft_threshold,
+    submatrix,
+    warm,
+)
 
 
 def soft(target, bound, positive):
@@ -15,7 +22,7 @@ def soft(target, bound, positive):
 
 @given(st.floats(-3, 3), st.floats(0, 2), st.booleans())
 def test_shrunk(target, bound, positive):
-    assert shrunk(target, bound, positive) == soft(target, bound, positive)
+    assert soft_threshold(target, bound, positive) == soft(target, bound, positive)
 
 
 def slow_descend(H, u, q, l1, positive, tol, max_sweeps):
@@ -110,5 +117,5 @@ def test_gather_and_combine_equal_numpy(p, seed):
     rng = np.random.default_rng(seed)
     G, rows, u = rng.normal(size=(8, 8)), rng.normal(size=(8, 5)), rng.normal(size=p)
     at = rng.integers(0, 8, size=p)
-    np.testing.assert_array_equal(gather(G, at), G[np.ix_(at, at)])
+    np.testing.assert_array_equal(submatrix(G, at), G[np.ix_(at, at)])
     np.testing.assert_allclose(combine(rows, at, u), u @ rows[at], atol=1e-12)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
-from didact.engines.loop.line_search import SERIAL, Armijo, Fixed, StrongWolfe, WeakWolfe, add, inner
+from didact.engines.loop.line_search import SERIAL, Armijo, Fixed, StrongWolfe, WeakWolfe, add_scaled, inner
 
 
 class Point(NamedTuple):
@@ -101,5 +101,5 @@ def test_products_of_short_and_long_vectors(n):
     a, b = rng.normal(size=(2, n))
     np.testing.assert_allclose(inner(a, b), np.sum(a * b), rtol=1e-12, atol=1e-12)
     expected = b + 2.5 * a
-    np.testing.assert_allclose(add(2.5, a, b), expected, atol=1e-14)
+    np.testing.assert_allclose(add_scaled(2.5, a, b), expected, atol=1e-14)
     np.testing.assert_allclose(b, expected, atol=1e-14)

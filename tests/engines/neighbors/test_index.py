@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import didact
 from didact.core.errors import InputError, ParameterError
-from didact.engines.neighbors import build, products, tables
+from didact.engines.neighbors import build_index, products, tables
 from didact.engines.neighbors import index as index_module
 from didact.engines.neighbors.index import Index
 from didact.engines.neighbors.partitions import boxes, walk
@@ -73,12 +73,12 @@ CASES |= {"leaf": st.integers(1, 40), "single": st.booleans(), "part": st.floats
 
 def ways(X, noun, leaf):
     """The same rows indexed in every way that the distance allows."""
-    yield build(X, noun, "brute", leaf)
+    yield build_index(X, noun, "brute", leaf)
     if noun.coordinatewise:
-        yield build(X, noun, "kd_tree", leaf)
+        yield build_index(X, noun, "kd_tree", leaf)
     if noun.metric:
-        yield build(X, noun, "ball_tree", leaf)
-    yield build(X, noun, "auto", leaf)
+        yield build_index(X, noun, "ball_tree", leaf)
+    yield build_index(X, noun, "auto", leaf)
 
 
 @pytest.mark.parametrize("noun", [*COORDINATEWISE, BrayCurtis(), Jaccard()], ids=str)
@@ -148,7 +148,7 @@ def test_boxes_hold_their_rows(n, p, leaf, kind, seed):
 def test_ties_are_broken_by_the_lower_row_number():
     X = np.array([[1.0], [-1.0], [1.0], [3.0], [-1.0]])
     for method in ("brute", "kd_tree", "ball_tree"):
-        assert build(X, Euclidean(), method, 2).nearest(np.zeros((1, 1)), 3)[1].tolist() == [[0, 1, 2]]
+        assert build_index(X, Euclidean(), method, 2).nearest(np.zeros((1, 1)), 3)[1].tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -156,7 +156,7 @@ def test_ties_are_broken_by_the_lower_row_number():
 def test_products_agree_with_differences(kind, dtype):
     """More rows than a block; ties and offsets drive queries to float64 and to the tree."""
     X, Q = (draw(kind, n, 70, s).astype(dtype) for n, s in ((1500, 0), (600, 1)))
-    index = build(X, Euclidean(), "brute")
+    index = build_index(X, Euclidean(), "brute")
     assert index.way == "products"
     distances, rows = oracle(exact(Euclidean(), Q, X), 7)
     d, r = index.nearest(Q, 7)
@@ -193,9 +193,9 @@ def test_queries_that_products_leave_open_are_found_all_the_same(monkeypatch):
     X, Q = draw("grid", 900, 3, 0), draw("grid", 50, 3, 1)
     monkeypatch.setattr(products, "CANDIDATES", 8)
     distances, rows = oracle(exact(Euclidean(), Q, X), 2)
-    index = build(X, Euclidean(), "brute")
+    index = build_index(X, Euclidean(), "brute")
     best, found = np.full((50, 2), np.inf), np.full((50, 2), 900)
-    assert len(products.nearest(X, index.plan, Q, np.full(50, -1), best, found)) > 32
+    assert len(products.product_nearest(X, index.plan, Q, np.full(50, -1), best, found)) > 32
     d, r = index.nearest(Q, 2)
     np.testing.assert_array_equal(r, rows)
     np.testing.assert_array_equal(d, distances)
@@ -204,12 +204,12 @@ def test_queries_that_products_leave_open_are_found_all_the_same(monkeypatch):
 
 def test_block_sizes_do_not_matter(monkeypatch):
     X, Q = draw("normal", 1000, 12, 0), draw("normal", 333, 12, 1)
-    expected = build(X, Euclidean(), "brute").nearest(Q, 5)
+    expected = build_index(X, Euclidean(), "brute").nearest(Q, 5)
     for module, names in ((products, ("QUERIES", "ROWS")), (tables, ("QUERIES", "ROWS")), (walk, ("SMALL", "LARGE"))):
         for name, value in zip(names, (7, 65), strict=True):
             monkeypatch.setattr(module, name, value)
     for noun, method in ((Euclidean(), "brute"), (Euclidean(), "kd_tree"), (UserMetric(_euclidean, {}), "auto")):
-        d, r = build(X, noun, method).nearest(Q, 5)
+        d, r = build_index(X, noun, method).nearest(Q, 5)
         np.testing.assert_array_equal(r, expected[1])
         np.testing.assert_allclose(d, expected[0], rtol=1e-14)
 
@@ -224,7 +224,7 @@ def test_threads_do_not_matter(method, two_threads):
     found = []
     for count in (1, 2):
         didact.set_threads(count)
-        index = build(X, Euclidean(), method)
+        index = build_index(X, Euclidean(), method)
         found.append((*index.nearest(Q, 6), *index.within(Q, 1.0)))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
@@ -239,7 +239,7 @@ def test_sparse_rows_are_as_dense_ones(noun):
     X = X * 10.0
     X.data[:] = np.round(X.data)
     Q = sp.vstack([Q, X[:20]], format="csr")
-    dense, sparse = build(X.toarray(), noun, "brute"), build(X, noun)
+    dense, sparse = build_index(X.toarray(), noun, "brute"), build_index(X, noun)
     for a, b in ((Q, Q.toarray()), (None, None)):
         (d, r), (e, s) = sparse.nearest(a, 6), dense.nearest(b, 6)
         np.testing.assert_array_equal(r, s)
@@ -252,7 +252,7 @@ def test_haversine_by_balls():
     rng = np.random.default_rng(0)
     X, Q = (rng.uniform([-1.5, -3.1], [1.5, 3.1], size=(n, 2)) for n in (500, 60))
     distances, rows = oracle(Haversine().pairwise(Q, X), 4)
-    index = build(X, Haversine())
+    index = build_index(X, Haversine())
     assert index.way == "balls"
     d, r = index.nearest(Q, 4)
     np.testing.assert_array_equal(r, rows)
@@ -262,11 +262,13 @@ def test_haversine_by_balls():
 def test_kernel_precomputed_and_functions():
     X, Q = draw("normal", 60, 3, 5), draw("normal", 9, 3, 5)
     rbf = KernelDistance("rbf", {"gamma": 1 / X.var()})
-    euclid = build(X, Euclidean()).nearest(Q, 4)
-    np.testing.assert_array_equal(build(X, rbf).nearest(Q, 4)[1], euclid[1])  # a decreasing function of the distance
+    euclid = build_index(X, Euclidean()).nearest(Q, 4)
+    np.testing.assert_array_equal(
+        build_index(X, rbf).nearest(Q, 4)[1], euclid[1]
+    )  # a decreasing function of the distance
     D = Euclidean().pairwise(X, X)
-    table = build(D, Precomputed())
-    np.testing.assert_array_equal(table.nearest(None, 4)[1], build(X, Euclidean()).nearest(None, 4)[1])
+    table = build_index(D, Precomputed())
+    np.testing.assert_array_equal(table.nearest(None, 4)[1], build_index(X, Euclidean()).nearest(None, 4)[1])
     np.testing.assert_allclose(table.nearest(Euclidean().pairwise(Q, X), 4)[0], euclid[0])
     import numba
 
@@ -274,13 +276,13 @@ def test_kernel_precomputed_and_functions():
     for method in ("auto", "ball_tree"):
         noun = UserMetric(compiled, {})
         np.testing.assert_array_equal(
-            build(X, noun, method, 4).nearest(Q, 4)[1], build(X, Chebyshev()).nearest(Q, 4)[1]
+            build_index(X, noun, method, 4).nearest(Q, 4)[1], build_index(X, Chebyshev()).nearest(Q, 4)[1]
         )
 
 
 def test_bad_requests():
     X = draw("normal", 10, 2, 0)
-    index = build(X, Euclidean())
+    index = build_index(X, Euclidean())
     with pytest.raises(InputError, match="11 neighbours were asked for and there are 10 rows"):
         index.nearest(X, 11)
     with pytest.raises(InputError, match="there are 9 rows"):
@@ -288,26 +290,26 @@ def test_bad_requests():
     with pytest.raises(InputError, match="3 columns"):
         index.nearest(np.ones((1, 3)), 1)
     with pytest.raises(ParameterError, match="k-d tree cannot serve the distance Jaccard"):
-        build(X, Jaccard(), "kd_tree")
+        build_index(X, Jaccard(), "kd_tree")
     with pytest.raises(ParameterError, match="no metric"):
-        build(X, BrayCurtis(), "ball_tree")
+        build_index(X, BrayCurtis(), "ball_tree")
     with pytest.raises(ParameterError, match="method is one of"):
-        build(X, Euclidean(), "magic")
+        build_index(X, Euclidean(), "magic")
     with pytest.raises(InputError, match="not a number"):
-        build(X, UserMetric(lambda a, b: np.nan, {})).nearest(X, 1)
+        build_index(X, UserMetric(lambda a, b: np.nan, {})).nearest(X, 1)
 
 
 def test_auto_chooses_by_what_a_tree_saves():
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(5000, 3)) @ rng.normal(size=(3, 40))  # many columns, three dimensions
-    assert build(flat, Euclidean()).way == "boxes"
-    assert build(rng.normal(size=(5000, 40)), Euclidean()).way == "products"
-    assert build(rng.normal(size=(5000, 3)), Euclidean()).way == "boxes"
-    assert build(flat, Manhattan()).way == "boxes"
+    assert build_index(flat, Euclidean()).way == "boxes"
+    assert build_index(rng.normal(size=(5000, 40)), Euclidean()).way == "products"
+    assert build_index(rng.normal(size=(5000, 3)), Euclidean()).way == "boxes"
+    assert build_index(flat, Manhattan()).way == "boxes"
 
 
 def test_forged_trees_are_refused():
-    index = build(draw("normal", 100, 2, 0), Euclidean(), "kd_tree", 10)
+    index = build_index(draw("normal", 100, 2, 0), Euclidean(), "kd_tree", 10)
     tree = index.plan
     tree.check()
     wrong = tree.order.copy()
@@ -315,16 +317,16 @@ def test_forged_trees_are_refused():
     for forged in (tree._replace(order=wrong), tree._replace(levels=7), tree._replace(points=tree.points[1:])):
         with pytest.raises(InputError, match="makes no sense"):
             forged.check()
-    ball = build(draw("normal", 100, 2, 0), Euclidean(), "ball_tree", 10).plan
+    ball = build_index(draw("normal", 100, 2, 0), Euclidean(), "ball_tree", 10).plan
     ball.check()
     with pytest.raises(InputError, match="makes no sense"):
         ball._replace(order=wrong).check()
     assert isinstance(index, Index)
     index.check()
-    brute = build(draw("normal", 100, 2, 0), Euclidean(), "brute")
+    brute = build_index(draw("normal", 100, 2, 0), Euclidean(), "brute")
     brute.check()
     short = brute.plan._replace(half=brute.plan.half[1:])
-    weights = build(draw("normal", 100, 2, 0), Hamming(np.ones(1), 1.0))
+    weights = build_index(draw("normal", 100, 2, 0), Hamming(np.ones(1), 1.0))
     for forged in (index._replace(rows=index.rows[1:]), brute._replace(plan=short), weights):
         with pytest.raises(InputError, match="makes no sense"):
             forged.check()
@@ -336,15 +338,15 @@ def test_thousands_of_neighbours(noun, monkeypatch):
     X = draw("grid", 300, 3, 0)
     for Q, k in ((draw("grid", 20, 3, 1), 300), (None, 299)):
         distances, rows = oracle(exact(Euclidean(), X if Q is None else Q, X), k, np.arange(300) if Q is None else None)
-        d, r = build(X, noun).nearest(Q, k)
+        d, r = build_index(X, noun).nearest(Q, k)
         np.testing.assert_array_equal(r, rows)
         np.testing.assert_allclose(d, distances, rtol=1e-14)
-    assert build(X, noun).nearest(np.empty((0, 3)), 20)[1].shape == (0, 20)
+    assert build_index(X, noun).nearest(np.empty((0, 3)), 20)[1].shape == (0, 20)
 
 
 def test_no_queries():
     for method in ("brute", "kd_tree", "ball_tree"):
-        index = build(draw("normal", 50, 2, 0), distance_named("euclidean"), method)
+        index = build_index(draw("normal", 50, 2, 0), distance_named("euclidean"), method)
         d, r = index.nearest(np.empty((0, 2)), 3)
         assert d.shape == r.shape == (0, 3)
         assert [len(part) for part in index.within(np.empty((0, 2)), 1.0)] == [1, 0, 0]
@@ -357,7 +359,7 @@ def test_distances_whose_squares_overflow(distance, method):
     rng = np.random.default_rng(0)
     small, ordinary, query = rng.normal(size=(40, 3)), rng.normal(size=(10, 3)), rng.normal(size=(5, 3))
     scale = 2.0**665
-    index = build(np.vstack([ordinary, small * scale]), distance, method)
+    index = build_index(np.vstack([ordinary, small * scale]), distance, method)
     d, rows = index.nearest(query * scale, 7)
     expected, order = oracle(exact(distance, query, np.vstack([0 * ordinary, small])), 7)
     np.testing.assert_allclose(d, expected * scale, rtol=1e-12)
@@ -375,7 +377,7 @@ def test_distances_whose_squares_overflow(distance, method):
 
 
 def test_distances_beyond_all_numbers_are_refused():
-    index = build(np.array([[1.7e308], [0.0]]), Euclidean())
+    index = build_index(np.array([[1.7e308], [0.0]]), Euclidean())
     assert index.nearest(np.array([[-1e307]]), 1)[0][0, 0] == 1e307
     with pytest.raises(InputError, match=r"distance of query 1 .* larger than the largest number"):
         index.nearest(np.array([[0.0], [-1.7e308]]), 2)

@@ -6,23 +6,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.engines.smoothing import local_moments_loops, local_regression
-from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, median, smooth
+from didact.engines.smoothing.local_regression import (
+    LocalPoints,
+    LocalRule,
+    bisquare_weights,
+    local_left_out,
+    local_smooth,
+    median,
+)
 
 
 def points(n=300, p=3, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     X = np.sort(X, axis=0) if p == 1 else X
-    return Points(X, np.sin(X).sum(axis=1) + 0.1 * rng.normal(size=n), np.ones(n), np.ones(n))
+    return LocalPoints(X, np.sin(X).sum(axis=1) + 0.1 * rng.normal(size=n), np.ones(n), np.ones(n))
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2])
 def test_a_tree_and_a_table_of_distances_agree(degree, monkeypatch):
     data, Q = points(), points(seed=1).X
-    by_tree = smooth(data, Q, Rule("tricube", degree, 0.0, 30.0))
-    assert local_regression._tree(data, Rule("tricube", degree, 0.0, 30.0)) is not None
+    by_tree = local_smooth(data, Q, LocalRule("tricube", degree, 0.0, 30.0))
+    assert local_regression._tree(data, LocalRule("tricube", degree, 0.0, 30.0)) is not None
     monkeypatch.setattr(local_regression, "TREE_FEATURES", 0)
-    by_table = smooth(data, Q, Rule("tricube", degree, 0.0, 30.0))
+    by_table = local_smooth(data, Q, LocalRule("tricube", degree, 0.0, 30.0))
     np.testing.assert_allclose(by_tree.value, by_table.value, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(by_tree.lever, by_table.lever, rtol=1e-8)
 
@@ -33,9 +40,9 @@ def test_a_tree_and_a_table_of_distances_agree(degree, monkeypatch):
 def test_one_feature_twice_is_one_feature(degree, width, kernel):
     """Ranges of sorted points and tables of distances: the same fit, if the second feature says nothing."""
     data, Q = points(p=1), np.linspace(-3, 3, 40)[:, None]
-    rule = Rule(kernel, degree, *width)
-    alone = smooth(data, Q, rule)
-    beside = smooth(data._replace(X=data.X @ [[1.0, 0.0]]), Q @ [[1.0, 0.0]], rule)
+    rule = LocalRule(kernel, degree, *width)
+    alone = local_smooth(data, Q, rule)
+    beside = local_smooth(data._replace(X=data.X @ [[1.0, 0.0]]), Q @ [[1.0, 0.0]], rule)
     np.testing.assert_allclose(alone.value, beside.value, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(alone.lever, beside.lever, rtol=1e-6)
 
@@ -43,10 +50,10 @@ def test_one_feature_twice_is_one_feature(degree, width, kernel):
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("width", [(0.0, 40.0), (1.5, 0.0)])
 def test_the_lever_is_the_slope_by_the_own_target(p, width):
-    data, rule = points(n=80, p=p), Rule("tricube", 1, *width)
-    before = smooth(data, data.X, rule)
+    data, rule = points(n=80, p=p), LocalRule("tricube", 1, *width)
+    before = local_smooth(data, data.X, rule)
     for i in (0, 17, 79):
-        moved = smooth(data._replace(y=data.y + (np.arange(80) == i)), data.X, rule)
+        moved = local_smooth(data._replace(y=data.y + (np.arange(80) == i)), data.X, rule)
         np.testing.assert_allclose(moved.value[i] - before.value[i], before.lever[i], rtol=1e-7)
 
 
@@ -56,20 +63,20 @@ def test_the_lever_is_the_slope_by_the_own_target(p, width):
 def test_leave_one_out_equals_refits(p, degree, kernel):
     data = points(n=60, p=p)
     data = data._replace(w=np.random.default_rng(0).integers(1, 4, 60).astype(float))
-    rule = Rule(kernel, degree, 1.9, 0.0)
-    closed = left_out(data, smooth(data, data.X, rule))
+    rule = LocalRule(kernel, degree, 1.9, 0.0)
+    closed = local_left_out(data, local_smooth(data, data.X, rule))
     for i in range(0, 60, 7):
         less = data._replace(w=data.w - (np.arange(60) == i))
         keep = less.w > 0
-        less = Points(*(column[keep] for column in less))
-        expected = smooth(less, data.X[i : i + 1], rule)
+        less = LocalPoints(*(column[keep] for column in less))
+        expected = local_smooth(less, data.X[i : i + 1], rule)
         if expected.lever[0] < 5:  # else the window had to be widened, or the fit is hardly determined
             np.testing.assert_allclose(closed[i], expected.value[0], rtol=1e-6, atol=1e-7)
 
 
 def test_a_row_that_determines_its_own_fit_is_predicted_by_the_mean():
-    data = Points(np.array([[0.0], [0.1], [0.2], [50.0]]), np.array([1.0, 2.0, 3.0, 10.0]), np.ones(4), np.ones(4))
-    loo = left_out(data, smooth(data, data.X, Rule("tricube", 0, 1.0, 0.0)))
+    data = LocalPoints(np.array([[0.0], [0.1], [0.2], [50.0]]), np.array([1.0, 2.0, 3.0, 10.0]), np.ones(4), np.ones(4))
+    loo = local_left_out(data, local_smooth(data, data.X, LocalRule("tricube", 0, 1.0, 0.0)))
     np.testing.assert_allclose(loo[3], 4.0)
 
 
@@ -89,10 +96,10 @@ def test_bisquare_weights():
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_pieces_do_not_change_a_bit(p, monkeypatch):
-    data, rule = points(n=200, p=p), Rule("tricube", 1, 0.0, 60.0)
-    whole = smooth(data, data.X, rule)
+    data, rule = points(n=200, p=p), LocalRule("tricube", 1, 0.0, 60.0)
+    whole = local_smooth(data, data.X, rule)
     monkeypatch.setattr(local_regression, "MOST", 7)
-    pieces = smooth(data, data.X, rule)
+    pieces = local_smooth(data, data.X, rule)
     np.testing.assert_array_equal(whole.value, pieces.value)
     np.testing.assert_array_equal(whole.lever, pieces.lever)
 
@@ -101,7 +108,7 @@ def by_points(monkeypatch, *arguments):
     """The fits point by point."""
     with monkeypatch.context() as patch:
         patch.setattr(local_regression, "LONG", 10**9)
-        return smooth(*arguments)
+        return local_smooth(*arguments)
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2])
@@ -112,11 +119,11 @@ def test_moments_and_points_give_the_same_fits(kind, width, degree, monkeypatch)
     x = np.sort(rng.normal(size=4000))
     x = {"ties": x.round(1), "gap": x + 50 * (x > 0), "offset": 1e6 + x, "constant": 0 * x}.get(kind, x)
     factors = np.where(rng.uniform(size=4000) < 0.1, 0.0, rng.uniform(size=4000))
-    data = Points(x[:, None], np.sin(x) + 0.1 * rng.normal(size=4000), rng.integers(1, 4, 4000) * 0.7, factors)
+    data = LocalPoints(x[:, None], np.sin(x) + 0.1 * rng.normal(size=4000), rng.integers(1, 4, 4000) * 0.7, factors)
     ends = [x[0] - 1, x[-1] + 1, x.mean()]
     Q = np.concatenate([rng.permutation(x)[:500], ends, rng.uniform(x[0], x[-1], 50)])[:, None]
-    rule = Rule("tricube", degree, *width)
-    got, expected = smooth(data, Q, rule), by_points(monkeypatch, data, Q, rule)
+    rule = LocalRule("tricube", degree, *width)
+    got, expected = local_smooth(data, Q, rule), by_points(monkeypatch, data, Q, rule)
     np.testing.assert_allclose(got.value, expected.value, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(got.lever, expected.lever, rtol=1e-7)
 
@@ -129,8 +136,8 @@ def test_long_windows_take_few_points_each(share, monkeypatch):
     monkeypatch.setattr(local_regression, "lines", lambda *a: left.append(len(a[4])) or by_line(*a))
     for n in (5_000, 20_000):
         x = np.sort(np.random.default_rng(0).normal(size=n))
-        data = Points(x[:, None], np.sin(x), np.ones(n), np.ones(n))
-        smooth(data, data.X, Rule("tricube", 1, 0.0, share * n))
+        data = LocalPoints(x[:, None], np.sin(x), np.ones(n), np.ones(n))
+        local_smooth(data, data.X, LocalRule("tricube", 1, 0.0, share * n))
         h = np.abs(x[:, None] - x[:: n // 50]).T
         h = np.partition(h, int(share * n) - 1, axis=1)[:, int(share * n) - 1]
         ranges, rows, i, q = np.empty((loops.GROUP, 3), np.int64), 0, 0, x[:: n // 50]
@@ -153,4 +160,6 @@ def test_a_bandwidth_beyond_all_points_gives_the_line_through_all(p, n, kernel):
     Z, new = (np.column_stack([np.ones(len(X)), X]) for X in (data.X, Q))
     line = new @ np.linalg.lstsq(Z, data.y, rcond=None)[0]
     for width in (1e12, 1e160, 1e300):
-        np.testing.assert_allclose(smooth(data, Q, Rule(kernel, 1, width, 0.0)).value, line, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            local_smooth(data, Q, LocalRule(kernel, 1, width, 0.0)).value, line, rtol=1e-7, atol=1e-9
+        )

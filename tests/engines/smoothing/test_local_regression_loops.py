@@ -137,7 +137,7 @@ def test_moments_of_ranges_of_leaves(n, seed):
     ends = np.sort(rng.integers(0, n // moments.BLOCK + 1, 2)) * moments.BLOCK
     q, h = rng.normal(), 1.0 + 4.0 * rng.uniform()
     out = np.zeros((2, moments.TERMS))
-    moments.gather(tree, *ends, q, h, moments.TERMS, out, np.empty(moments.TERMS))
+    moments.add_nodes(tree, *ends, q, h, moments.TERMS, out, np.empty(moments.TERMS))
     part = slice(*ends)
     powers = ((x[part] - q) / h)[:, None] ** np.arange(moments.TERMS)
     size = (np.abs(powers) * w[part, None]).sum(axis=0) + 1e-12

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.engines.smoothing import running
-from didact.engines.smoothing.running import Window, left_out, nearest, smooth, sort_rows, windows
+from didact.engines.smoothing.running import (
+    RunningWindow,
+    nearest_place,
+    running_left_out,
+    running_smooth,
+    sort_rows,
+    windows,
+)
 
 KINDS = ("mean", "median", "line")
 
@@ -56,7 +63,14 @@ def data(seed, n=30, ties=True, weights=True):
     return x, rng.normal(size=n), w
 
 
-WINDOWS = [Window(1, 0.0), Window(2, 0.0), Window(5, 0.0), Window(0, 0.05), Window(0, 0.3), Window(0, 10.0)]
+WINDOWS = [
+    RunningWindow(1, 0.0),
+    RunningWindow(2, 0.0),
+    RunningWindow(5, 0.0),
+    RunningWindow(0, 0.05),
+    RunningWindow(0, 0.3),
+    RunningWindow(0, 10.0),
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +80,7 @@ def test_smooth_equals_the_slow_way(seed, window, kind):
     x, y, w = data(seed, ties=seed % 2 == 0, weights=seed < 2)
     rows = sort_rows(x, np.column_stack([y, 2 - 3 * y]), w)
     q = np.concatenate([np.linspace(-1, 4, 41), x])
-    got = smooth(rows, q, window, kind)
+    got = running_smooth(rows, q, window, kind)
     np.testing.assert_allclose(got[:, 0], [slow(x, y, w, v, window, kind) for v in q], rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(got[:, 1], 2 - 3 * got[:, 0], rtol=1e-9, atol=1e-9)
 
@@ -78,7 +92,7 @@ def test_leaving_out_is_leaving_out(seed, window, kind):
     x, y, w = data(seed, n=20, ties=seed % 2 == 0, weights=seed < 2)
     order = np.argsort(x, kind="stable")
     x, y, w = x[order], y[order], w[order]
-    got = left_out(sort_rows(x, y[:, None], w), window, kind)[:, 0]
+    got = running_left_out(sort_rows(x, y[:, None], w), window, kind)[:, 0]
     np.testing.assert_allclose(got, slow_without(x, y, w, window, kind), rtol=1e-8, atol=1e-8)
 
 
@@ -86,8 +100,8 @@ def test_leaving_out_is_leaving_out(seed, window, kind):
 def test_leaving_out_with_any_ties(places, k, kind):
     x = np.sort(np.array(places, float))
     y, w = np.sin(3 * np.arange(len(x))), np.ones(len(x))
-    window = Window(min(k, len(np.unique(x))), 0.0)
-    got = left_out(sort_rows(x, y[:, None], w), window, kind)[:, 0]
+    window = RunningWindow(min(k, len(np.unique(x))), 0.0)
+    got = running_left_out(sort_rows(x, y[:, None], w), window, kind)[:, 0]
     np.testing.assert_allclose(got, slow_without(x, y, w, window, kind), rtol=1e-8, atol=1e-8)
 
 
@@ -95,21 +109,21 @@ def test_leaving_out_with_any_ties(places, k, kind):
 def test_windows_hold_k_places(n, k, seed):
     x = np.random.default_rng(seed).permutation(n).astype(float)
     rows, k = sort_rows(x, x[:, None], np.ones(n)), min(k, n)
-    start, stop = windows(rows, np.linspace(-2, n + 1, 50), Window(k, 0.0))
+    start, stop = windows(rows, np.linspace(-2, n + 1, 50), RunningWindow(k, 0.0))
     assert (stop - start == k).all()
 
 
 def test_the_lower_of_two_equally_near_places():
-    assert nearest(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.5, -3.0, 9.0, 1.51])).tolist() == [0, 1, 0, 2, 2]
+    assert nearest_place(np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.5, -3.0, 9.0, 1.51])).tolist() == [0, 1, 0, 2, 2]
 
 
 @pytest.mark.parametrize("kind", ["mean", "line"])
 def test_one_huge_value_spoils_no_window_without_it(kind):
     x = np.arange(2000.0)
     y = np.sin(x / 50)
-    clean = smooth(sort_rows(x, y[:, None], np.ones(2000)), x, Window(9, 0.0), kind)
+    clean = running_smooth(sort_rows(x, y[:, None], np.ones(2000)), x, RunningWindow(9, 0.0), kind)
     y[1000] = 1e17
-    spoilt = smooth(sort_rows(x, y[:, None], np.ones(2000)), x, Window(9, 0.0), kind)
+    spoilt = running_smooth(sort_rows(x, y[:, None], np.ones(2000)), x, RunningWindow(9, 0.0), kind)
     far = np.abs(x - 1000) > 8
     np.testing.assert_allclose(spoilt[far], clean[far], rtol=1e-12)
 
@@ -117,7 +131,7 @@ def test_one_huge_value_spoils_no_window_without_it(kind):
 def test_lines_far_from_zero_are_exact():
     x = 1e8 + np.arange(300.0)
     y = 3.0 * (x - 1e8) - 7.0
-    got = smooth(sort_rows(x, y[:, None], np.ones(300)), x + 0.25, Window(7, 0.0), "line")[:, 0]
+    got = running_smooth(sort_rows(x, y[:, None], np.ones(300)), x + 0.25, RunningWindow(7, 0.0), "line")[:, 0]
     np.testing.assert_allclose(got, y + 0.75, rtol=1e-9)
 
 
@@ -125,10 +139,10 @@ def test_lines_far_from_zero_are_exact():
 def test_pieces_do_not_matter(kind, monkeypatch):
     x, y, w = data(3, n=500, ties=False)
     rows, q = sort_rows(x, y[:, None], w), np.linspace(0, 3, 333)
-    whole = smooth(rows, q, Window(21, 0.0), kind), left_out(rows, Window(21, 0.0), kind)
+    whole = running_smooth(rows, q, RunningWindow(21, 0.0), kind), running_left_out(rows, RunningWindow(21, 0.0), kind)
     monkeypatch.setattr(running, "PIECE", 17)
-    np.testing.assert_array_equal(smooth(rows, q, Window(21, 0.0), kind), whole[0])
-    np.testing.assert_array_equal(left_out(rows, Window(21, 0.0), kind), whole[1])
+    np.testing.assert_array_equal(running_smooth(rows, q, RunningWindow(21, 0.0), kind), whole[0])
+    np.testing.assert_array_equal(running_left_out(rows, RunningWindow(21, 0.0), kind), whole[1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,5 +150,7 @@ def test_weights_of_any_size_are_shares(kind):
     """Weights 0.1 … 0.3 are the weights 1 … 3, but for what leaving out a copy means."""
     x, y, w = data(1)
     q = np.linspace(0, 3, 50)
-    tenth = smooth(sort_rows(x, y[:, None], w / 10), q, Window(4, 0.0), kind)
-    np.testing.assert_allclose(tenth, smooth(sort_rows(x, y[:, None], w), q, Window(4, 0.0), kind), rtol=1e-9)
+    tenth = running_smooth(sort_rows(x, y[:, None], w / 10), q, RunningWindow(4, 0.0), kind)
+    np.testing.assert_allclose(
+        tenth, running_smooth(sort_rows(x, y[:, None], w), q, RunningWindow(4, 0.0), kind), rtol=1e-9
+    )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.engines.stochastic.hebbian_loops import HEBB, LONGEST_UNIT, OJA, SANGER, learn
+from didact.engines.stochastic.hebbian_loops import HEBB, LONGEST_UNIT, OJA, SANGER, hebbian_steps
 
 
 def twin(rule, X, order, mean, scale, eta0, power, t, W):
@@ -47,7 +47,7 @@ def test_steps_equal_the_twin(seed, n, p, k, rule, eta0, single, power, t):
     order, mean = rng.permutation(n), rng.normal(size=p)
     expected = W.copy()
     total = twin(rule, X.astype(float), order, mean, 2.0, eta0, power, t, expected)
-    assert learn(rule, X, order, mean, 2.0, eta0, power, float(t), W) == pytest.approx(total, rel=1e-8)
+    assert hebbian_steps(rule, X, order, mean, 2.0, eta0, power, float(t), W) == pytest.approx(total, rel=1e-8)
     np.testing.assert_allclose(W, expected, rtol=1e-7, atol=1e-10)
 
 
@@ -56,7 +56,7 @@ def test_weights_stay_bounded_whatever_the_rows_and_the_rate(seed, rule, eta0):
     """Rows of wildly different lengths, a constant rate, and a scale that is far too small."""
     X, W, rng = problem(seed, 400, 5, 3)
     X *= 10.0 ** rng.integers(-8, 9, size=(400, 1))
-    learn(rule, X, np.arange(400), np.zeros(5), 1e-3, eta0, 0.0, 1.0, W)
+    hebbian_steps(rule, X, np.arange(400), np.zeros(5), 1e-3, eta0, 0.0, 1.0, W)
     assert (np.sum(W**2, axis=1) <= LONGEST_UNIT * (1 + 1e-12)).all()
 
 
@@ -74,6 +74,6 @@ def test_the_longest_step_of_oja_needs_no_cutting_back():
 
 def test_rows_without_length_and_data_without_scale_teach_nothing():
     W = np.array([[0.6, 0.8]])
-    learn(SANGER, np.zeros((3, 2)), np.arange(3), np.zeros(2), 0.0, 1.0, 0.5, 1.0, W)
-    learn(OJA, np.ones((3, 2)), np.arange(3), np.ones(2), 1.0, 1.0, 0.5, 1.0, W)
+    hebbian_steps(SANGER, np.zeros((3, 2)), np.arange(3), np.zeros(2), 0.0, 1.0, 0.5, 1.0, W)
+    hebbian_steps(OJA, np.ones((3, 2)), np.arange(3), np.ones(2), 1.0, 1.0, 0.5, 1.0, W)
     np.testing.assert_array_equal(W, [[0.6, 0.8]])

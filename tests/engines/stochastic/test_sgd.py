@@ -12,10 +12,10 @@ from scipy.integrate import solve_ivp
 import didact
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
-from didact.engines.stochastic.passes import block, full, row_blocks, stochastic, sweep_block
-from didact.engines.stochastic.row_loops import Dense, Sparse, add, dot, scattered_dot
+from didact.engines.stochastic.passes import full, row_blocks, row_segment, stochastic, sweep_block
+from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered_dot
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
-from didact.engines.stochastic.sgd_loops import BIAS, BIAS_SUM, RATE, TIME, fill, mix, settled
+from didact.engines.stochastic.sgd_loops import BIAS, BIAS_SUM, RATE, TIME, mix, next_rows, settled
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, PNorm
 
@@ -75,7 +75,7 @@ def targets(y, loss):
 
 def swept(X, y, w, training, seed=0):
     weights = Weights.zeros(np.array([-1]), X.shape[1], training)
-    sums = sweep_block(block(X, y, w), weights, training, np.arange(1), np.random.default_rng(seed))
+    sums = sweep_block(row_segment(X, y, w), weights, training, np.arange(1), np.random.default_rng(seed))
     return weights, sums[0]
 
 
@@ -173,11 +173,11 @@ def test_products_with_a_row():
         S, v = sp.csr_array(X), rng.normal(size=n)
         design = Sparse(S.data, S.indices, S.indptr)
         for i in range(2):
-            assert dot(Dense(X), i, v) == pytest.approx(X[i] @ v, abs=1e-14)
+            assert row_dot(Dense(X), i, v) == pytest.approx(X[i] @ v, abs=1e-14)
             assert scattered_dot(design, i, v) == pytest.approx(X[i] @ v, abs=1e-14)
             for rows in (Dense(X), design):
                 moved = v.copy()
-                add(rows, i, 0.5, moved)
+                add_row(rows, i, 0.5, moved)
                 np.testing.assert_allclose(moved, v + 0.5 * X[i], atol=1e-15)
 
 
@@ -191,7 +191,7 @@ def test_pools_hold_every_row_once(n, run, size, seed, some):
     runs = rng.permutation(-(-n // run))
     words, cursor, pool = rng.integers(0, 1 << 32, n, dtype=np.uint32), np.zeros(3, np.int64), np.empty(size, np.int64)
     seen = []
-    while count := fill(runs, run, kept, n, cursor, pool):
+    while count := next_rows(runs, run, kept, n, cursor, pool):
         before = sorted(pool[:count])
         mix(pool, count, words, cursor)
         assert sorted(pool[:count]) == before
@@ -204,7 +204,7 @@ def test_shuffled_rows_are_uniform():
     rng, n, places = np.random.default_rng(0), 12, []
     for _ in range(4000):
         cursor, pool = np.zeros(3, np.int64), np.empty(n, np.int64)
-        fill(np.arange(1), n, np.zeros(0, np.int64), n, cursor, pool)
+        next_rows(np.arange(1), n, np.zeros(0, np.int64), n, cursor, pool)
         mix(pool, n, rng.integers(0, 1 << 32, n, dtype=np.uint32), cursor)
         places.append(np.argsort(pool))
     places = np.asarray(places)
@@ -219,7 +219,7 @@ def test_many_rows_are_mixed_across_the_table(monkeypatch):
 
     def record(rows, y, weights, kept, size, runs, run, words, pool, *rest):
         cursor, place = np.zeros(3, np.int64), np.empty(pool, np.int64)
-        while count := fill(runs, run, kept, size, cursor, place):
+        while count := next_rows(runs, run, kept, size, cursor, place):
             mix(place, count, words, cursor)
             visited.extend(place[:count])
 
@@ -259,11 +259,11 @@ def test_outputs_are_independent_of_each_other_and_of_threads(two_threads):
     for threads in (1, 2):
         didact.set_threads(threads)
         weights = outputs_of(5, 4, training)
-        sweep_block(block(X, y, None), weights, training, np.arange(5), np.random.default_rng(1))
+        sweep_block(row_segment(X, y, None), weights, training, np.arange(5), np.random.default_rng(1))
         found.append(weights.V)
     np.testing.assert_array_equal(found[0], found[1])
     alone = Weights.zeros(np.array([3]), 4, training)
-    sweep_block(block(X, y, None), alone, training, np.arange(1), np.random.default_rng(1))
+    sweep_block(row_segment(X, y, None), alone, training, np.arange(1), np.random.default_rng(1))
     np.testing.assert_array_equal(alone.V[0], found[0][3])
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, overload
 import numba
 import numba.extending
 
-from didact.core.jit.disk_cache import cache_folder, keep
+from didact.core.jit.disk_cache import attach_cache, cache_folder
 from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
 
 __all__ = ["cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
@@ -47,7 +47,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     compiled = numba.njit(nogil=True, **({"_nrt": True} | options))(function)
-    keep(compiled, function)
+    attach_cache(compiled, function)
     return compiled
 
 

@@ -23,7 +23,7 @@ _config: Any = numba.config
 _lock = threading.Lock()
 
 
-def keep(compiled: Any, function: Any) -> None:
+def attach_cache(compiled: Any, function: Any) -> None:
     """Give a compiled function a disk cache, where one can be written."""
     folder = cache_folder(function.__code__.co_filename)
     if folder is None or not hasattr(compiled, "_cache"):  # a plain function when NUMBA_DISABLE_JIT is set

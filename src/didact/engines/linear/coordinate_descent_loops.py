@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 @jit
-def shrunk(target: float, bound: float, positive: bool) -> float:
+def soft_threshold(target: float, bound: float, positive: bool) -> float:
     """The soft threshold of a number, or its non-negative form."""
     if target > bound:
         return target - bound
@@ -38,7 +38,7 @@ def descend(H: Array, u: Array, q: Array, l1: Array, positive: bool, tol: float,
             curvature = H[j, j]
             if curvature <= 0.0:
                 continue
-            new = shrunk(u[j] - q[j] / curvature, l1[j] / curvature, positive)
+            new = soft_threshold(u[j] - q[j] / curvature, l1[j] / curvature, positive)
             d = new - u[j]
             if d != 0.0:
                 u[j] = new
@@ -83,7 +83,7 @@ def descend_blocks(H: Array, U: Array, Q: Array, l1: float, sweeps: int) -> None
 
 
 @jit
-def gather(G: Array, at: Array) -> Array:
+def submatrix(G: Array, at: Array) -> Array:
     """The rows and columns `at` of a matrix: several times faster than an index of pairs."""
     out = np.empty((at.shape[0], at.shape[0]))
     for i in range(at.shape[0]):
@@ -124,7 +124,7 @@ def descend_sparse(
                 i = indices[k]
                 inner += data[k] * w[i] * r[i]
             inner -= shift * mean[j]  # Σ w x = mean, as w sums to 1
-            new = shrunk(u[j] + (inner - l2 * u[j]) / curvature, l1 / curvature, positive)
+            new = soft_threshold(u[j] + (inner - l2 * u[j]) / curvature, l1 / curvature, positive)
             d = new - u[j]
             if d != 0.0:
                 u[j] = new
@@ -139,7 +139,7 @@ def warm() -> None:
     descend(np.eye(2), np.zeros(2), np.ones(2), np.zeros(2), False, 1e-3, 2)
     descend_blocks(np.eye(2), np.zeros((2, 2)), np.ones((2, 2)), 0.1, 2)
     combine(np.eye(2), np.zeros(1, np.intp), np.ones(1))
-    gather(np.eye(2), np.zeros(1, np.intp))
+    submatrix(np.eye(2), np.zeros(1, np.intp))
     for index in (np.int32, np.int64):
         descend_sparse(
             np.ones(1), np.zeros(1, index), np.array([0, 1], index), np.zeros(1), np.ones(1), np.ones(1), np.zeros(1),

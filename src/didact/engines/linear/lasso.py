@@ -26,7 +26,7 @@ from scipy import sparse
 
 from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
-from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, gather
+from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
 from didact.engines.loop.iterate import Report
@@ -118,7 +118,7 @@ class LassoSolver:
         working[new] = True
 
 
-def refuse_overflow(products: Array) -> None:
+def refuse_overflowing_products(products: Array) -> None:
     """Raise an error if products of columns leave the range of numbers: no step could be computed from them."""
     if not np.isfinite(products).all():
         raise FloatingPointError("Products of columns overflow.")
@@ -148,7 +148,7 @@ class DenseColumns:
         """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
         self._add(at[self.place[at] < 0])
         place = self.place[at]
-        H = gather(self.gram, place)
+        H = submatrix(self.gram, place)
         H.flat[:: len(H) + 1] += l2
         return solve_gram(H, self.product[place], l1, l2, u, self.positive, self.square_y, goal)
 
@@ -159,7 +159,7 @@ class DenseColumns:
         self.block[first:last] = self.design.columns(new).T
         weighted = self.w * self.block[first:last]
         products = self.block[:last] @ weighted.T
-        refuse_overflow(products)
+        refuse_overflowing_products(products)
         self.gram[:last, first:last] = products
         self.gram[first:last, :last] = products.T
         self.product[first:last] = weighted @ self.y
@@ -191,7 +191,7 @@ class SparseGram:
     def solve(self, at: Array, u: Array, l1: float, l2: float, goal: float) -> Array:
         """The solution on the columns `at`, from u, to a duality gap of `goal` among them."""
         H = self.design.gram(at) / self.total
-        refuse_overflow(H)
+        refuse_overflowing_products(H)
         H.flat[:: len(H) + 1] += l2
         return solve_gram(H, self.product[at], l1, l2, u, self.positive, self.square_y, goal)
 
@@ -259,5 +259,5 @@ class SparseColumns:
         self.place[new] = len(self.square) + np.arange(len(new))
         self.block = columns if self.block is None else sparse.hstack([self.block, columns], format="csc")
         square = np.asarray(columns.multiply(columns).T @ self.w) - self.design.mean[new] ** 2
-        refuse_overflow(square)
+        refuse_overflowing_products(square)
         self.square = np.concatenate([self.square, np.maximum(square, 0.0)])

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.threads import one_blas_thread
-from didact.engines.linear.coordinate_descent_loops import descend, descend_blocks, gather
+from didact.engines.linear.coordinate_descent_loops import descend, descend_blocks, submatrix
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Moments
@@ -190,7 +190,7 @@ def newton_step(H: Array, q: Array, l1: float, u: Array, positive: bool, damping
     support = np.flatnonzero(u)
     here = u[support]
     slope = q[support] + l1 * np.sign(here)
-    damped = gather(H, support)
+    damped = submatrix(H, support)
     damped.flat[:: len(support) + 1] += damping
     try:
         factor = linalg.cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)

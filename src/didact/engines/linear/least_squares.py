@@ -5,9 +5,10 @@ about κ² rounding errors. When the scaled matrix's reciprocal condition number
 triangular factors R of the rows (TSQR), whose error grows with κ only, or with κ² times the share of y that is not
 explained; a rank-deficient R is solved by its SVD, which gives the solution of least norm.
 
-`refine` takes off what rounding has done to either solution: :math:`R^TRd = X^TW(y - Xb)` with residuals in twice the
-working precision gives a correction d that is right to κ rounding errors of its own, so that one or two passes lead to
-the exact solution of the rows as they are stored, correctly rounded but for a few units of the last place.
+`refine_solution` takes off what rounding has done to either solution: :math:`R^TRd = X^TW(y - Xb)` with residuals in
+twice the working precision gives a correction d that is right to κ rounding errors of its own, so that one or two
+passes lead to the exact solution of the rows as they are stored, correctly rounded but for a few units of the last
+place.
 
 Demmel, Grigori, Hoemmen, Langou (2012), Communication-optimal parallel and sequential QR and LU factorizations,
 doi:10.1137/080731992; Björck (1967), Iterative refinement of linear least squares solutions I, doi:10.1007/BF01939321.
@@ -150,7 +151,7 @@ def residual_gradient(X: Any, y: Any, w: Any, high: Array, low: Array) -> Cancel
     return Cancelling(*residual_products(X, Y, w, high, low))
 
 
-def refine(
+def refine_solution(
     rows: Rows, coef: Array, mean_x: Array, mean_y: Array, weight: float, sizes: Array, solve: Callable[[Array], Array]
 ) -> tuple[Array, Array]:
     """Coefficients (p, k) and constants with their rounding errors taken off, in one pass for each correction.

@@ -73,7 +73,7 @@ def inner(a: Array, b: Array) -> float:
     return float(ddot(a, b)) if a.size <= SERIAL else float(np.einsum("i,i->", a, b))
 
 
-def add(a: float, y: Array, x: Array) -> Array:
+def add_scaled(a: float, y: Array, x: Array) -> Array:
     """x + a·y, in place where x is a float64 array."""
     if x.size <= SERIAL:
         return np.asarray(daxpy(y, x, a=a))

@@ -57,7 +57,7 @@ class Alphabet(NamedTuple):
         """One more than there are known letters: the last number is for all others."""
         return 1 + (len(self.points) if self.points is not None else len(self.things or ()))
 
-    def number(self, words: Sequence[Any]) -> "Words":
+    def number(self, words: Sequence[Any]) -> "Strings":
         """Words as numbers."""
         lengths = np.fromiter((len(word) for word in words), np.int64, len(words))
         begins = np.concatenate([[0], np.cumsum(lengths)])
@@ -65,13 +65,13 @@ class Alphabet(NamedTuple):
             letters = code_points(words)
             place = np.minimum(np.searchsorted(self.points, letters), max(len(self.points) - 1, 0))
             known = self.points[place] == letters if len(self.points) else np.zeros(len(letters), bool)
-            return Words(np.where(known, place, len(self.points)).astype(np.int64), begins, self)
+            return Strings(np.where(known, place, len(self.points)).astype(np.int64), begins, self)
         things = self.things or {}
         numbered = (things.get(thing, len(things)) for word in words for thing in word)
-        return Words(np.fromiter(numbered, np.int64, int(begins[-1])), begins, self)
+        return Strings(np.fromiter(numbered, np.int64, int(begins[-1])), begins, self)
 
 
-class Words(NamedTuple):
+class Strings(NamedTuple):
     """Many words, one after the other: letters[begins[i]:begins[i + 1]] is word i."""
 
     letters: Array
@@ -109,7 +109,7 @@ def _sequence(word: Any, row: int) -> tuple[Any, ...]:
     return items
 
 
-def number_words(words: Any) -> Words:
+def number_words(words: Any) -> Strings:
     """The words to search in, with the alphabet that they have."""
     words = check_words(words)
     if not words or isinstance(words[0], str):
@@ -118,7 +118,7 @@ def number_words(words: Any) -> Words:
     return Alphabet(None, things).number(words)
 
 
-def number_queries(words: Any, known: Alphabet) -> Words:
+def number_queries(words: Any, known: Alphabet) -> Strings:
     """Words to ask for, in an alphabet that is there already."""
     words = check_words(words)
     if words and isinstance(words[0], str) != (known.points is not None):
@@ -132,7 +132,7 @@ def _pieces(n: int, m: int) -> list[tuple[int, int]]:
     return [(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def distances(queries: Words, words: Words, costs: Array) -> Array:
+def string_distances(queries: Strings, words: Strings, costs: Array) -> Array:
     """All distances (queries, words)."""
     out = np.empty((queries.n_words, words.n_words))
     size = words.alphabet.size
@@ -161,7 +161,7 @@ class EditIndex(NamedTuple):
     `nearest` and `within` answer as every index does: rows in order of distance, equal ones in order of their numbers.
     """
 
-    words: Words
+    words: Strings
     costs: Array
 
     @property
@@ -174,7 +174,7 @@ class EditIndex(NamedTuple):
         """All letters."""
         return self.words.letters
 
-    def _sound(self) -> Words:
+    def _sound(self) -> Strings:
         """The words, if their numbers are what the loops take them for: a file can say anything."""
         letters, begins, alphabet = self.words
         whole = len(begins) > 0 and begins[0] == 0 and begins[-1] == len(letters) and (np.diff(begins) >= 0).all()
@@ -210,8 +210,8 @@ class EditIndex(NamedTuple):
         queries = words if Q is None else number_queries(_column(Q), words.alphabet)
         counts, rows, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         for a, b in _pieces(queries.n_words, words.n_words):
-            part = Words(queries.letters, queries.begins[a : b + 1], queries.alphabet)
-            table = distances(part, words, self.costs)
+            part = Strings(queries.letters, queries.begins[a : b + 1], queries.alphabet)
+            table = string_distances(part, words, self.costs)
             near = table <= radius
             if Q is None:
                 near[np.arange(b - a), np.arange(a, b)] = False

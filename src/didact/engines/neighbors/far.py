@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.engines.neighbors.tables import dense, tables
+from didact.engines.neighbors.tables import dense_rows, tables
 from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski
 
 Array = np.ndarray[Any, Any]
 POWER = {Chebyshev: np.inf, Euclidean: 2.0, Manhattan: 1.0}
 NORMS = (*POWER, Minkowski)
-LARGE = 1e300  # powers of distances that are larger may overflow
+OVERFLOWING = 1e300  # powers of distances that are larger may overflow
 TOO_FAR = (
     "The distance of query {first} from one of its neighbours is larger than the largest number that a float holds: "
     "bring the columns to a common scale, or drop such rows."
 )
 
 
-def nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
+def mend_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
     """Fill the lists of those queries anew that have an infinite distance among their best."""
     if not isinstance(noun, NORMS):
         return
     for i in np.flatnonzero(np.isinf(best[:, -1])):
-        d = distances(noun, rows, dense(Q[i : i + 1]))
+        d = far_distances(noun, rows, dense_rows(Q[i : i + 1]))
         if skip[i] >= 0:
             d[skip[i]] = np.nan  # sorts behind everything
         found[i] = np.argsort(d, kind="stable")[: best.shape[1]]
@@ -36,24 +36,24 @@ def nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array
 
 def reaches(noun: Any, radius: float) -> bool:
     """Whether distances up to this radius can overflow on the way."""
-    return isinstance(noun, NORMS) and radius > LARGE ** (1.0 / min(max(_power(noun), 1.0), 1000.0))
+    return isinstance(noun, NORMS) and radius > OVERFLOWING ** (1.0 / min(max(_power(noun), 1.0), 1000.0))
 
 
-def within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
+def far_within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
     """For each query how many rows lie in the radius, which, and how far."""
     parts = []
     for i in range(Q.shape[0]):
-        d = distances(noun, rows, dense(Q[i : i + 1]))
+        d = far_distances(noun, rows, dense_rows(Q[i : i + 1]))
         near = np.flatnonzero((d <= radius) & (np.arange(len(d)) != skip[i]))
         parts.append((np.array([len(near)]), near, d[near]))
     return parts
 
 
-def distances(noun: Any, rows: Any, q: Array) -> Array:
+def far_distances(noun: Any, rows: Any, q: Array) -> Array:
     """The distances of one query from all rows."""
     d = np.concatenate([D[0] for _, D in tables(noun, q, rows)])
     far = np.flatnonzero(np.isinf(d))
-    half = np.abs(0.5 * dense(rows[far]).astype(np.float64) - 0.5 * q.astype(np.float64))
+    half = np.abs(0.5 * dense_rows(rows[far]).astype(np.float64) - 0.5 * q.astype(np.float64))
     largest = half.max(axis=1)
     p = _power(noun)
     with np.errstate(over="ignore"):
@@ -65,7 +65,7 @@ def _power(noun: Any) -> float:
     return float(noun.p) if isinstance(noun, Minkowski) else POWER[type(noun)]
 
 
-def refuse_infinite(noun: Any, d: Array, query: Array) -> None:
+def refuse_infinite_distances(noun: Any, d: Array, query: Array) -> None:
     """Refuse infinite distances, unless they mean something, as of a given table; `query` numbers the query of each."""
     if isinstance(noun, NORMS) and np.isinf(d).any():
         raise InputError(TOO_FAR.format(first=query[np.flatnonzero(np.isinf(d.ravel()))[0]]))

@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 NEGATIVE = "Negative values in the precomputed distances: distances are at least 0."
 
 
-def nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
+def graph_nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
     """Distances and numbers (m, k) of the nearest rows of each row of the table, nearest first."""
     query, rows, distances = entries(Q, skip)
     counts = np.bincount(query, minlength=Q.shape[0])
@@ -28,7 +28,7 @@ def nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
     return distances[order[place]], rows[order[place]]
 
 
-def within(Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Array]:
+def graph_within(Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Array]:
     """The edges of each query's part, row numbers (ascending) and distances of all stored entries up to the radius."""
     query, rows, distances = entries(Q, skip)
     near = distances <= radius

@@ -83,19 +83,19 @@ class Index(NamedTuple):
             )
         Q, skip = self._queries(Q)
         if self.way == "graph":
-            return graphs.nearest(Q, skip, k)
+            return graphs.graph_nearest(Q, skip, k)
         if k > MANY:
             return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
         if self.way in ("boxes", "balls"):
-            walk.nearest(self.plan, noun, Q, skip, best, found)
+            walk.walk_nearest(self.plan, noun, Q, skip, best, found)
         elif self.way == "tables":
-            tables.nearest(noun, self.rows, Q, skip, best, found)
+            tables.table_nearest(noun, self.rows, Q, skip, best, found)
         elif sp.issparse(self.rows):
-            _again(self, Q, skip, best, found, sparse_products.nearest(self.rows, Q, skip, best, found))
+            _again(self, Q, skip, best, found, sparse_products.sparse_nearest(self.rows, Q, skip, best, found))
         else:
-            _again(self, Q, skip, best, found, products.nearest(self.rows, self.plan, Q, skip, best, found))
+            _again(self, Q, skip, best, found, products.product_nearest(self.rows, self.plan, Q, skip, best, found))
         if found.max(initial=0) >= self.n_rows:
             raise InputError(tables.NOT_A_NUMBER)
         return self._finished(Q, skip, best, found)
@@ -105,10 +105,10 @@ class Index(NamedTuple):
         noun = self.distance.inner
         if not np.isinf(best[:, -1]).any():
             return self.distance.finish(best), found
-        far.nearest(noun, self.rows, Q, skip, best, found)
+        far.mend_nearest(noun, self.rows, Q, skip, best, found)
         with np.errstate(over="ignore"):
             distances = self.distance.finish(best)
-        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(best)), best.shape[1]))
+        far.refuse_infinite_distances(noun, distances, np.repeat(np.arange(len(best)), best.shape[1]))
         return distances, found
 
     def most(self, Q: Any) -> int:
@@ -124,21 +124,21 @@ class Index(NamedTuple):
         """
         Q, skip = self._queries(Q)
         if self.way == "graph":
-            return graphs.within(Q, skip, radius)
+            return graphs.graph_within(Q, skip, radius)
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
         if self.way == "products":
             tree = boxes(self.rows, LEAF) if Q.shape[0] >= FEW and not sp.issparse(self.rows) else None
         if far.reaches(noun, reach):
-            parts = far.within(noun, self.rows, Q, skip, reach)
+            parts = far.far_within(noun, self.rows, Q, skip, reach)
         elif self.way == "tables" or tree is None:
-            parts = tables.within(noun, self.rows, Q, skip, reach)
+            parts = tables.table_within(noun, self.rows, Q, skip, reach)
         else:
-            parts = walk.within(tree, noun, Q, skip, reach)
+            parts = walk.walk_within(tree, noun, Q, skip, reach)
         if not parts:
             return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
         counts, rows, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
         distances = self.distance.finish(distances)
-        far.refuse_infinite(noun, distances, np.repeat(np.arange(len(counts)), counts))
+        far.refuse_infinite_distances(noun, distances, np.repeat(np.arange(len(counts)), counts))
         return np.append(0, np.cumsum(counts)), rows.astype(np.int64), distances
 
     def _queries(self, Q: Any) -> tuple[Any, Array]:
@@ -155,7 +155,7 @@ class Index(NamedTuple):
         return Q, np.full(Q.shape[0], -1)
 
 
-def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF) -> Index:
+def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF) -> Index:
     """An index of the rows X (an array, CSR, or for precomputed distances the square table).
 
     >>> from didact.parts.distances import Euclidean
@@ -199,7 +199,7 @@ def _pays(rows: Array, tree: Boxes) -> bool:
         return True
     some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
     best, found = np.full((SAMPLE, NEAR), np.inf), np.full((SAMPLE, NEAR), n, np.int64)
-    walk.nearest(tree, Euclidean(), rows[some], some, best, found)
+    walk.walk_nearest(tree, Euclidean(), rows[some], some, best, found)
     low, high = tree.low[-(1 << tree.levels) :], tree.high[-(1 << tree.levels) :]
     visited = sum(
         int((((np.clip(q, low, high) - q) ** 2).sum(axis=1) <= d * d).sum()) for q, d in zip(rows[some], best[:, -1])
@@ -214,16 +214,16 @@ def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: A
     q, s, b, f = Q[left], skip[left], np.full((len(left), best.shape[1]), np.inf), found[left]
     f[:] = index.n_rows
     if not sp.issparse(index.rows):
-        open_ = products.nearest(index.rows, products.centred(index.rows, np.float64), q, s, b, f)
+        open_ = products.product_nearest(index.rows, products.centred(index.rows, np.float64), q, s, b, f)
     else:
         open_ = np.arange(len(left))
     if len(open_):
         b[open_], f[open_] = np.inf, index.n_rows
         lists = b[open_], f[open_]
         if len(open_) < FEW or sp.issparse(index.rows):
-            tables.nearest(Euclidean(), index.rows, q[open_], s[open_], *lists)
+            tables.table_nearest(Euclidean(), index.rows, q[open_], s[open_], *lists)
         else:
-            walk.nearest(boxes(index.rows, LEAF), Euclidean(), q[open_], s[open_], *lists)
+            walk.walk_nearest(boxes(index.rows, LEAF), Euclidean(), q[open_], s[open_], *lists)
         b[open_], f[open_] = lists
     best[left], found[left] = b, f
 

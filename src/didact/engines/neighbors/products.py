@@ -53,7 +53,7 @@ def centred(X: Array, dtype: Any) -> Centred:
     return out
 
 
-def nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
+def product_nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
     """Fill the lists of the k best, but for the queries whose numbers are returned."""
     n, p = X.shape
     size = int(np.clip(min(WORK / (2.0 * n * p), ENTRIES / _room(n, best.shape[1])), 16, QUERIES))
@@ -82,7 +82,7 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
         P = np.matmul(queries, ready.rows[a:b].T, out=buffer[: m * (b - a)].reshape(m, b - a))
         margin = _margin(p, length, ready.size[t], ready.rows.dtype)
         products_loops.collect(P, ready.half[a:b], a, margin, skip, *lists)
-    products_loops.refine(Q, X, *lists, best, found)
+    products_loops.refine_candidates(Q, X, *lists, best, found)
     return np.flatnonzero(count < 0)
 
 

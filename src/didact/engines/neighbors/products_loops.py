@@ -46,7 +46,7 @@ def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, upper
             for j in range(a, b):
                 s = float(half[j] - P[i, j])
                 if s <= uppers[i, last] + e and first + j != skip[i]:
-                    add(s, e, first + j, i, uppers, rows, lowers, count)
+                    add_candidate(s, e, first + j, i, uppers, rows, lowers, count)
                     if count[i] < 0:
                         break
             if count[i] < 0:
@@ -54,7 +54,9 @@ def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, upper
 
 
 @jit_unmanaged
-def add(s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers: Array, count: Array) -> None:
+def add_candidate(
+    s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers: Array, count: Array
+) -> None:
     """Add a candidate; if there is no room, those that are out of question meanwhile make some."""
     k = uppers.shape[1] - 1
     if s + e < uppers[i, k]:
@@ -76,7 +78,7 @@ def add(s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers
 
 
 @jit_unmanaged
-def refine(Q: Array, X: Array, uppers: Array, rows: Array, lowers: Array, count: Array, best: Array,
+def refine_candidates(Q: Array, X: Array, uppers: Array, rows: Array, lowers: Array, count: Array, best: Array,
            found: Array) -> None:  # fmt: skip
     """The k best of the candidates, by distances from differences in float64: 3 p operations each."""
     p = Q.shape[1]
@@ -99,4 +101,4 @@ def warm() -> None:
     for dtype in (np.float32, np.float64):
         X = np.ones((1, 1), dtype)
         collect(X, np.ones(1, dtype), 0, one, long, *lists)
-        refine(X, X, *lists, np.ones((1, 1)), np.zeros((1, 1), np.int64))
+        refine_candidates(X, X, *lists, np.ones((1, 1)), np.zeros((1, 1), np.int64))

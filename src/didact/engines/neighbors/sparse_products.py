@@ -12,7 +12,7 @@ import numpy as np
 from didact.core.threads import parallel_map
 from didact.engines.neighbors import products_loops, sparse_loops
 from didact.engines.neighbors.products import FAR, ROWS, _margin, _room
-from didact.engines.neighbors.tables import blocks
+from didact.engines.neighbors.tables import block_edges
 
 Array = np.ndarray[Any, Any]
 ENTRIES = 4_000_000  # of a dense block of queries
@@ -20,7 +20,7 @@ QUERIES = 64
 STEP = 8 * ROWS
 
 
-def nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
+def sparse_nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
     """Fill the lists of the k best, but for the queries whose numbers are returned."""
     squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
     size = int(np.clip(ENTRIES // max(X.shape[1], 1), 1, QUERIES))
@@ -29,7 +29,7 @@ def nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
         here = slice(*edges)
         return edges[0] + _piece(X, squares, Q[here], skip[here], best[here], found[here])
 
-    return np.concatenate([np.empty(0, np.int64), *parallel_map(piece, blocks(Q.shape[0], size))])
+    return np.concatenate([np.empty(0, np.int64), *parallel_map(piece, block_edges(Q.shape[0], size))])
 
 
 def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Array) -> Array:
@@ -41,7 +41,7 @@ def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Arra
     room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     terms = int(np.diff(X.indptr).max(initial=0)) + 1
-    for a, b in blocks(n, STEP):
+    for a, b in block_edges(n, STEP):
         P = np.ascontiguousarray((X[a:b] @ T).T, np.float64)
         margin = _margin(terms, length, float(np.sqrt(squares[a:b].max())), np.float64)
         products_loops.collect(P, 0.5 * squares[a:b], a, margin, skip, *lists)

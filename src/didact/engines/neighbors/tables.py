@@ -25,7 +25,7 @@ ENTRIES = 1 << 21  # of a table with all rows
 NOT_A_NUMBER = "A distance is not a number: the metric must return a number for every pair of rows."
 
 
-def nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
+def table_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
     """Fill the lists of the k best, in parallel over blocks of queries."""
 
     def piece(edges: tuple[int, int]) -> None:
@@ -55,7 +55,7 @@ def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[A
     return distances, found
 
 
-def within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[Found]:
+def table_within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[Found]:
     """For each block of queries how many rows lie in the radius, which, and how far."""
 
     def piece(edges: tuple[int, int]) -> Found:
@@ -79,7 +79,7 @@ def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
 
 def _each(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
     """All pieces, on the pool if they are compiled: functions of Python run one at a time and can be interrupted."""
-    edges = blocks(m, size or QUERIES)
+    edges = block_edges(m, size or QUERIES)
     return parallel_map(piece, edges) if compiled(noun) else [piece(one) for one in edges]
 
 
@@ -91,14 +91,14 @@ def compiled(noun: Any) -> bool:
 def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
     """The number of the first row and the distances of all queries to a block of rows, block by block."""
     if isinstance(noun, Precomputed):
-        D = np.ascontiguousarray(dense(Q), np.float64)
+        D = np.ascontiguousarray(dense_rows(Q), np.float64)
         if D.min(initial=0.0) < 0:
             raise InputError(NEGATIVE)
         yield 0, D
         return
-    Q = dense(Q)
-    for a, b in blocks(rows.shape[0], ROWS):
-        X = dense(rows[a:b])
+    Q = dense_rows(Q)
+    for a, b in block_edges(rows.shape[0], ROWS):
+        X = dense_rows(rows[a:b])
         if compiled(noun):
             D = np.empty((len(Q), len(X)))
             table_rows(noun, Q.astype(np.float64, copy=False), X.astype(np.float64, copy=False), D)
@@ -107,11 +107,11 @@ def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
         yield a, D
 
 
-def dense(X: Any) -> Array:
+def dense_rows(X: Any) -> Array:
     """Rows as an array."""
     return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
 
-def blocks(n: int, size: int) -> list[tuple[int, int]]:
+def block_edges(n: int, size: int) -> list[tuple[int, int]]:
     """The edges of blocks of at most `size` rows."""
     return list(pairwise([*range(0, n, size), n])) if n else []

@@ -25,7 +25,7 @@ from didact.engines.loop.result import Result
 Array = np.ndarray[Any, Any]
 
 
-class Rule(Protocol):
+class UpdateRule(Protocol):
     """How a gradient becomes a change of x."""
 
     def start(self, x: Array) -> Any:
@@ -110,7 +110,7 @@ class _State(NamedTuple):
 def first_order(
     objective: Callable[[Array], tuple[float, Array]],
     x0: Array,
-    rule: Rule,
+    rule: UpdateRule,
     tol: float,
     max_iter: int,
     report: Report | None = None,

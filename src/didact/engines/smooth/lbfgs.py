@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING, LineSearch, WeakWolfe, add, inner, largest
+from didact.engines.loop.line_search import ROUNDING, LineSearch, WeakWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -76,7 +76,7 @@ def two_loops(
     weights = []
     for moved, change, rho in reversed(pairs):
         a = rho * inner(moved, q)
-        q = add(-a, change, q)
+        q = add_scaled(-a, change, q)
         weights.append(a)
     r = q if precondition is None else precondition(q)
     if pairs:
@@ -84,5 +84,5 @@ def two_loops(
         image = change if precondition is None else precondition(change)
         r = r / (rho * inner(change, image))
     for (moved, change, rho), a in zip(pairs, reversed(weights), strict=True):
-        r = add(a - rho * inner(change, r), moved, r)
+        r = add_scaled(a - rho * inner(change, r), moved, r)
     return r

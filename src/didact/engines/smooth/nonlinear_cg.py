@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING, LineSearch, StrongWolfe, add, inner, largest
+from didact.engines.loop.line_search import ROUNDING, LineSearch, StrongWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -73,7 +73,7 @@ def nonlinear_cg(
         turn = square if beta == "fr" else max(square - overlap, 0.0)
         turn = min(turn, square) if beta == "hybrid" else turn
         below = inner(gradient - s.gradient, s.direction) if beta == "hybrid" else inner(s.gradient, s.gradient)
-        direction = add(turn / below if below > 0 else 0.0, s.direction, -gradient)
+        direction = add_scaled(turn / below if below > 0 else 0.0, s.direction, -gradient)
         slope = inner(gradient, direction)
         stuck = beta == "fr" and abs(overlap) > OVERLAP * square
         if stuck or not -slope > DOWNHILL * square:

@@ -31,7 +31,7 @@ LIGHT = 1e-3  # share of the points' weight that the window must leave: else rou
 STEEP = 1e-5  # share of a term that must be left after those before it, for the same reason
 
 
-class Moments(NamedTuple):
+class MomentTree(NamedTuple):
     """The tree of moments: level after level of whole nodes of 16, 32, … points."""
 
     first: Array  # (levels + 1,): where the nodes of each level begin
@@ -56,7 +56,7 @@ def move(moments: Array, shift: float, scale: float, terms: int, out: Array, buf
 
 
 @jit
-def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: Moments) -> None:
+def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: MomentTree) -> None:
     """The leaves number start…stop−1, from their points."""
     for node in range(start, stop):
         a, b = node * BLOCK, (node + 1) * BLOCK
@@ -72,7 +72,7 @@ def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: Momen
 
 
 @jit
-def grow_levels(tree: Moments) -> None:
+def grow_levels(tree: MomentTree) -> None:
     """All other nodes, each from its two children."""
     buffer = np.empty(TERMS)
     for level in range(1, tree.first.shape[0] - 1):
@@ -91,7 +91,9 @@ def grow_levels(tree: Moments) -> None:
 
 
 @jit
-def gather(tree: Moments, start: int, stop: int, q: float, h: float, terms: int, out: Array, buffer: Array) -> None:
+def add_nodes(
+    tree: MomentTree, start: int, stop: int, q: float, h: float, terms: int, out: Array, buffer: Array
+) -> None:
     """Add the moments about q, in units of h, of the points start…stop−1, both multiples of the size of a leaf."""
     left, right, level = start // BLOCK, stop // BLOCK, 0
     while left < right:
@@ -106,7 +108,7 @@ def gather(tree: Moments, start: int, stop: int, q: float, h: float, terms: int,
 
 
 @jit
-def add_node(tree: Moments, node: int, q: float, h: float, terms: int, out: Array, buffer: Array) -> None:
+def add_node(tree: MomentTree, node: int, q: float, h: float, terms: int, out: Array, buffer: Array) -> None:
     """Add the moments of a node about q, in units of h."""
     shift, scale = (tree.centre[node] - q) / h, tree.radius[node] / h
     move(tree.weight[node], shift, scale, terms, out[0], buffer)
@@ -114,7 +116,9 @@ def add_node(tree: Moments, node: int, q: float, h: float, terms: int, out: Arra
 
 
 @jit(fastmath=True)
-def add_points(x: Array, y: Array, w: Array, start: int, stop: int, q: float, inverse: float, sums: Array) -> None:
+def add_single_points(
+    x: Array, y: Array, w: Array, start: int, stop: int, q: float, inverse: float, sums: Array
+) -> None:
     """Add the points start…stop−1 one by one: Σ K w v^m for m < 5, Σ K w y v^m for m < 3, and Σ w."""
     s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = mass = 0.0
     xs, ys, ws = x[start:stop], y[start:stop], w[start:stop]
@@ -209,7 +213,7 @@ def common(ranges: Array, count: int, side: int) -> tuple[int, int]:
 
 @jit
 def moment_fits(
-    kernel: Tricube, x: Array, y: Array, w: Array, tree: Moments, q: Array, h: Array, degree: int, start: int,
+    kernel: Tricube, x: Array, y: Array, w: Array, tree: MomentTree, q: Array, h: Array, degree: int, start: int,
     stop: int, out: Array, lever: Array, done: Array,
 ) -> None:  # fmt: skip
     """Local fits at the sorted q[start:stop]; done says of which the moments determine them."""
@@ -226,8 +230,8 @@ def moment_fits(
         low, left = common(ranges, count, 0)
         right, high = common(ranges, count, 1)
         sides[:] = 0.0
-        gather(tree, low, left, q[middle], h[middle], terms, sides[0], buffer)
-        gather(tree, right, high, q[middle], h[middle], terms, sides[1], buffer)
+        add_nodes(tree, low, left, q[middle], h[middle], terms, sides[0], buffer)
+        add_nodes(tree, right, high, q[middle], h[middle], terms, sides[1], buffer)
         for t in range(count):
             a, p, b = ranges[t]
             point, inverse = q[i + t], 1.0 / h[i + t]
@@ -235,9 +239,9 @@ def moment_fits(
             # Where a side has no common leaves, its points are summed up to the other side's.
             begin, end = (low, left) if low < left else (p, p)
             begin2, end2 = (right, high) if right < high else (p, p)
-            add_points(x, y, w, a, begin, point, inverse, sums)
-            add_points(x, y, w, end, begin2, point, inverse, sums)
-            add_points(x, y, w, end2, b, point, inverse, sums)
+            add_single_points(x, y, w, a, begin, point, inverse, sums)
+            add_single_points(x, y, w, end, begin2, point, inverse, sums)
+            add_single_points(x, y, w, end2, b, point, inverse, sums)
             for side in range(2):
                 moved[:] = 0.0
                 shift, scale = (q[middle] - point) * inverse, h[middle] * inverse
@@ -248,13 +252,13 @@ def moment_fits(
         i += count
 
 
-def empty_tree(n: int) -> Moments:
+def empty_tree(n: int) -> MomentTree:
     """Room for the moments of n points."""
     sizes = [n // BLOCK]
     while sizes[-1] > 1:
         sizes.append(sizes[-1] // 2)
     first = np.append(0, np.cumsum(sizes))
-    return Moments(
+    return MomentTree(
         first, np.zeros(first[-1]), np.zeros(first[-1]), np.zeros((first[-1], TERMS)), np.zeros((first[-1], TERMS))
     )
 

@@ -19,7 +19,7 @@ from didact.core.threads import parallel_map
 from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.engines.smoothing.local_moments_loops import (
     BLOCK,
-    Moments,
+    MomentTree,
     empty_tree,
     grow_leaves,
     grow_levels,
@@ -40,7 +40,7 @@ TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up t
 TREE_FEATURES = 10
 
 
-class Points(NamedTuple):
+class LocalPoints(NamedTuple):
     """The data of a smoother: x sorted if there is one feature; weights count rows, factors come from robust rounds."""
 
     X: Array
@@ -49,7 +49,7 @@ class Points(NamedTuple):
     factors: Array
 
 
-class Rule(NamedTuple):
+class LocalRule(NamedTuple):
     """How wide, how steep, how curved: a fixed bandwidth, or (0) the distance of the k-th neighbour."""
 
     kernel: str
@@ -69,7 +69,7 @@ class Smooth(NamedTuple):
     lever: Array
 
 
-def smooth(points: Points, Q: Array, rule: Rule) -> Smooth:
+def local_smooth(points: LocalPoints, Q: Array, rule: LocalRule) -> Smooth:
     """The local fits at the rows of Q."""
     points = points._replace(y=np.require(points.y, np.float64, ["C", "W"]))  # loops are compiled for one kind of array
     if len(Q):
@@ -98,7 +98,7 @@ def _flat(X: Array, Q: Array) -> float:
     return FLAT * extent if 0 < extent < np.inf else np.inf
 
 
-def _in_order(points: Points, Q: Array, rule: Rule, out: Smooth) -> Smooth:
+def _in_order(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Smooth:
     """The fits of one feature at queries that are sorted first: those that follow each other share their sums."""
     order = np.argsort(Q[:, 0], kind="stable")
     edges = [*range(0, len(Q), MOST), len(Q)]
@@ -108,23 +108,23 @@ def _in_order(points: Points, Q: Array, rule: Rule, out: Smooth) -> Smooth:
     return Smooth(value, lever)
 
 
-def _kernel(rule: Rule) -> Any:
+def _kernel(rule: LocalRule) -> Any:
     return Tricube() if rule.kernel == "tricube" else Gaussian()
 
 
-def _enough(rule: Rule, features: int) -> float:
+def _enough(rule: LocalRule, features: int) -> float:
     """The weight that a neighbourhood must hold; slightly less, for rounding in sums of weights."""
     return (rule.neighbours or rule.terms(features) + 1.0) * (1 - 1e-12)
 
 
-def _widths(rule: Rule, distance: Array) -> Array:
+def _widths(rule: LocalRule, distance: Array) -> Array:
     """Bandwidths from distances of the k-th neighbour: a fixed one is widened where it holds too few points."""
     if rule.neighbours:
         return np.maximum(distance, np.finfo(float).tiny)  # ties of all neighbours: their mean
     return np.maximum(rule.bandwidth, distance if rule.kernel == "tricube" else np.zeros_like(distance))
 
 
-def _line_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:
+def _line_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Callable[[tuple[int, int]], None]:
     x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
     mass = np.append(0.0, np.cumsum(points.w))
     w = points.w * points.factors
@@ -143,12 +143,12 @@ def _line_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[
     return piece
 
 
-def _moment_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable[[tuple[int, int]], None]:
+def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Callable[[tuple[int, int]], None]:
     """The same by moments, where windows are long; queries come in order."""
     x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
     mass = np.append(0.0, np.cumsum(points.w))
     w, k = points.w * points.factors, min(_enough(rule, 1), float(mass[-1]))
-    tree = moments(x, points.y, w)
+    tree = moment_tree(x, points.y, w)
     loop = parabolas if rule.degree == 2 else lines
 
     def piece(edges: tuple[int, int]) -> None:
@@ -168,7 +168,7 @@ def _moment_piece(points: Points, Q: Array, rule: Rule, out: Smooth) -> Callable
     return piece
 
 
-def moments(x: Array, y: Array, w: Array) -> Moments:
+def moment_tree(x: Array, y: Array, w: Array) -> MomentTree:
     """The moments of sorted points, in a tree."""
     tree = empty_tree(len(x))
     edges = [*range(0, len(x) // BLOCK, LEAVES), len(x) // BLOCK]
@@ -177,14 +177,16 @@ def moments(x: Array, y: Array, w: Array) -> Moments:
     return tree
 
 
-def _tree(points: Points, rule: Rule) -> Any:
+def _tree(points: LocalPoints, rule: LocalRule) -> Any:
     """A tree of the points, where it finds the neighbours faster than a table of all distances."""
     n, features = points.X.shape
     few = 0 < rule.neighbours <= n / TREE_SHARE and features <= TREE_FEATURES
     return cKDTree(points.X) if few and rule.kernel == "tricube" and bool((points.w == 1.0).all()) else None
 
 
-def _surface_piece(points: Points, Q: Array, rule: Rule, out: Smooth, tree: Any) -> Callable[[tuple[int, int]], None]:
+def _surface_piece(
+    points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth, tree: Any
+) -> Callable[[tuple[int, int]], None]:
     X, y, w = points.X, points.y, points.w * points.factors
     kernel, k = _kernel(rule), min(_enough(rule, X.shape[1]), float(points.w.sum()))
     even = bool((points.w == 1.0).all())
@@ -239,7 +241,7 @@ def median(values: Array, w: Array) -> float:
     return float(0.5 * (values[order[low]] + values[order[min(high, len(values) - 1)]]))
 
 
-def left_out(points: Points, at_points: Smooth) -> Array:
+def local_left_out(points: LocalPoints, at_points: Smooth) -> Array:
     """What the fit to all other rows says of each row, in closed form: windows stay as they are.
 
     A row that its own fit passes through, whatever its y, is predicted by the mean of all.

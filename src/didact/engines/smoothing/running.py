@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map
-from didact.engines.smoothing.running_loops import averages, averages_without, build, medians
+from didact.engines.smoothing.running_loops import averages, averages_without, build_nodes, medians
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +34,7 @@ class Sorted(NamedTuple):
     first: Array
 
 
-class Window(NamedTuple):
+class RunningWindow(NamedTuple):
     """How wide: k places, or (0) a distance."""
 
     k: int
@@ -49,16 +49,16 @@ def sort_rows(x: Array, Y: Array, w: Array) -> Sorted:
     return Sorted(x, Y, w, x[new], np.append(np.flatnonzero(new), len(x)))
 
 
-def nearest(u: Array, q: Array) -> Array:
+def nearest_place(u: Array, q: Array) -> Array:
     """The nearest place of each q; of two equally near the lower."""
     above = np.clip(np.searchsorted(u, q), 0, len(u) - 1)
     below = np.maximum(above - 1, 0)
     return np.where(np.abs(q - u[below]) <= np.abs(u[above] - q), below, above)
 
 
-def windows(rows: Sorted, q: Array, window: Window) -> tuple[Array, Array]:
+def windows(rows: Sorted, q: Array, window: RunningWindow) -> tuple[Array, Array]:
     """The rows (start, stop) in the window at each q."""
-    u, j = rows.u, nearest(rows.u, q)
+    u, j = rows.u, nearest_place(rows.u, q)
     if window.k:
         low = np.clip(j - (window.k - 1) // 2, 0, len(u) - window.k)
         return rows.first[low], rows.first[low + window.k]
@@ -72,7 +72,7 @@ def _within(u: Array, q: Array, h: float) -> tuple[Array, Array]:
     return np.searchsorted(u, q - reach), np.searchsorted(u, q + reach, side="right")
 
 
-def windows_without(rows: Sorted, window: Window) -> tuple[Array, Array, Array]:
+def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, Array]:
     """The window at each row once one copy of it is left out, and the weight of the row that stays."""
     u, first, m = rows.u, rows.first, len(rows.u)
     j = np.repeat(np.arange(m), np.diff(first))
@@ -96,7 +96,7 @@ def windows_without(rows: Sorted, window: Window) -> tuple[Array, Array, Array]:
     return start, stop, np.where(rows.w - gone > ROUNDING * rows.w, rows.w - gone, 0.0)
 
 
-def smooth(rows: Sorted, q: Array, window: Window, kind: str) -> Array:
+def running_smooth(rows: Sorted, q: Array, window: RunningWindow, kind: str) -> Array:
     """The means, medians or lines (n, outputs) of the windows at q."""
     order = np.argsort(q, kind="stable")
     q = np.ascontiguousarray(q[order])
@@ -113,7 +113,7 @@ def smooth(rows: Sorted, q: Array, window: Window, kind: str) -> Array:
     return out
 
 
-def left_out(rows: Sorted, window: Window, kind: str) -> Array:
+def running_left_out(rows: Sorted, window: RunningWindow, kind: str) -> Array:
     """What all other rows say of each row (n, outputs); a row without any others is left to itself."""
     if len(rows.u) == 1 and rows.w.sum() <= 1.0:
         return rows.Y.copy()
@@ -132,7 +132,7 @@ def left_out(rows: Sorted, window: Window, kind: str) -> Array:
 
 def _tree(rows: Sorted, y: Array) -> Array:
     tree = np.empty((2 * len(y), 5))
-    build(rows.x, y, rows.w, tree)
+    build_nodes(rows.x, y, rows.w, tree)
     return tree
 
 

@@ -36,7 +36,7 @@ def merge(node: Array, w: float, x: float, y: float, xx: float, xy: float) -> No
 
 
 @jit
-def build(x: Array, y: Array, w: Array, tree: Array) -> None:
+def build_nodes(x: Array, y: Array, w: Array, tree: Array) -> None:
     """The moments of all nodes (2n, 5): leaves from n on, the parent of i and i + 1 at i // 2."""
     n = x.shape[0]
     for i in range(n):
@@ -67,7 +67,7 @@ def add_range(tree: Array, start: int, stop: int, node: Array) -> None:
 
 
 @jit
-def value(node: Array, q: float, line: bool) -> float:
+def node_value(node: Array, q: float, line: bool) -> float:
     """The mean of a node, or its line at q."""
     if line and node[3] > 0.0:
         return node[2] + node[4] / node[3] * (q - node[1])
@@ -81,7 +81,7 @@ def averages(tree: Array, q: Array, start: Array, stop: Array, line: bool, first
     for i in range(first, last):
         node[:] = 0.0
         add_range(tree, start[i], stop[i], node)
-        out[i] = value(node, q[i], line)
+        out[i] = node_value(node, q[i], line)
 
 
 @jit
@@ -100,7 +100,7 @@ def averages_without(
             merge(node, left[i], tree[n + r, 1], tree[n + r, 2], 0.0, 0.0)
         else:
             add_range(tree, start[i], stop[i], node)
-        out[i] = value(node, q[i], line)
+        out[i] = node_value(node, q[i], line)
 
 
 @jit
@@ -128,7 +128,7 @@ def rank_reaching(sums: Array, target: float) -> int:
 
 
 @jit
-def middle(sums: Array, total: float, values: Array) -> float:
+def middle_value(sums: Array, total: float, values: Array) -> float:
     """The median of values, in order of rank, with these weights: between the two middle ones if they share."""
     low = rank_reaching(sums, 0.5 * total * (1.0 - ROUNDING))
     high = rank_reaching(sums, 0.5 * total * (1.0 + ROUNDING))
@@ -167,17 +167,17 @@ def medians(
         if r >= a and r < b:
             gone = w[r] - left[i]
             add_weight(sums, rank[r], -gone)
-            out[i] = middle(sums, total - gone, values)
+            out[i] = middle_value(sums, total - gone, values)
             add_weight(sums, rank[r], gone)
         else:
-            out[i] = middle(sums, total, values)
+            out[i] = middle_value(sums, total, values)
 
 
 def warm() -> None:
     """Compile for the types that callers use."""
     x, places = np.arange(4.0), np.arange(4)
     tree, out, whole = np.empty((8, 5)), np.empty(4), np.full(4, 4)
-    build(x, x, np.ones(4), tree)
+    build_nodes(x, x, np.ones(4), tree)
     averages(tree, x, places, whole, True, 0, 4, out)
     averages_without(tree, x, x, places, places, whole, True, 0, 4, out)
     medians(x, places, np.ones(4), places, whole, places, x, 0, 4, np.zeros(5), out)

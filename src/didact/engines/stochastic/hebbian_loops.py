@@ -47,7 +47,7 @@ def update(rule: int, w: Array, x: Array, y: float, step: float) -> None:
 
 
 @jit
-def learn(
+def hebbian_steps(
     rule: int, X: Array, order: Array, mean: Array, scale: float, eta0: float, power: float, t: float, W: Array
 ) -> float:
     """Steps t, t + 1, … on rows less their mean, in this order; the sum of all squared answers before each step."""
@@ -75,4 +75,4 @@ def warm() -> None:
     """Compile for the type that is used most."""
     X = np.ones((1, 1))
     X.flags.writeable = False
-    learn(OJA, X, np.zeros(1, np.int64), np.zeros(1), 1.0, 0.1, 0.5, 1.0, np.ones((1, 1)))
+    hebbian_steps(OJA, X, np.zeros(1, np.int64), np.zeros(1), 1.0, 0.1, 0.5, 1.0, np.ones((1, 1)))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
-from didact.engines.stochastic.row_loops import Dense, Sparse, add, dot, scattered1, scattered_dot
+from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered1, scattered_dot
 
 Array = np.ndarray[Any, Any]
 
@@ -23,7 +23,7 @@ def vote(
     k = last[0]
     for m in range(begin, order.shape[0]):
         i = order[m]
-        z = (scattered_dot(rows, i, voters[k]) if scattered1(rows) else dot(rows, i, voters[k])) + biases[k]
+        z = (scattered_dot(rows, i, voters[k]) if scattered1(rows) else row_dot(rows, i, voters[k])) + biases[k]
         side = 1.0 if y[i] == positive else -1.0
         if side * z > 0.0:
             votes[k] += 1.0
@@ -35,7 +35,7 @@ def vote(
         for j in range(voters.shape[1]):
             voters[k + 1, j] = voters[k, j]
         k += 1
-        add(rows, i, step, voters[k])
+        add_row(rows, i, step, voters[k])
         biases[k] = biases[k - 1] + (step if fit_intercept else 0.0)
         votes[k] = 1.0
         losses[0] -= side * z

@@ -89,7 +89,7 @@ class Sparse(NamedTuple):
 
 
 @jit(fastmath=REASSOCIATE)
-def dot(rows: Any, i: int, v: Array) -> float:
+def row_dot(rows: Any, i: int, v: Array) -> float:
     """Row i times v."""
     total = 0.0
     for k in range(begin1(rows, i), end1(rows, i)):
@@ -114,7 +114,7 @@ def scattered_dot(rows: Any, i: int, v: Array) -> float:
 
 
 @jit(fastmath=REASSOCIATE)
-def add(rows: Any, i: int, step: float, v: Array) -> None:
+def add_row(rows: Any, i: int, step: float, v: Array) -> None:
     """Add step times row i to v."""
     for k in range(begin1(rows, i), end1(rows, i)):
         v[column1(rows, k)] += step * entry1(rows, i, k)

@@ -29,13 +29,13 @@ from didact.core.jit import dispatch, jit
 from didact.engines.stochastic.row_loops import (
     Dense,
     Sparse,
-    add,
+    add_row,
     ask1,
     begin1,
     column1,
-    dot,
     end1,
     entry1,
+    row_dot,
     scattered1,
     scattered_dot,
 )
@@ -133,7 +133,7 @@ def settled(x: float, debt: float, clock: float, plan: Plan) -> tuple[float, flo
 
 
 @jit
-def settle(rows: Any, i: int, v: Array, debt: Array, shift: Array, clock: float, mass: float, plan: Plan) -> None:
+def settle_row(rows: Any, i: int, v: Array, debt: Array, shift: Array, clock: float, mass: float, plan: Plan) -> None:
     """Bring the weights that row i reads up to date."""
     for k in range(begin1(rows, i), end1(rows, i)):
         j = column1(rows, k)
@@ -169,7 +169,7 @@ def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
 
 
 @jit
-def learn(
+def sgd_steps(
     rows: Any, y: Array, weights: Array, order: Array, count: int, coming: Array, more: int, positive: int, loss: Any,
     plan: Plan, v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
@@ -186,11 +186,11 @@ def learn(
             if m < more:
                 ask1(rows, coming[m])
             if debt.shape[0] > 0:
-                settle(rows, i, v, debt, shift, clock, mass, plan)
+                settle_row(rows, i, v, debt, shift, clock, mass, plan)
             target = y[i]
             if positive >= 0:
                 target = plan.high if target == positive else plan.low
-            z = scale * (scattered_dot(rows, i, v) if scattered1(rows) else dot(rows, i, v)) + bias
+            z = scale * (scattered_dot(rows, i, v) if scattered1(rows) else row_dot(rows, i, v)) + bias
             w = weights[i] if weights.shape[0] > 0 else 1.0
             guard += z
             value = value1(loss, target, z)
@@ -209,9 +209,9 @@ def learn(
             slope = slopes[m - start]
             if slope != 0.0:
                 step = gain * slope
-                add(rows, order[m], step * inverse, v)
+                add_row(rows, order[m], step * inverse, v)
                 if mass != 0.0:
-                    add(rows, order[m], mass * step * inverse, shift)
+                    add_row(rows, order[m], mass * step * inverse, shift)
                 bias += share * step
                 updates += 1
         clock += eta * (plan.l1 * inverse + plan.pull)
@@ -226,7 +226,7 @@ def learn(
 
 
 @jit
-def fill(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
+def next_rows(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
     """The next rows of the pass in line, from where the cursor stands; how many there are."""
     count = 0
     while count < pool.shape[0] and cursor[0] < runs.shape[0]:
@@ -252,7 +252,7 @@ def mix(pool: Array, count: int, words: Array, cursor: Array) -> None:
 
 
 @jit
-def sweep(
+def sgd_sweep(
     rows: Any, y: Array, weights: Array, kept: Array, n: int, runs: Array, run: int, words: Array, size: int,
     outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array, S: Array, losses: Array,
 ) -> None:  # fmt: skip
@@ -260,14 +260,14 @@ def sweep(
     cursor = np.zeros(3, np.int64)
     pool, coming = np.empty(size, np.int64), np.empty(size, np.int64)
     slopes = np.empty(min(plan.batch, size))
-    count = fill(runs, run, kept, n, cursor, pool)
+    count = next_rows(runs, run, kept, n, cursor, pool)
     while count > 0:
-        more = fill(runs, run, kept, n, cursor, coming)
+        more = next_rows(runs, run, kept, n, cursor, coming)
         if words.shape[0] > 0:
             mix(pool, count, words, cursor)
         for j in range(outputs.shape[0]):
             k = outputs[j]
-            losses[k] += learn(
+            losses[k] += sgd_steps(
                 rows, y, weights, pool, count, coming, more if j == 0 else 0, positives[k], loss, plan,
                 V[k], D[k], A[k], S[k], slopes,
             )  # fmt: skip
@@ -284,7 +284,7 @@ def warm() -> None:
     for design in (Dense(X), Sparse(y, indices, indptr)):
         for loss in (Hinge(), Logistic(), HalfSquared()):
             V, empty, S = np.zeros((1, 2)), np.zeros((1, 0)), np.ones((1, NUMBERS))
-            sweep(
+            sgd_sweep(
                 design, y, none, rows, 2, np.arange(1), 2, np.zeros(2, np.uint32), 2, np.zeros(1, np.int64),
                 np.ones(1, np.int64), loss, plan, V, empty, empty, S, np.zeros(1),
             )  # fmt: skip

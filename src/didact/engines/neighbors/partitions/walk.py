@@ -17,7 +17,7 @@ PIECES = 64  # at most this many pieces of work
 SMALL, LARGE = 16, 256  # queries in a piece
 
 
-def nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:
+def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:
     """Fill the lists of the k best of each query."""
     m = len(Q)
     turn = np.arange(m) if m <= FEW else tree.order if skip[0] >= 0 else boxes(Q, SMALL).order
@@ -30,7 +30,9 @@ def nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, 
     parallel_map(piece, pieces(m))
 
 
-def within(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
+def walk_within(
+    tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, radius: float
+) -> list[tuple[Array, Array, Array]]:
     """For each block of queries how many rows lie in the radius, which (ascending), and how far."""
     search: Any = within_boxes if isinstance(tree, Boxes) else within_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)

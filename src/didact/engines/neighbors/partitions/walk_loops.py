@@ -23,7 +23,7 @@ reduce1 = dispatch("reduce1")
 
 
 @jit_unmanaged
-def gather(noun: Any, q: Array, points: Array, width: int, totals: Array) -> None:
+def add_columns(noun: Any, q: Array, points: Array, width: int, totals: Array) -> None:
     """The totals of `width` rows that stand column by column in `points`; four columns are added at a time."""
     p = q.shape[0]
     for i in range(width):
@@ -86,7 +86,7 @@ def nearest_of(noun: Any, q: Array, skip: int, order: Array, points: Array, low:
             continue
         start, stop = edge(n, levels, levels, node - leaves), edge(n, levels, levels, node - leaves + 1)
         width = stop - start
-        gather(noun, q, points[start * p : stop * p], width, totals)
+        add_columns(noun, q, points[start * p : stop * p], width, totals)
         if near(totals, width, limit) == 0:
             continue
         for i in range(width):
@@ -130,7 +130,7 @@ def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, point
         width = stop - start
         if used + width > rows.shape[0]:
             return -1
-        gather(noun, q, points[start * p : stop * p], width, totals)
+        add_columns(noun, q, points[start * p : stop * p], width, totals)
         for i in range(width):
             if totals[i] <= limit and order[start + i] != skip:
                 d = expand1(noun, totals[i])
