@@ -17,7 +17,7 @@ from didact.core.threads import parallel_map
 Array = np.ndarray[Any, Any]
 
 ARRAYS = (np.ndarray, list, tuple, sp.spmatrix, sp.sparray)
-PIECE = 16_384  # rows of an array that one thread encodes
+ENCODED_ROWS = 16_384  # rows of an array that one thread encodes
 
 
 class Categories(NamedTuple):
@@ -41,7 +41,7 @@ class Categories(NamedTuple):
         if len(columns) != len(self.values):
             raise InputError(f"X has {len(columns)} features, but {len(self.values)} features are expected.")
         n = len(columns[0]) if columns else 0
-        out, step = np.empty((n, len(columns))), PIECE if isinstance(X, np.ndarray) else max(n, 1)
+        out, step = np.empty((n, len(columns))), ENCODED_ROWS if isinstance(X, np.ndarray) else max(n, 1)
 
         def piece(start: int) -> None:
             part = slice(start, start + step)

@@ -22,12 +22,12 @@ from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
-from didact.core.rows.batches import EMPTY
+from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
-LARGEST = 1e150  # of a target: sums of squares stay finite for 1e8 rows
+LARGEST_TARGET = 1e150  # of a target: sums of squares stay finite for 1e8 rows
 NAME_IT = "Name it in categorical_features, or give it a category type."
 ENCODE_IT = (
     "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
@@ -172,7 +172,7 @@ class BlockCheck(NamedTuple):
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
     """Set or check names and number of columns by a first block or by what a collection declares; its float type."""
     if X is None:
-        raise InputError(EMPTY)
+        raise InputError(EMPTY_SOURCE)
     names = column_names(X)
     if names is None and X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns), not {X.ndim}.")
@@ -233,7 +233,7 @@ def _numeric_target(y: Any) -> Any:
     largest = np.abs(y).max(initial=0.0)
     if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
-    if largest > LARGEST:
+    if largest > LARGEST_TARGET:
         raise InputError(f"Input y has values up to {largest:.2g}, whose squares overflow: rescale y.")
     return y
 

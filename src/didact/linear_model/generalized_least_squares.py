@@ -25,7 +25,7 @@ from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.column_units import refuse_overflow
-from didact.engines.linear.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
+from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.parts.statistics.moments import Moments, moments
 
@@ -143,7 +143,7 @@ def inverse_gram(R: Array) -> Array:
     size = np.sqrt((R * R).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = linalg.svd(R / size, full_matrices=False)
-    V = Vt[s > DEPENDENT].T / s[s > DEPENDENT] / size[:, None]
+    V = Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None]
     return V @ V.T
 
 

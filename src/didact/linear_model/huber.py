@@ -27,7 +27,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
 from didact.engines.loop.iterate import iterate
-from didact.engines.loop.line_search import ROUNDING, Armijo
+from didact.engines.loop.line_search import NOISE, Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
@@ -145,7 +145,7 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     """Newton for few features, L-BFGS for many."""
     rows = objective.rows
     single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-    noise = 1e-8 if single else ROUNDING
+    noise = 1e-8 if single else NOISE
     if rows.n_features <= NEWTON_FEATURES:
         result = newton_huber(objective, x0, tol, max_iter, report, noise)
     else:

@@ -16,7 +16,7 @@ from scipy import linalg
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
 from didact.engines.linear.column_units import refuse_overflow
-from didact.engines.linear.least_squares import DEPENDENT, solve_normal
+from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (
     Point,
@@ -94,7 +94,7 @@ def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]
     if not safe or bool((np.sqrt(np.diag(S.xx)) <= FLAT * sizes).any()):
         R = rows.reduce(information_factor, point, S.mean_x).R[:p, :p]
         scaled = R / np.where(sizes > 0, sizes, 1.0)
-        rank = int((linalg.svdvals(scaled) > DEPENDENT).sum())
+        rank = int((linalg.svdvals(scaled) > DEPENDENT_COLUMN).sum())
         if rank < p:
             raise InputError(_deficient(rank, p, point.fit_intercept))
         root = linalg.solve_triangular(scaled, np.eye(p)) / sizes[:, None]

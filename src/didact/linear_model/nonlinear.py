@@ -28,7 +28,7 @@ from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import KINDS, Differences, differences
 from didact.engines.loop.result import Result
-from didact.engines.smooth.levenberg_marquardt import DEPENDENT, levenberg_marquardt
+from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.linear_model.inference_predict import Prediction
 from didact.optimize.least_squares import check_bounds, covariance
 from didact.optimize.problem import check_start, shown
@@ -56,7 +56,7 @@ class Curve(NamedTuple):
     @property
     def error(self) -> float:
         """About the relative error of the Jacobian."""
-        return self.jac.error if isinstance(self.jac, Differences) else DEPENDENT
+        return self.jac.error if isinstance(self.jac, Differences) else DEPENDENT_DIRECTION
 
     def values(self, X: Any, b: Array) -> Array:
         """f(x; b) of each row."""

@@ -26,7 +26,7 @@ from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.engines.linear.column_units import refuse_overflow
-from didact.engines.linear.least_squares import DEPENDENT, column_scale, triangle
+from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums
 
@@ -70,7 +70,7 @@ def row_space(R: Array, sizes: Array | None = None) -> Array:
     """An orthonormal basis (p, r) of the rows of R, columns of which are compared at equal size."""
     scale = column_scale(R, sizes)
     _, s, Vt = linalg.svd(R / scale, full_matrices=False)
-    rank = int((s > DEPENDENT).sum())
+    rank = int((s > DEPENDENT_COLUMN).sum())
     if rank == R.shape[1]:
         return np.eye(rank)
     return np.linalg.qr((Vt[:rank] * scale).T)[0]

@@ -10,7 +10,7 @@ from scipy import linalg
 from didact.core.errors import InputError, ParameterError
 from didact.engines.loop.differences import KINDS, differences
 from didact.engines.loop.result import Result
-from didact.engines.smooth.levenberg_marquardt import DEPENDENT, levenberg_marquardt
+from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.optimize.minimize import Watch
 from didact.optimize.problem import check_start, shown
 from didact.optimize.trace import keep, trace
@@ -104,7 +104,7 @@ def least_squares(
     return result
 
 
-def covariance(jacobian: Array, variance: float, dependent: float = DEPENDENT) -> Array:
+def covariance(jacobian: Array, variance: float, dependent: float = DEPENDENT_DIRECTION) -> Array:
     """variance·(JᵀJ)⁻¹, of a Jacobian or its triangular factor; infinite for what J does not determine."""
     n = jacobian.shape[1]
     if not math.isfinite(variance):
@@ -167,7 +167,7 @@ class Residuals:
     @property
     def error(self) -> float:
         """About the relative error of the Jacobian."""
-        return DEPENDENT if callable(self.jac) else self._difference.error
+        return DEPENDENT_DIRECTION if callable(self.jac) else self._difference.error
 
     def half_sum(self, x: Array) -> float:
         """½‖r‖²."""

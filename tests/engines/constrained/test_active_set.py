@@ -108,7 +108,7 @@ def test_the_interior_point_takes_over(m, condition, calls):
 
 def test_cycles_are_left(monkeypatch, calls):
     """When all violated rows enter at once the method cycles; it notices within few rounds."""
-    monkeypatch.setattr(active_set, "FEW", 2.0)
+    monkeypatch.setattr(active_set, "FEW_VIOLATED", 2.0)
     monkeypatch.setattr(active_set, "HOPELESS", 1.0)
     rounds = []
     system = engine.ActiveSets.system

@@ -334,7 +334,7 @@ def test_forged_trees_are_refused():
 
 @pytest.mark.parametrize("noun", [Euclidean(), UserMetric(_euclidean, {})], ids=["loops", "Python"])
 def test_thousands_of_neighbours(noun, monkeypatch):
-    monkeypatch.setattr(index_module, "MANY", 10)
+    monkeypatch.setattr(index_module, "SORT_FROM", 10)
     X = draw("grid", 300, 3, 0)
     for Q, k in ((draw("grid", 20, 3, 1), 300), (None, 299)):
         distances, rows = oracle(exact(Euclidean(), X if Q is None else Q, X), k, np.arange(300) if Q is None else None)

@@ -98,7 +98,7 @@ def test_bisquare_weights():
 def test_pieces_do_not_change_a_bit(p, monkeypatch):
     data, rule = points(n=200, p=p), LocalRule("tricube", 1, 0.0, 60.0)
     whole = local_smooth(data, data.X, rule)
-    monkeypatch.setattr(local_regression, "MOST", 7)
+    monkeypatch.setattr(local_regression, "HELD_QUERIES", 7)
     pieces = local_smooth(data, data.X, rule)
     np.testing.assert_array_equal(whole.value, pieces.value)
     np.testing.assert_array_equal(whole.lever, pieces.lever)
@@ -107,7 +107,7 @@ def test_pieces_do_not_change_a_bit(p, monkeypatch):
 def by_points(monkeypatch, *arguments):
     """The fits point by point."""
     with monkeypatch.context() as patch:
-        patch.setattr(local_regression, "LONG", 10**9)
+        patch.setattr(local_regression, "LONG_WINDOW", 10**9)
         return local_smooth(*arguments)
 
 

@@ -132,9 +132,9 @@ def test_moments_of_ranges_of_leaves(n, seed):
     rng = np.random.default_rng(seed)
     x, y, w = np.sort(rng.normal(size=n).round(1)), rng.normal(size=n), rng.uniform(size=n)
     tree = moments.empty_tree(n)
-    moments.grow_leaves(x, y, w, 0, n // moments.BLOCK, tree)
+    moments.grow_leaves(x, y, w, 0, n // moments.MOMENT_LEAF, tree)
     moments.grow_levels(tree)
-    ends = np.sort(rng.integers(0, n // moments.BLOCK + 1, 2)) * moments.BLOCK
+    ends = np.sort(rng.integers(0, n // moments.MOMENT_LEAF + 1, 2)) * moments.MOMENT_LEAF
     q, h = rng.normal(), 1.0 + 4.0 * rng.uniform()
     out = np.zeros((2, moments.TERMS))
     moments.add_nodes(tree, *ends, q, h, moments.TERMS, out, np.empty(moments.TERMS))

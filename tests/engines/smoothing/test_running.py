@@ -140,7 +140,7 @@ def test_pieces_do_not_matter(kind, monkeypatch):
     x, y, w = data(3, n=500, ties=False)
     rows, q = sort_rows(x, y[:, None], w), np.linspace(0, 3, 333)
     whole = running_smooth(rows, q, RunningWindow(21, 0.0), kind), running_left_out(rows, RunningWindow(21, 0.0), kind)
-    monkeypatch.setattr(running, "PIECE", 17)
+    monkeypatch.setattr(running, "RUNNING_WINDOWS", 17)
     np.testing.assert_array_equal(running_smooth(rows, q, RunningWindow(21, 0.0), kind), whole[0])
     np.testing.assert_array_equal(running_left_out(rows, RunningWindow(21, 0.0), kind), whole[1])
 

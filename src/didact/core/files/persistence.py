@@ -31,10 +31,11 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
 
 from didact.core.errors import InputError
-from didact.core.files.trusted import noun, untrusted
+from didact.core.files.nouns import noun_id, noun_of
+from didact.core.files.trusted import public_name, public_names, untrusted
 from didact.core.sparse import check_sparse
 
-FORMAT = 1
+FORMAT = 2
 LIBRARIES = ("didact", "scikit-learn", "numpy", "scipy", "skops")
 MANIFEST, MODEL, TENSORS = "manifest.json", "model.skops", "tensors.safetensors"
 NOUN = "a noun of didact"
@@ -65,7 +66,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise InputError(f"Only models can be saved, and a {name} is none.")
     bare = _mapped(model, _encoded, name, {})
     try:
-        part = skops.io.dumps(bare)
+        part = public_names(skops.io.dumps(bare))
         _, unknown = untrusted(part)
     except Exception as error:
         reason = "it refers to itself" if isinstance(error, RecursionError) else str(error).rstrip(".")
@@ -150,25 +151,31 @@ def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[
 
 
 def _encoded(value: Any, where: str) -> Any:
-    """What skops can write: a noun as its name and fields, since it would forget the class; no torch."""
+    """What skops can write: a noun as its id and named fields, since it would forget the class; no torch."""
     kind = f"{type(value).__module__}.{type(value).__name__}"
     if any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__):
         raise InputError(f"{where} is a {kind}, and models that hold torch objects cannot be saved yet.")
-    if noun(kind) is not None:
-        return {NOUN: kind, "fields": [_mapped(field, _encoded, where, {}) for field in value]}
+    if (name := noun_id(value)) is not None:
+        fields = zip(value._fields, value, strict=True)
+        return {NOUN: name, "fields": {key: _mapped(field, _encoded, where, {}) for key, field in fields}}
+    if isinstance(value, tuple) and type(value).__module__.startswith("didact."):
+        raise InputError(f"{where} is a {kind}, which has no id in files and cannot be saved.")
     return value
 
 
 def _decoded(value: Any, where: str, path: Any) -> Any:
-    """The noun that was written as its name and fields."""
+    """The noun that was written as its id and named fields."""
     if not isinstance(value, dict):
         check_sparse(value, where)  # compiled code trusts its indices, and a file may say anything
         return value
-    cls = noun(value[NOUN])
-    if cls is None:
-        raise InputError(f"{path} was not opened: {where} is a {value[NOUN]}, which didact does not trust.")
+    name, fields = value[NOUN], value["fields"]
+    if isinstance(fields, list):
+        raise InputError(f"{path} has format 1, whose {name} no later version reads: fit the model anew and save it.")
     inner = partial(_decoded, path=path)
-    return _check_noun(cls(*(_mapped(field, inner, where, {}) for field in value["fields"])))
+    noun = noun_of(name, {key: _mapped(field, inner, where, {}) for key, field in fields.items()})
+    if noun is None:
+        raise InputError(f"{path} was not opened: {where} is a {name}, which didact does not trust.")
+    return _check_noun(noun)
 
 
 def _check_noun(value: Any) -> Any:
@@ -195,7 +202,7 @@ def _manifest(model: Any) -> dict[str, Any]:
     arrays = {name: value for name, value in vars(model).items() if name.endswith("_") and hasattr(value, "dtype")}
     return {
         "format": FORMAT,
-        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "class": public_name(type(model)),
         "versions": {library: version(library) for library in LIBRARIES},
         "n_features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else [str(name) for name in names],

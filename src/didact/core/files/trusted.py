@@ -52,10 +52,35 @@ def strangers(names: Iterable[str]) -> list[str]:
     return sorted(set(names) - _known() - ours)
 
 
-def noun(name: str) -> Any:
-    """The class of a noun of didact, a NamedTuple; or None."""
-    cls = _class(name)
-    return cls if cls is not None and issubclass(cls, tuple) and hasattr(cls, "_fields") else None
+def public_name(cls: type) -> str:
+    """The name of a class as users know it: that of didact's public package, where it is exported, and the class."""
+    package = ".".join(cls.__module__.split(".")[:2])
+    shown = package.startswith("didact.") and getattr(importlib.import_module(package), cls.__name__, None) is cls
+    return f"{package if shown else cls.__module__}.{cls.__qualname__}"
+
+
+def public_names(part: bytes) -> bytes:
+    """The same part of a file with classes of didact under their public names, so that their modules may move."""
+    with zipfile.ZipFile(io.BytesIO(part)) as archive:
+        members = [(item, archive.read(item)) for item in archive.infolist()]
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for item, data in members:
+            shown = json.dumps(_shown(json.loads(data))).encode() if item.filename == "schema.json" else data
+            archive.writestr(item, shown)
+    return written.getvalue()
+
+
+def _shown(node: Any) -> Any:
+    """A schema of skops with the public packages of didact's classes."""
+    if isinstance(node, list):
+        return [_shown(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _shown(part) for key, part in node.items()}
+    if {"__module__", "__class__"} <= node.keys() and (cls := _class(f"{node['__module__']}.{node['__class__']}")):
+        node["__module__"] = public_name(cls).rpartition(".")[0]
+    return node
 
 
 def _class(name: str) -> type | None:
@@ -67,7 +92,7 @@ def _class(name: str) -> type | None:
         cls = getattr(importlib.import_module(module_name), class_name, None)
     except ImportError:
         return None
-    return cls if isinstance(cls, type) and cls.__module__ == module_name else None
+    return cls if isinstance(cls, type) and f"{cls.__module__}.".startswith(f"{module_name}.") else None
 
 
 @cache

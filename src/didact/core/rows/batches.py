@@ -22,7 +22,7 @@ from didact.core.frames import is_arrow
 from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
 from didact.core.sparse import check_sparse
 
-EMPTY = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
+EMPTY_SOURCE = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
 BATCH_ROWS = 1 << 16
 READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
 
@@ -175,7 +175,7 @@ class BatchRows(Rows):
         self.seen = Seen()
         first = next(iter(self.stream()), None)
         if first is None:
-            raise InputError(EMPTY)
+            raise InputError(EMPTY_SOURCE)
         self.n_features, self.dtype = first[0].shape[1], first[0].dtype
         self.y_ndim, self.n_targets = target_shape(first[1])
 

@@ -15,7 +15,7 @@ from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
-EMPTY = "The Dask collection is empty: it holds no rows (found 0 sample(s))."
+EMPTY_COLLECTION = "The Dask collection is empty: it holds no rows (found 0 sample(s))."
 
 
 def is_dask(x: Any) -> bool:
@@ -41,7 +41,7 @@ class ClusterRows(Rows):
         shared = dask.delayed(args)
         total = _in_a_tree([task(fn, self.how(), check, shared, *block) for block in self.blocks], _merge_all)
         if total is None:
-            raise InputError(EMPTY)
+            raise InputError(EMPTY_COLLECTION)
         statistic, weighed = total
         if not weighed:
             raise InputError(NO_WEIGHT)
@@ -114,7 +114,7 @@ class KeptBlocks:
         """fn(object, *args) of each block, merged in order: one round of the scheduler."""
         total: S | None = _in_a_tree(self._tasks(fn, args), _merge_present)
         if total is None:
-            raise InputError(EMPTY)
+            raise InputError(EMPTY_COLLECTION)
         return total
 
     def each(self, fn: Callable[..., Any], *args: Any) -> list[Any]:

@@ -22,7 +22,7 @@ PIECES = 32  # at most this many independent pieces of work
 JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # about as many are in pieces of one block, if that leaves eight or more
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
-WIDE = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
+WIDE_ROWS = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
 NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
@@ -174,7 +174,7 @@ def _cut(X: Any) -> list[list[int]]:
         step = max(BLOCK_ROWS, 8 * p)
     edges = [*range(0, max(n, 1), step), n]
     blocks = len(edges) - 1
-    pieces = 1 if is_tensor(X) or (p >= WIDE and not is_sparse(X)) else min(PIECES, blocks)
+    pieces = 1 if is_tensor(X) or (p >= WIDE_ROWS and not is_sparse(X)) else min(PIECES, blocks)
     return [edges[a : b + 1] for a, b in pairwise(np.linspace(0, blocks, pieces + 1).astype(int))]
 
 

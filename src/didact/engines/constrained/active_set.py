@@ -17,20 +17,16 @@ import numpy as np
 
 from didact.engines.constrained.quadratic_form import Standard
 from didact.engines.constrained.saddle import Saddle, add_gram, cholesky, half_solve, saddle
+from didact.engines.constrained.tuning import ACTIVE_ROUNDS, FEW_VIOLATED, FIRST_MET, MOST_VIOLATED, SINGLE_VARIABLES
 from didact.engines.loop.line_search import largest
 
 Array = np.ndarray[Any, Any]
 
-ROUNDS = 8
 REFINEMENTS = 4
 EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
-FIRST = 5.0  # rows that are met within this multiple of the way to the first of them enter together
 HOPELESS = 0.3  # share of negative multipliers from which a guess is not worth another round
 WRONG = {"d": 1e-12, "f": 1e-5}  # what counts as a sign, relative to the largest multiplier or to the row's bound
-FEW = 1 / 16  # violated rows, relative to the number of variables, up to which all of them enter
-MOST = 1.25  # violated rows, relative to the number of variables, from which there is no use in starting
 WAIT = 1  # rounds in which the number of wrong rows may fail to fall
-SINGLE_FROM = 100  # variables from which single precision pays
 SURE = 1e-12  # residual of a refined solution that leaves no doubt of signs that were found in single precision
 
 
@@ -129,7 +125,7 @@ class ActiveSets:
 
     def __init__(self, p: Standard, L: Array | None) -> None:
         self.p, self.strict = p, L
-        self.single = L is not None and len(L) >= SINGLE_FROM
+        self.single = L is not None and len(L) >= SINGLE_VARIABLES
         self._empty()
 
     def _empty(self) -> None:
@@ -184,8 +180,8 @@ class ActiveSets:
         As long as many rows are violated the worse half of them enters. The number of wrong rows has to fall.
         """
         n, history, fewest, waited = len(self.p.q), list[float](), np.inf, 0
-        few = FEW * n + 4
-        most = few if self.strict is None else MOST * n
+        few = FEW_VIOLATED * n + 4
+        most = few if self.strict is None else MOST_VIOLATED * n
         while True:
             now = self._round(x, y, z, n)
             if now is None or now.hopeless or len(now.violated) > most:
@@ -213,14 +209,14 @@ class ActiveSets:
         Of the violated rows those enter that one meets first on the way from the interior point.
         """
         self.double()
-        for _ in range(ROUNDS):
+        for _ in range(ACTIVE_ROUNDS):
             now = self._round(x, y, z, len(self.p.q) + EXTRA)
             if now is None or now.hopeless:
                 return None
             if not now.wrong:
                 return self._end(now, tol, [])
             meets = slack[now.violated] / (slack[now.violated] - now.room[now.violated])
-            x, y, z = now.x, now.y, now.keep(now.violated[meets <= FIRST * np.min(meets, initial=np.inf)])
+            x, y, z = now.x, now.y, now.keep(now.violated[meets <= FIRST_MET * np.min(meets, initial=np.inf)])
         return None
 
     def _round(self, x: Array, y: Array, z: Array, most: int) -> _Round | None:

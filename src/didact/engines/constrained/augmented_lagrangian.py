@@ -36,15 +36,15 @@ Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 Constraints = Callable[[Array], tuple[Array, Array]]
 
-INNER = 1000  # iterations of L-BFGS in a round
-GROWTH, ENOUGH = 10.0, 0.25  # ρ grows where the violation does not fall to this share
+INNER_ITERATIONS = 1000  # iterations of L-BFGS in a round
+GROWTH, SUFFICIENT_FALL = 10.0, 0.25  # ρ grows where the violation does not fall to this share
 STEEP, STEEPEST = 1e8, 1e12  # ρ beyond which the violation may be, and is, at a minimum of its own
-FLAT = 1e-3  # its slope there, relative to that of the constraints
-LARGEST = 1e15  # multipliers are held within this, values above its negative
+FLAT_SLOPE = 1e-3  # its slope there, relative to that of the constraints
+LARGEST_MULTIPLIER = 1e15  # multipliers are held within this, values above its negative
 STUCK = 3  # rounds in a row without any gain that end it
 SCALES = 1e-8, 1e3  # factors for f and for each constraint
-LEAST, MOST = 1e-3, 1e3  # the first ρ, and curvatures
-FAILED = "infeasible", "no progress"
+SMALLEST_PENALTY, LARGEST_PENALTY = 1e-3, 1e3  # the first ρ, and curvatures
+GIVEN_UP = "infeasible", "no progress"
 FIRMER = 1e2, 1e4, 1e6  # the first ρ when the rounds begin again at a feasible point
 
 
@@ -102,7 +102,7 @@ class Lagrangian(NamedTuple):
 
     def multipliers(self, c: Array, m: Array, rho: float) -> Array:
         """The multipliers that the terms in ρ amount to."""
-        return np.clip(self.excess(m + rho * c), -LARGEST, LARGEST)
+        return np.clip(self.excess(m + rho * c), -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER)
 
     def augmented(self, x: Array, m: Array, rho: float) -> tuple[float, Array]:
         """Value and gradient of the augmented Lagrangian."""
@@ -129,7 +129,7 @@ def augmented_lagrangian(
     problem = problem.scaled(x0)
     result = _rounds(problem, x0, 1.0, tol, max_iter, report)
     end = problem.state(result.x, result.multipliers, 0.0)
-    if result.status not in FAILED or end.feasible(tol, problem.equalities):
+    if result.status not in GIVEN_UP or end.feasible(tol, problem.equalities):
         return _unscaled(problem, result)
     nearest = _least_violation(problem, (x0, result.x))
     if nearest is None:
@@ -143,7 +143,7 @@ def augmented_lagrangian(
         further = None if report is None else lambda i, value, x, done=done: report(done + i, value, x)
         result = _rounds(problem, nearest, firmness, tol, max(max_iter - done, 0), further)
         result.n_iter, result.history = result.n_iter + done, [*history, *result.history[1:]]
-        if result.status not in FAILED:
+        if result.status not in GIVEN_UP:
             return _unscaled(problem, result)
     result.status = "no progress"  # there are feasible points, one of which was found
     return _unscaled(problem, result)
@@ -180,7 +180,7 @@ def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | 
         before = np.inf
         while half_sum(x) < 0.5 * before and np.isfinite(factor(x)).all():
             before = half_sum(x)
-            x = levenberg_marquardt(half_sum, factor, x, 0.0, INNER, bounds=problem.box).x
+            x = levenberg_marquardt(half_sum, factor, x, 0.0, INNER_ITERATIONS, bounds=problem.box).x
         return x
 
     inside = (np.clip(start, lower, upper) for start in starts)
@@ -196,7 +196,7 @@ def _rounds(
     excess = problem.excess(start.c)
     rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
     precision = max(tol, 1e-2 * min(1.0, start.stationarity))
-    end = start = start._replace(rho=firmness * min(max(rho, LEAST), MOST), precision=precision)
+    end = start = start._replace(rho=firmness * min(max(rho, SMALLEST_PENALTY), LARGEST_PENALTY), precision=precision)
 
     def step(now: _State) -> _State | None:
         nonlocal end
@@ -216,19 +216,19 @@ def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
         lambda x: problem.augmented(x, now.m, now.rho),
         now.x,
         now.precision * (1.0 + largest(now.J.T @ now.m)),
-        INNER,
-        report=lambda _, value, x: value < -LARGEST or largest(x) > LARGEST,
+        INNER_ITERATIONS,
+        report=lambda _, value, x: value < -LARGEST_MULTIPLIER or largest(x) > LARGEST_MULTIPLIER,
         precondition=_preconditioner(problem, now),
     )
     if inner.status in ("stopped", "unbounded", "not finite"):
         end = problem.state(inner.x, now.m, 0.0)
-        if problem.unit * end.value < -LARGEST and end.feasible(tol, problem.equalities):
+        if problem.unit * end.value < -LARGEST_MULTIPLIER and end.feasible(tol, problem.equalities):
             return end._replace(fate="unbounded")
         # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
         fate = "unbounded" if inner.status != "not finite" else "no progress"
         return now._replace(rho=now.rho * GROWTH**2, fate=fate if now.rho > STEEPEST else "")
     new = problem.state(inner.x, now.m, now.rho)
-    gained = new.violation <= max(ENOUGH * now.violation, 0.1 * tol)
+    gained = new.violation <= max(SUFFICIENT_FALL * now.violation, 0.1 * tol)
     new = new._replace(
         rho=now.rho if gained else GROWTH * now.rho,
         precision=max(0.1 * min(now.precision, new.optimality), 0.1 * tol),
@@ -243,7 +243,7 @@ def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
         return ""
     violated = problem.excess(s.c)
     far = largest(violated) > math.sqrt(tol)
-    flat = largest(s.J.T @ violated) <= FLAT * largest(s.J) * largest(violated)
+    flat = largest(s.J.T @ violated) <= FLAT_SLOPE * largest(s.J) * largest(violated)
     if s.rho > STEEPEST or (far and flat and s.rho > STEEP):
         return "infeasible" if far else "no progress"
     return "no progress" if s.stuck >= STUCK else ""
@@ -270,4 +270,4 @@ def _curvature(problem: Lagrangian, s: _State, V: Array) -> float:
     short = 1e-6 * (1.0 + largest(s.x)) / size
     _, gradient, _, J = problem.all(s.x - short * along)
     bend = abs(float(along @ (gradient + J.T @ s.m - first))) / (short * size**2)
-    return min(max(bend, LEAST), MOST) if math.isfinite(bend) else 1.0
+    return min(max(bend, SMALLEST_PENALTY), LARGEST_PENALTY) if math.isfinite(bend) else 1.0

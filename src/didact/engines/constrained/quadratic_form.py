@@ -19,10 +19,10 @@ from didact.engines.loop.line_search import largest
 Array = np.ndarray[Any, Any]
 
 INFINITE = 1e20  # bounds from here on are none
-DEPENDENT = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
+DEPENDENT_ROW = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
 CONSISTENT = 1e-9
 UNEVEN = 100.0  # ratio of the sizes of columns from which they are scaled
-ROUNDS = 10
+SCALING_ROUNDS = 10
 
 
 class Program(NamedTuple):
@@ -170,7 +170,7 @@ def _units(P: Array, A: Array, G: Array) -> Array | None:
         return None
     units = np.ones(len(P))
     rows, curvature = np.abs(np.concatenate([A, G])), np.abs(P) / (largest(P) or 1.0)
-    for _ in range(ROUNDS):
+    for _ in range(SCALING_ROUNDS):
         even = rows * units
         even /= np.maximum(even.max(axis=1, initial=0.0), np.finfo(float).tiny)[:, None]
         bent = (curvature * units).max(axis=1, initial=0.0) * units
@@ -200,7 +200,7 @@ def _independent(A: Array, b: Array, size: Array) -> tuple[Array, Array, Array, 
     if not len(kept):
         return A, b, kept, lengths
     Q, R, order = linalg.qr(A.T, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(R)) > DEPENDENT).sum())
+    rank = int((np.abs(np.diag(R)) > DEPENDENT_ROW).sum())
     if rank < len(kept):
         point = Q[:, :rank] @ linalg.solve_triangular(R[:rank, :rank], b[order[:rank]], trans=1)
         if (np.abs(A @ point - b) > CONSISTENT * (np.abs(b) + largest(point))).any():

@@ -25,19 +25,19 @@ from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers
 from didact.engines.constrained.quadratic_form import Program, Standard, standard
 from didact.engines.constrained.saddle import Saddle, cholesky, saddle
+from didact.engines.constrained.tuning import SINGLE_WORK
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 
-SINGLE_FROM = 1e6  # multiply–adds of an iteration from which single precision pays
 DRIFT = 1e-2  # how much worse than predicted the dual residual may get before single precision is given up
 BACK = 0.99  # how much of the way to the boundary a step may go
 SPLIT = 0.1  # mean(sz) over mean(s)·mean(z) below which rows that bind and rows that do not are told apart
 AGAIN = 0.2  # how much of it is left before the active-set method is tried once more
-PATIENCE = 12  # iterations without a better point after which the constraints are looked at
-SINGULAR = 1e-10  # squared pivot, relative to the diagonal, below which P counts as singular
+WITHOUT_PROGRESS = 12  # iterations without a better point after which the constraints are looked at
+SINGULAR_PIVOT = 1e-10  # squared pivot, relative to the diagonal, below which P counts as singular
 VIOLATED = 1e-7  # least violation, relative to the right-hand sides, that counts as one
 DOWN = 1e-6  # slope of a ray, relative to the objective's, that counts as leading down
 
@@ -101,7 +101,7 @@ def solve_quadratic(
 def _strict_factor(P: Array) -> Array | None:
     """The lower Cholesky factor of P, or None where P is singular in working precision."""
     L = cholesky(P, shifted=False)
-    return None if L is None or not (np.diag(L) ** 2 > SINGULAR * np.diag(P)).all() else L
+    return None if L is None or not (np.diag(L) ** 2 > SINGULAR_PIVOT * np.diag(P)).all() else L
 
 
 def _first_guess(p: Standard, x0: Array | None) -> tuple[Array, Array, Array]:
@@ -136,7 +136,7 @@ def _start(p: Standard, newton: _NewtonSystems) -> _State:
     """The minimum with quadratic penalties in place of constraints; slacks and multipliers moved well inside."""
     n, m = len(p.q), len(p.r)
     weight = 10.0 * float(np.trace(p.P)) / max(n, 1) or largest(p.q) or 1.0
-    single = n**2 * m > SINGLE_FROM
+    single = n**2 * m > SINGLE_WORK
     system = newton(np.full(m, weight), single)
     x, y = np.zeros(n), np.zeros(len(p.b))
     if system is not None:
@@ -166,7 +166,7 @@ def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
     drift = largest(at.dual - (1.0 - length) * now.at.dual) > DRIFT * largest(now.at.dual)
     best = min(now.best, at.optimality)
     waited = 0 if best < 0.9 * now.best else now.waited + 1
-    if waited > PATIENCE:
+    if waited > WITHOUT_PROGRESS:
         return None
     return _State(x, y, s, z, at, now.single and not drift, best, waited, now.split)
 
@@ -230,7 +230,7 @@ def _diagnose(p: Standard, strict: bool) -> str | None:
     if strict:
         return None
     curvature, V = linalg.eigh(p.P)
-    flat = V[:, curvature <= SINGULAR]
+    flat = V[:, curvature <= SINGULAR_PIVOT]
     slope = p.q @ flat / (largest(p.q) or 1.0)
     rows = p.dense() @ flat
     ray = optimize.linprog(slope, rows, np.zeros(len(rows)), p.A @ flat, np.zeros(len(p.b)), (-1.0, 1.0))

@@ -15,11 +15,9 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from didact.core.threads import parallel_map
+from didact.engines.constrained.tuning import PARALLEL_FROM, SADDLE_PIECES
 
 Array = np.ndarray[Any, Any]
-
-PARALLEL_FROM = 1e8  # multiply–adds of RᵀR from which its rows are cut into pieces
-PIECES = 8  # at most, whatever the number of threads: the sum does not depend on it
 
 
 class _Routines(NamedTuple):
@@ -40,7 +38,7 @@ def add_gram(H: Array, rows: Array, d: Array | None = None) -> Array:
     """H + Rᵀ diag(d) R in Fortran order; H is symmetric, R C-ordered, both of one type; without d it is 1."""
     m, n = rows.shape
     root = np.ones(m, rows.dtype) if d is None else np.sqrt(d).astype(rows.dtype)
-    step = max(n, -(-m // PIECES)) if m * n**2 > PARALLEL_FROM else m
+    step = max(n, -(-m // SADDLE_PIECES)) if m * n**2 > PARALLEL_FROM else m
 
     def piece(start: int) -> Array:
         part = rows[start : start + step] * root[start : start + step, None]

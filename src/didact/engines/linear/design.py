@@ -13,12 +13,11 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.engines.linear.tuning import COLUMN_RANGES
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
-
-COLUMN_RANGES = 16
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ import numpy as np
 from scipy import linalg
 
 from didact.engines.loop.iterate import Report, iterate
-from didact.engines.loop.line_search import ROUNDING
+from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 
-EXACT = 1e-12  # noise, as a share of the variance of y, at which a fit is exact: its evidence has no maximum
+EXACT_FIT = 1e-12  # noise, as a share of the variance of y, at which a fit is exact: its evidence has no maximum
 IRRELEVANT = 1e-9  # a weight that the data determine to less than this, and want smaller, is set to zero
 CREEPING = 0.5  # share of the slope that is left after a round, from which the next is stretched
 LONGEST = 16.0
@@ -164,7 +164,7 @@ def maximise(
     The value is minus the logarithm of the evidence, divided by n, and tol is for its slopes in the logarithms. Where
     the fixed point creeps, for weights at the edge of relevance, its steps in the logarithms are stretched.
     """
-    least = max(EXACT * _variance(model), 1e-300)
+    least = max(EXACT_FIT * _variance(model), 1e-300)
 
     def state(new_noise: float, new_prior: Any) -> _State:
         scales = Scales(max(new_noise, least) if noise is None else noise, new_prior if prior is None else prior)
@@ -177,7 +177,7 @@ def maximise(
     def step(old: _State) -> _State | None:
         s, now, stretch = old.summary, old.x, old.stretch
         ratio = s.squares / s.free / now.noise if s.free > 0 else 1.0
-        limit = old.value + ROUNDING * (1.0 + abs(old.value))
+        limit = old.value + NOISE * (1.0 + abs(old.value))
         for power in (stretch, 1.0):
             new = state(now.noise * ratio**power, _mackay(s, now.prior, power))
             if new.value <= limit:

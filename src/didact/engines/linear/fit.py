@@ -19,7 +19,15 @@ from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import LinearObjective
-from didact.engines.linear.proximal_newton import FIRST_SET, proximal_newton, working_sets
+from didact.engines.linear.proximal_newton import proximal_newton, working_sets
+from didact.engines.linear.tuning import (
+    DENSE_CURVATURE,
+    FIRST_FEATURES,
+    MANY_ROWS,
+    NEWTON_SIZE,
+    NEWTON_SIZE_MULTI,
+    THINNING,
+)
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.line_search import inner
 from didact.engines.loop.result import Result
@@ -27,12 +35,6 @@ from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
 
 Array = np.ndarray[Any, Any]
-
-NEWTON_SIZE = 300  # most parameters for which the full curvature matrix is worth a pass
-NEWTON_SIZE_MULTI = 150
-THINNING = 16
-MANY_ROWS = 50_000
-DENSE_CURVATURE = 2000  # most features for a dense preconditioner
 
 
 def fit_linear(
@@ -179,7 +181,7 @@ def _fit_l1(
     objective: LinearObjective, l1: Array, tol: float, max_iter: int, x0: Array, report: Report | None
 ) -> Result:
     p = objective.rows.n_features
-    if p <= FIRST_SET:
+    if p <= FIRST_FEATURES:
         return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report, objective.noise)
     each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
     features = np.tile(each, max(objective.outputs, 1))

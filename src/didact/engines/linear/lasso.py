@@ -28,16 +28,16 @@ from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
 from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
-from didact.engines.linear.lasso_gram import MEMORY, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
+from didact.engines.linear.lasso_gram import EXTRAPOLATED, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
+from didact.engines.linear.tuning import FIRST_COLUMNS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 
-FIRST_SET = 100  # columns that may enter the working set at once, or its size times `growth` if that is more
 
-INNER = 0.3  # of the tolerance has to hold on a working set
-INNER_L2 = 0.03  # the same with an L2 penalty: sweeps converge fast then, and exactness is cheap
+INNER_TOL = 0.3  # of the tolerance has to hold on a working set
+INNER_TOL_L2 = 0.03  # the same with an L2 penalty: sweeps converge fast then, and exactness is cheap
 AT_START = 0.01  # of the tolerance has to hold at the start, or penalties near one another would share a solution
 
 
@@ -94,7 +94,7 @@ class LassoSolver:
             self._widen(working, b, self._look(b)[1] - l2 * b, l1)
             at = np.flatnonzero(working)
             with one_blas_thread:
-                u = self.columns.solve(at, b[at], l1, l2, (INNER if l2 == 0 else INNER_L2) * goal)
+                u = self.columns.solve(at, b[at], l1, l2, (INNER_TOL if l2 == 0 else INNER_TOL_L2) * goal)
             b = np.zeros_like(b)
             b[at] = u
         return Result(b, value, len(history), status, gap, history)
@@ -112,7 +112,7 @@ class LassoSolver:
         excess = (inner if self.positive else magnitude(inner)) - l1
         excess[working] = 0.0
         new = np.flatnonzero(excess > 0)
-        room = max(FIRST_SET, int(self.columns.growth * np.count_nonzero(working)))
+        room = max(FIRST_COLUMNS, int(self.columns.growth * np.count_nonzero(working)))
         if len(new) > room:
             new = new[np.argpartition(-excess[new], room)[:room]]
         working[new] = True
@@ -237,7 +237,7 @@ class SparseColumns:
         r, shift = residual(u)
         for _ in range(1000):
             iterates = [u.copy()]
-            for _ in range(MEMORY):
+            for _ in range(EXTRAPOLATED):
                 shift = descend_sparse(
                     A.data, A.indices, A.indptr, mean, square, self.w, u, r, shift, l1, l2, self.positive, 2
                 )

@@ -17,16 +17,16 @@ from scipy import linalg
 
 from didact.core.threads import one_blas_thread
 from didact.engines.linear.coordinate_descent_loops import descend, descend_blocks, submatrix
+from didact.engines.linear.tuning import NEWTON_SWEEPS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Moments
 
 Array = np.ndarray[Any, Any]
 
-MEMORY = 5  # iterates combined by Anderson's extrapolation
-NEWTON = 8  # a Newton step on k coefficients (a Cholesky factor) takes the time of about k / NEWTON sweeps
+EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
 DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
-TINY = float(np.finfo(np.float64).tiny)
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class MomentLassoSolver:
@@ -160,7 +160,7 @@ def solve_gram(
 
     for _ in range(max_rounds):
         iterates = [u.copy()]
-        for _ in range(MEMORY):
+        for _ in range(EXTRAPOLATED):
             if u.ndim == 1:
                 sweeps += descend(H, u, q, bounds, positive, 0.0, 2)
             else:
@@ -169,8 +169,8 @@ def solve_gram(
         value, gap = value_gap()
         if gap <= goal:
             break
-        if u.ndim == 1 and NEWTON * sweeps >= np.count_nonzero(u):
-            u, sweeps = newton_step(H, q, l1, u, positive, DAMPING * gap / max(float(u @ u), TINY)), 0
+        if u.ndim == 1 and NEWTON_SWEEPS * sweeps >= np.count_nonzero(u):
+            u, sweeps = newton_step(H, q, l1, u, positive, DAMPING * gap / max(float(u @ u), SMALLEST)), 0
             q = H @ u - c
         elif (guess := extrapolate(iterates)) is not None and not (positive and (guess < 0).any()):
             kept = u, q

@@ -28,7 +28,7 @@ from didact.engines.linear.residual_loops import residual_products
 Array = np.ndarray[Any, Any]
 
 SAFE = 1e-7  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
-DEPENDENT = 1e-13  # singular value of unit columns below which they count as dependent: some hundred rounding errors
+DEPENDENT_COLUMN = 1e-13  # singular value of unit columns that counts as zero: some hundred rounding errors
 EPS = float(np.finfo(np.float64).eps)
 CORRECTIONS = 5  # passes that a refinement may take; two do, unless the condition is at the limit of its precision
 
@@ -76,7 +76,7 @@ def _upper(Z: Array) -> Array:
 
 
 def solve_triangle(
-    factor: Triangle, n_features: int, tol: float = DEPENDENT, sizes: Array | None = None
+    factor: Triangle, n_features: int, tol: float = DEPENDENT_COLUMN, sizes: Array | None = None
 ) -> tuple[Array, int, Array]:
     """Solution, rank and singular values from the factor of [X, Y]; the solution of least norm if the rank is not full.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.loop.line_search import ROUNDING
+from didact.engines.loop.line_search import NOISE
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, gram
 
@@ -41,7 +41,7 @@ class LinearObjective(NamedTuple):
         """The relative rounding error of a value: tensors of float32 have losses of float32, summed in float64."""
         rows = self.rows
         single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-        return 1e-8 if single else ROUNDING
+        return 1e-8 if single else NOISE
 
     @property
     def _width(self) -> int:

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.engines.linear.tuning import FIRST_FEATURES
 from didact.engines.loop.iterate import Report, iterate
-from didact.engines.loop.line_search import ROUNDING
+from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
-from didact.engines.smooth.newton import ENOUGH, HALVINGS, Objective
+from didact.engines.smooth.newton import STEP_HALVINGS, SUFFICIENT_DECREASE, Objective
 
 Array = np.ndarray[Any, Any]
-
-FIRST_SET = 200  # features in the first working set; up to this many, all are in play
 
 
 class _State(NamedTuple):
@@ -44,7 +43,7 @@ def proximal_newton(
     tol: float,
     max_iter: int,
     report: Report | None = None,
-    noise: float = ROUNDING,
+    noise: float = NOISE,
 ) -> Result:
     """Minimise objective(x) + Σ l1|x| from x0; objective(x) gives value, gradient and curvature matrix."""
     from didact.engines.linear.coordinate_descent_loops import descend
@@ -63,10 +62,10 @@ def proximal_newton(
         direction = target - s.x
         slope = float(s.gradient @ direction + l1 @ (np.abs(target) - np.abs(s.x)))
         length = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(STEP_HALVINGS):
             # The full step keeps the exact zeros of coordinate descent.
             new = evaluate(target if length == 1.0 else s.x + length * direction)
-            if new.value <= s.value + ENOUGH * length * slope:
+            if new.value <= s.value + SUFFICIENT_DECREASE * length * slope:
                 return new
             if new.value <= s.value + noise * (1.0 + abs(s.value)) and new.optimality < s.optimality:
                 return new
@@ -91,7 +90,7 @@ def working_sets(
     coordinates with all others at 0; `gradient(x)` is the smooth part's gradient everywhere.
     """
     x, iterations, result = x0, 0, None
-    size = FIRST_SET
+    size = FIRST_FEATURES
     for _ in range(max_rounds):
         wrong = violations(x, gradient(x), l1)
         worst = float(np.max(wrong, initial=0.0))

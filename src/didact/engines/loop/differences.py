@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 EPS = float(np.finfo(float).eps)
 FORWARD, CENTRAL, COMPLEX = math.sqrt(EPS), EPS ** (1 / 3), 1e-30
-SHARE = 0.01  # a variable that comes near 0 keeps this share of its first size
+SIZE_SHARE = 0.01  # a variable that comes near 0 keeps this share of its first size
 KINDS = ("forward", "central", "complex")
 
 
@@ -63,7 +63,7 @@ class Differences(NamedTuple):
 
 def differences(kind: str, x0: Array, lower: Any = -math.inf, upper: Any = math.inf) -> Differences:
     """Differences for variables of about the size of x0 (1 where that is 0)."""
-    return Differences(kind, np.where(x0 != 0, SHARE * np.abs(x0), 1.0), lower, upper)
+    return Differences(kind, np.where(x0 != 0, SIZE_SHARE * np.abs(x0), 1.0), lower, upper)
 
 
 def _moved(x: Array, j: int, value: float) -> Array:

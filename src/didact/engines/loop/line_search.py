@@ -22,13 +22,13 @@ import numpy as np
 from scipy.linalg.blas import daxpy, ddot
 
 Array = np.ndarray[Any, Any]
-Objective = Callable[[Array], tuple[Any, ...]]
+AnyObjective = Callable[[Array], tuple[Any, ...]]
 
 DECREASE, CURVATURE = 1e-4, 0.9
-ROUNDING = 8 * float(np.finfo(float).eps)
-TRIALS = 40
-PATIENCE = 15  # longer trials after which the next are 10, 100, … times as long
-WIDE = 100.0  # ratio of the ends of an interval that is halved by orders of magnitude
+NOISE = 8 * float(np.finfo(float).eps)
+SEARCH_TRIALS = 40
+LONGER_TRIALS = 15  # longer trials after which the next are 10, 100, … times as long
+WIDE_INTERVAL = 100.0  # ratio of the ends of an interval that is halved by orders of magnitude
 SERIAL = 10_000  # entries up to which BLAS works on one thread
 
 
@@ -62,7 +62,12 @@ class LineSearch(Protocol):
     """A rule for the length of a step; None when no length will do."""
 
     def __call__(
-        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+        self,
+        objective: AnyObjective,
+        start: Point,
+        direction: Array,
+        length: float = 1.0,
+        noise: float = NOISE,
     ) -> Step | None:
         """Search from the start along the direction, trying `length` first."""
         ...
@@ -98,7 +103,12 @@ class Fixed(NamedTuple):
     step: float
 
     def __call__(
-        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+        self,
+        objective: AnyObjective,
+        start: Point,
+        direction: Array,
+        length: float = 1.0,
+        noise: float = NOISE,
     ) -> Step | None:
         """The point at the fixed length."""
         point = start.x + self.step * direction
@@ -119,7 +129,12 @@ class Armijo(NamedTuple):
     trials: int = 30
 
     def __call__(
-        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+        self,
+        objective: AnyObjective,
+        start: Point,
+        direction: Array,
+        length: float = 1.0,
+        noise: float = NOISE,
     ) -> Step | None:
         """The first point that falls enough."""
         value, slope = start.value, inner(start.gradient, direction)
@@ -146,10 +161,15 @@ class WeakWolfe(NamedTuple):
 
     decrease: float = DECREASE
     curvature: float = CURVATURE
-    trials: int = TRIALS
+    trials: int = SEARCH_TRIALS
 
     def __call__(
-        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+        self,
+        objective: AnyObjective,
+        start: Point,
+        direction: Array,
+        length: float = 1.0,
+        noise: float = NOISE,
     ) -> Step | None:
         """A point that satisfies the weak Wolfe conditions, or the furthest that falls enough."""
         low, high = 0.0, math.inf
@@ -190,10 +210,15 @@ class StrongWolfe(NamedTuple):
 
     decrease: float = DECREASE
     curvature: float = CURVATURE
-    trials: int = TRIALS
+    trials: int = SEARCH_TRIALS
 
     def __call__(
-        self, objective: Objective, start: Point, direction: Array, length: float = 1.0, noise: float = ROUNDING
+        self,
+        objective: AnyObjective,
+        start: Point,
+        direction: Array,
+        length: float = 1.0,
+        noise: float = NOISE,
     ) -> Step | None:
         """A point that satisfies the strong Wolfe conditions, or the lowest that falls enough."""
         low: _End = _End(0.0, start.value, inner(start.gradient, direction))
@@ -221,18 +246,18 @@ class StrongWolfe(NamedTuple):
 
 def _longer(low: float, trial: int, factor: float) -> float:
     """A longer trial while the slope still falls: by ever larger factors if that goes on, to an end or beyond all."""
-    return low * (factor if trial <= PATIENCE else 10.0 ** (trial - PATIENCE))
+    return low * (factor if trial <= LONGER_TRIALS else 10.0 ** (trial - LONGER_TRIALS))
 
 
 def _halfway(low: float, high: float) -> float:
     """The middle, of the orders of magnitude where the ends are orders apart."""
-    return math.sqrt(low) * math.sqrt(high) if 0 < WIDE * low < high else 0.5 * (low + high)
+    return math.sqrt(low) * math.sqrt(high) if 0 < WIDE_INTERVAL * low < high else 0.5 * (low + high)
 
 
 def _between(low: _End, high: _End) -> float:
     """The minimiser of the cubic through both ends, kept away from them."""
     width = high.length - low.length
-    if low.length > 0 and high.length > WIDE * low.length:
+    if low.length > 0 and high.length > WIDE_INTERVAL * low.length:
         return _halfway(low.length, high.length)
     if math.isfinite(high.value) and math.isfinite(high.slope):
         d = low.slope + high.slope - 3.0 * (high.value - low.value) / width

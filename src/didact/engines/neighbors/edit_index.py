@@ -14,9 +14,9 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.neighbors.edit_loops import fill_distances, nearest_words
+from didact.engines.neighbors.tuning import EDIT_PAIRS
 
 Array = np.ndarray[Any, Any]
-PIECE = 1 << 20  # pairs of words that one call of a loop compares
 NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
 
 
@@ -128,7 +128,7 @@ def number_queries(words: Any, known: Alphabet) -> Strings:
 
 
 def _pieces(n: int, m: int) -> list[tuple[int, int]]:
-    step = max(1, PIECE // max(m, 1))
+    step = max(1, EDIT_PAIRS // max(m, 1))
     return [(a, min(a + step, n)) for a in range(0, n, step)]
 
 

@@ -25,18 +25,22 @@ from didact.engines.neighbors import far, graphs, products, sparse_products, tab
 from didact.engines.neighbors.partitions import walk
 from didact.engines.neighbors.partitions.balls import balls
 from didact.engines.neighbors.partitions.boxes import Boxes, boxes
+from didact.engines.neighbors.tuning import (
+    BALL_LEAF,
+    BOX_LEAF,
+    BRUTE_QUERIES,
+    PRODUCT_ROWS,
+    SAMPLED_NEIGHBORS,
+    SAMPLED_ROWS,
+    SORT_FROM,
+    TREE_COLUMNS,
+    TREE_ROWS,
+    VISITED_SHARE,
+)
 from didact.parts.distances import Distance, Euclidean, Precomputed
 
 Array = np.ndarray[Any, Any]
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
-LEAF = 128
-BALL_LEAF = 32  # distances of whole rows cost more than those that are gathered column by column
-MANY = 1024  # neighbours from which on all rows are sorted, as short lists are no longer short
-FEW = 32  # queries for which no tree is grown
-SMALL = 1000  # rows below which a tree is as good as anything
-WIDE = 64  # columns from which on a tree is not even tried for the Euclidean distance
-SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
-SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
 
 
 WAYS = ("boxes", "balls", "products", "tables", "graph")  # sparse rows know the last three
@@ -66,7 +70,7 @@ class Index(NamedTuple):
             parts += [(self.plan.order.shape, (n,)), (low.shape[1], p), (type(self.plan).__name__.lower(), self.way)]
         elif self.way == "products" and not sparse:
             parts += [(self.plan.rows.shape, (n, p)), (self.plan.half.shape, (n,))]
-            parts += [(len(self.plan.size), -(-n // products.ROWS)), (self.plan.centre.shape, (p,))]
+            parts += [(len(self.plan.size), -(-n // PRODUCT_ROWS)), (self.plan.centre.shape, (p,))]
         parts.append((self.way == "graph", isinstance(self.distance, Precomputed) and sp.issparse(self.rows)))
         if any(found != wanted for found, wanted in parts):
             raise InputError("The index of neighbours makes no sense.")
@@ -84,7 +88,7 @@ class Index(NamedTuple):
         Q, skip = self._queries(Q)
         if self.way == "graph":
             return graphs.graph_nearest(Q, skip, k)
-        if k > MANY:
+        if k > SORT_FROM:
             return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
@@ -127,7 +131,7 @@ class Index(NamedTuple):
             return graphs.graph_within(Q, skip, radius)
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan
         if self.way == "products":
-            tree = boxes(self.rows, LEAF) if Q.shape[0] >= FEW and not sp.issparse(self.rows) else None
+            tree = boxes(self.rows, BOX_LEAF) if Q.shape[0] >= BRUTE_QUERIES and not sp.issparse(self.rows) else None
         if far.reaches(noun, reach):
             parts = far.far_within(noun, self.rows, Q, skip, reach)
         elif self.way == "tables" or tree is None:
@@ -155,7 +159,7 @@ class Index(NamedTuple):
         return Q, np.full(Q.shape[0], -1)
 
 
-def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF) -> Index:
+def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int = BOX_LEAF) -> Index:
     """An index of the rows X (an array, CSR, or for precomputed distances the square table).
 
     >>> from didact.parts.distances import Euclidean
@@ -189,22 +193,23 @@ def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int
 
 
 def _hopeful(rows: Array, euclidean: bool) -> bool:
-    return not euclidean or rows.shape[1] <= WIDE
+    return not euclidean or rows.shape[1] <= TREE_COLUMNS
 
 
 def _pays(rows: Array, tree: Boxes) -> bool:
     """Whether the nearest of some rows are found in few leaves, so that the tree saves more than products do."""
     n = len(rows)
-    if n <= SMALL:
+    if n <= TREE_ROWS:
         return True
-    some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
-    best, found = np.full((SAMPLE, NEAR), np.inf), np.full((SAMPLE, NEAR), n, np.int64)
+    some = np.linspace(0, n - 1, SAMPLED_ROWS).astype(np.int64)
+    shape = SAMPLED_ROWS, SAMPLED_NEIGHBORS
+    best, found = np.full(shape, np.inf), np.full(shape, n, np.int64)
     walk.walk_nearest(tree, Euclidean(), rows[some], some, best, found)
     low, high = tree.low[-(1 << tree.levels) :], tree.high[-(1 << tree.levels) :]
     visited = sum(
         int((((np.clip(q, low, high) - q) ** 2).sum(axis=1) <= d * d).sum()) for q, d in zip(rows[some], best[:, -1])
     )
-    return visited <= SHARE * SAMPLE * len(low)
+    return visited <= VISITED_SHARE * SAMPLED_ROWS * len(low)
 
 
 def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: Array) -> None:
@@ -220,10 +225,10 @@ def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: A
     if len(open_):
         b[open_], f[open_] = np.inf, index.n_rows
         lists = b[open_], f[open_]
-        if len(open_) < FEW or sp.issparse(index.rows):
+        if len(open_) < BRUTE_QUERIES or sp.issparse(index.rows):
             tables.table_nearest(Euclidean(), index.rows, q[open_], s[open_], *lists)
         else:
-            walk.walk_nearest(boxes(index.rows, LEAF), Euclidean(), q[open_], s[open_], *lists)
+            walk.walk_nearest(boxes(index.rows, BOX_LEAF), Euclidean(), q[open_], s[open_], *lists)
         b[open_], f[open_] = lists
     best[left], found[left] = b, f
 

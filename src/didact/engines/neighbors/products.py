@@ -16,13 +16,10 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.neighbors import products_loops
+from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
 
 Array = np.ndarray[Any, Any]
-QUERIES, ROWS = 512, 384  # a block of products: 0.75 MB in float32, which stays in the second-level cache
-WORK = 4e9  # operations of one piece: 0.1 s
-ENTRIES = 1 << 22  # candidates of all queries of a piece
-CANDIDATES = 512  # at least this many rows may stay in question for a query
-FAR = 1e15  # queries that are farther from the rows than this many times their size are left to float64
+FAR_QUERY = 1e15  # queries that are farther from the rows than this many times their size are left to float64
 
 
 class Centred(NamedTuple):
@@ -38,7 +35,7 @@ class Centred(NamedTuple):
 def centred(X: Array, dtype: Any) -> Centred:
     """The rows X, centred, in a float type."""
     centre = X.mean(axis=0, dtype=np.float64)
-    parts = list(pairwise([*range(0, len(X), ROWS), len(X)]))
+    parts = list(pairwise([*range(0, len(X), PRODUCT_ROWS), len(X)]))
     largest = max(float(np.abs(X[a:b] - centre).max(initial=0.0)) for a, b in parts)
     scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) and largest > 0 else 1.0
     out = Centred(centre, scale, np.empty(X.shape, dtype), np.empty(len(X), dtype), np.empty(len(parts)))
@@ -56,7 +53,8 @@ def centred(X: Array, dtype: Any) -> Centred:
 def product_nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
     """Fill the lists of the k best, but for the queries whose numbers are returned."""
     n, p = X.shape
-    size = int(np.clip(min(WORK / (2.0 * n * p), ENTRIES / _room(n, best.shape[1])), 16, QUERIES))
+    most = min(PRODUCT_WORK / (2.0 * n * p), PRODUCT_ENTRIES / _room(n, best.shape[1]))
+    size = int(np.clip(most, 16, PRODUCT_QUERIES))
     edges = list(pairwise([*range(0, len(Q), size), len(Q)])) if len(Q) else []
 
     def piece(edges: tuple[int, int]) -> Array:
@@ -72,13 +70,13 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
     (m, p), k, n = Q.shape, best.shape[1], len(X)
     queries = (Q - ready.centre) * ready.scale
     length = np.sqrt(np.einsum("ij,ij->i", queries, queries))
-    count = np.where(length < FAR, 0, -1)
+    count = np.where(length < FAR_QUERY, 0, -1)
     queries = np.where(count[:, None] < 0, 0.0, queries).astype(ready.rows.dtype)
     room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
-    buffer = np.empty(m * ROWS, ready.rows.dtype)
-    for t, a in enumerate(range(0, n, ROWS)):
-        b = min(a + ROWS, n)
+    buffer = np.empty(m * PRODUCT_ROWS, ready.rows.dtype)
+    for t, a in enumerate(range(0, n, PRODUCT_ROWS)):
+        b = min(a + PRODUCT_ROWS, n)
         P = np.matmul(queries, ready.rows[a:b].T, out=buffer[: m * (b - a)].reshape(m, b - a))
         margin = _margin(p, length, ready.size[t], ready.rows.dtype)
         products_loops.collect(P, ready.half[a:b], a, margin, skip, *lists)

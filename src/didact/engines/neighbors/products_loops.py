@@ -12,9 +12,9 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.engines.neighbors.best_loops import offer
+from didact.engines.neighbors.tuning import CANDIDATE_STRIP
 
 Array = np.ndarray[Any, Any]
-STRIP = 64  # values that are compared at once
 
 
 @jit_unmanaged
@@ -39,8 +39,8 @@ def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, upper
         e = margin[i]
         if count[i] < 0 or not any_below(P[i], half, half.dtype.type(uppers[i, last] + e)):
             continue
-        for a in range(0, n, STRIP):
-            b = min(a + STRIP, n)
+        for a in range(0, n, CANDIDATE_STRIP):
+            b = min(a + CANDIDATE_STRIP, n)
             if not any_below(P[i, a:b], half[a:b], half.dtype.type(uppers[i, last] + e)):
                 continue
             for j in range(a, b):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.engines.neighbors.tuning import CACHED_ROWS
 from didact.parts.distances import (
     BrayCurtis,
     Canberra,
@@ -19,7 +20,6 @@ from didact.parts.distances import (
 )
 
 Array = np.ndarray[Any, Any]
-BLOCK = 256  # rows that stay in the cache while all queries pass
 between1 = dispatch("between1")
 
 
@@ -27,11 +27,11 @@ between1 = dispatch("between1")
 def table_rows(noun: Any, Q: Array, X: Array, D: Array) -> None:
     """The distances of all rows of Q to all rows of X, in float64 whatever the rows are."""
     q = np.empty(Q.shape[1])
-    for a in range(0, X.shape[0], BLOCK):
+    for a in range(0, X.shape[0], CACHED_ROWS):
         for i in range(Q.shape[0]):
             for j in range(q.shape[0]):
                 q[j] = Q[i, j]
-            for row in range(a, min(a + BLOCK, X.shape[0])):
+            for row in range(a, min(a + CACHED_ROWS, X.shape[0])):
                 D[i, row] = between1(noun, q, X[row])
 
 

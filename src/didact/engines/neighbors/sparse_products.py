@@ -11,19 +11,18 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.neighbors import products_loops, sparse_loops
-from didact.engines.neighbors.products import FAR, ROWS, _margin, _room
+from didact.engines.neighbors.products import FAR_QUERY, _margin, _room
 from didact.engines.neighbors.tables import block_edges
+from didact.engines.neighbors.tuning import PRODUCT_ROWS, SPARSE_ENTRIES, SPARSE_QUERIES
 
 Array = np.ndarray[Any, Any]
-ENTRIES = 4_000_000  # of a dense block of queries
-QUERIES = 64
-STEP = 8 * ROWS
+STEP = 8 * PRODUCT_ROWS
 
 
 def sparse_nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
     """Fill the lists of the k best, but for the queries whose numbers are returned."""
     squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
-    size = int(np.clip(ENTRIES // max(X.shape[1], 1), 1, QUERIES))
+    size = int(np.clip(SPARSE_ENTRIES // max(X.shape[1], 1), 1, SPARSE_QUERIES))
 
     def piece(edges: tuple[int, int]) -> Array:
         here = slice(*edges)
@@ -37,7 +36,7 @@ def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Arra
     m, k, n = Q.shape[0], best.shape[1], X.shape[0]
     T = np.ascontiguousarray(Q.toarray().T, np.float64)
     length = np.sqrt((T * T).sum(axis=0))
-    count = np.where(length < FAR, 0, -1)
+    count = np.where(length < FAR_QUERY, 0, -1)
     room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     terms = int(np.diff(X.indptr).max(initial=0)) + 1

@@ -16,12 +16,11 @@ from didact.core.threads import parallel_map
 from didact.engines.neighbors.best_loops import offer_table
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.neighbors.rows_loops import table_rows
+from didact.engines.neighbors.tuning import TABLE_ENTRIES, TABLE_QUERIES, TABLE_ROWS
 from didact.parts.distances import Distance, Precomputed
 
 Array = np.ndarray[Any, Any]
 Found = tuple[Array, Array, Array]
-QUERIES, ROWS = 128, 2048
-ENTRIES = 1 << 21  # of a table with all rows
 NOT_A_NUMBER = "A distance is not a number: the metric must return a number for every pair of rows."
 
 
@@ -47,7 +46,7 @@ def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[A
         order = np.argsort(D, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(D, order, axis=1), order
 
-    size = int(np.clip(ENTRIES // max(rows.shape[0], 1), 1, QUERIES))
+    size = int(np.clip(TABLE_ENTRIES // max(rows.shape[0], 1), 1, TABLE_QUERIES))
     parts = _each(noun, piece, Q.shape[0], size) or [(np.empty((0, k)), np.empty((0, k), np.int64))]
     distances, found = (np.concatenate(part) for part in zip(*parts, strict=True))
     if np.isnan(distances).any():
@@ -79,7 +78,7 @@ def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
 
 def _each(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
     """All pieces, on the pool if they are compiled: functions of Python run one at a time and can be interrupted."""
-    edges = block_edges(m, size or QUERIES)
+    edges = block_edges(m, size or TABLE_QUERIES)
     return parallel_map(piece, edges) if compiled(noun) else [piece(one) for one in edges]
 
 
@@ -97,7 +96,7 @@ def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
         yield 0, D
         return
     Q = dense_rows(Q)
-    for a, b in block_edges(rows.shape[0], ROWS):
+    for a, b in block_edges(rows.shape[0], TABLE_ROWS):
         X = dense_rows(rows[a:b])
         if compiled(noun):
             D = np.empty((len(Q), len(X)))

@@ -22,7 +22,7 @@ from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 
-FIRST = 0.1  # first trial step, as a share of a variable's size
+FIRST_STEP = 0.1  # first trial step, as a share of a variable's size
 PRECISION = 1e-9  # of one-dimensional minimisers: a little above what values can tell
 
 
@@ -60,7 +60,7 @@ def coordinate_search(
             return None
         return _State(x, best, gradient(x), reach)
 
-    reach = FIRST * np.maximum(np.abs(x0), 1.0)
+    reach = FIRST_STEP * np.maximum(np.abs(x0), 1.0)
     return iterate(_State(x0, value(x0), gradient(x0), reach), sweep, tol, max_iter, report, keep)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING, Armijo, LineSearch, inner, largest
+from didact.engines.loop.line_search import NOISE, Armijo, LineSearch, inner, largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +44,7 @@ def gradient_descent(
     report: Report | None = None,
     search: LineSearch = Armijo(),  # noqa: B008 - an immutable tuple of constants
     scale: Callable[[Array], Array] | None = None,
-    noise: float = ROUNDING,
+    noise: float = NOISE,
     keep: Keep = None,
 ) -> Result:
     """Minimise objective(x) -> (value, gradient) from x0; scale(x) > 0 multiplies the gradient's entries at x."""

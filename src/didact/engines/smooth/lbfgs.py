@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING, LineSearch, WeakWolfe, add_scaled, inner, largest
+from didact.engines.loop.line_search import NOISE, LineSearch, WeakWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
-MEMORY = 10
+LBFGS_PAIRS = 10
 
 
 class _State(NamedTuple):
@@ -42,9 +42,9 @@ def lbfgs(
     max_iter: int,
     report: Report | None = None,
     precondition: Callable[[Array], Array] | None = None,
-    noise: float = ROUNDING,
+    noise: float = NOISE,
     search: LineSearch = WeakWolfe(),  # noqa: B008 - an immutable tuple of constants
-    memory: int = MEMORY,
+    memory: int = LBFGS_PAIRS,
     keep: Keep = None,
 ) -> Result:
     """Minimise objective(x) -> (value, gradient) from x0; precondition(g) applies an approximate inverse curvature."""

@@ -26,15 +26,15 @@ import numpy as np
 from scipy import linalg
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING
+from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 
-ENOUGH = 1e-4  # share of the predicted fall of the sum that a step has to reach
-TRIALS = 60
-DEPENDENT = 1e-14  # singular value of the scaled Jacobian, relative to the largest, that counts as zero
-EXACT = 1e-7  # residuals smaller than this share of the fit count as that large: below, rounding rules
+SUFFICIENT_SHARE = 1e-4  # share of the predicted fall of the sum that a step has to reach
+DAMPING_TRIALS = 60
+DEPENDENT_DIRECTION = 1e-14  # singular value of the scaled Jacobian, relative to the largest, that counts as zero
+EXACT_RESIDUAL = 1e-7  # residuals smaller than this share of the fit count as that large: below, rounding rules
 
 
 class LinearModel(NamedTuple):
@@ -64,7 +64,7 @@ class LinearModel(NamedTuple):
         return damping
 
 
-def linear_model(J: Array, r: Array, scale: Array, dependent: float = DEPENDENT) -> LinearModel:
+def linear_model(J: Array, r: Array, scale: Array, dependent: float = DEPENDENT_DIRECTION) -> LinearModel:
     """The singular values of J/scale and the residuals' components along its left singular vectors."""
     if not J.shape[1]:
         return LinearModel(np.ones(0), np.empty((0, 0)), np.zeros(0), scale)
@@ -93,14 +93,14 @@ class LeastSquaresState(NamedTuple):
     @property
     def optimality(self) -> float:
         """Length of the residuals' projection on the columns of J, relative to their own: 0 at a solution."""
-        size = math.sqrt(2.0 * self.value) + EXACT * self.size
+        size = math.sqrt(2.0 * self.value) + EXACT_RESIDUAL * self.size
         return float(linalg.norm(self.model.c)) / size if size > 0 else 0.0
 
     @property
     def noise(self) -> float:
         """Rounding error of the value: residuals are differences of numbers of about the size of D·x."""
         length = math.sqrt(2.0 * self.value)
-        return ROUNDING * length * (length + self.size)
+        return NOISE * length * (length + self.size)
 
 
 class Bounds(NamedTuple):
@@ -125,7 +125,7 @@ def levenberg_marquardt(
     bounds: tuple[Any, Any] = (-math.inf, math.inf),
     damped: bool = True,
     radius: float = 1.0,
-    dependent: float = DEPENDENT,
+    dependent: float = DEPENDENT_DIRECTION,
 ) -> Result:
     """Minimise half_sum(x) = ½‖r(x)‖²; factor(x) is the triangular factor of [J(x) r(x)].
 
@@ -147,7 +147,7 @@ def levenberg_marquardt(
     def step(s: LeastSquaresState) -> LeastSquaresState | None:
         nonlocal settled
         radius = s.radius
-        for k in range(TRIALS):
+        for k in range(DAMPING_TRIALS):
             damping = s.model.damping(radius) if damped else 0.0
             x = s.x.copy()
             x[s.free] += s.model.step(damping) * (1.0 if damped else 0.5**k)
@@ -158,7 +158,7 @@ def levenberg_marquardt(
             actual = s.value - value
             ratio = actual / predicted if predicted > 0 and math.isfinite(value) else -1.0
             radius = new_radius(radius, float(linalg.norm(s.scale * (x - s.x))), ratio)
-            if ratio >= ENOUGH:
+            if ratio >= SUFFICIENT_SHARE:
                 return state(x, value, s, radius)
             if abs(actual) <= s.noise and predicted <= s.noise:
                 new = state(x, value, s, radius)

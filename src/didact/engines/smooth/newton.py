@@ -16,15 +16,15 @@ from scipy import linalg
 
 from didact.core.threads import blas_for
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import DECREASE, ROUNDING, Armijo, LineSearch
+from didact.engines.loop.line_search import DECREASE, NOISE, Armijo, LineSearch
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array, Array]]
 
-ENOUGH = DECREASE  # share of the predicted decrease that a step has to reach
-HALVINGS = 30
-SINGULAR = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
+SUFFICIENT_DECREASE = DECREASE  # share of the predicted decrease that a step has to reach
+STEP_HALVINGS = 30
+SINGULAR_CURVATURE = 1e-11  # reciprocal condition below which a curvature matrix counts as singular
 
 
 class NewtonState(NamedTuple):
@@ -47,8 +47,8 @@ def newton(
     tol: float,
     max_iter: int,
     report: Report | None = None,
-    noise: float = ROUNDING,
-    search: LineSearch = Armijo(ENOUGH, 0.5, HALVINGS),  # noqa: B008 - an immutable tuple of constants
+    noise: float = NOISE,
+    search: LineSearch = Armijo(SUFFICIENT_DECREASE, 0.5, STEP_HALVINGS),  # noqa: B008 - an immutable tuple of constants
     hessian: Callable[[Array], Array] | None = None,
     keep: Keep = None,
 ) -> Result:
@@ -84,12 +84,12 @@ def newton_direction(hessian: Array, gradient: Array) -> Array:
         factor, failed = linalg.lapack.dpotrf(scaled, lower=1, clean=0)
         if not failed:
             reciprocal, _ = linalg.lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")
-            if reciprocal > SINGULAR:
+            if reciprocal > SINGULAR_CURVATURE:
                 solution, _ = linalg.lapack.dpotrs(factor, -gradient / scale, lower=1)
                 return solution / scale
         values, V = linalg.eigh(scaled, check_finite=False)
         size = np.abs(values)
-        keep = size > SINGULAR * max(size.max(), np.finfo(float).tiny)
+        keep = size > SINGULAR_CURVATURE * max(size.max(), np.finfo(float).tiny)
         solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
         null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
         return solution - null @ (null.T @ solution)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.loop.iterate import Keep, Report, iterate
-from didact.engines.loop.line_search import ROUNDING, LineSearch, StrongWolfe, add_scaled, inner, largest
+from didact.engines.loop.line_search import NOISE, LineSearch, StrongWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
 Array = np.ndarray[Any, Any]
@@ -50,7 +50,7 @@ def nonlinear_cg(
     beta: str = "hybrid",
     search: LineSearch = StrongWolfe(curvature=0.1),  # noqa: B008 - an immutable tuple of constants
     curvature: Callable[[Array, Array], float] | None = None,
-    noise: float = ROUNDING,
+    noise: float = NOISE,
     keep: Keep = None,
 ) -> Result:
     """Minimise objective(x) -> (value, gradient) from x0; curvature(x, p) = pᵀH(x)p makes first trials exact."""

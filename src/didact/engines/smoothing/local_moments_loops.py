@@ -17,16 +17,13 @@ import numpy as np
 
 from didact.core.jit import jit
 from didact.engines.smoothing.local_regression_loops import count_below, first_coefficient, window
+from didact.engines.smoothing.tuning import FEW_POINTS, FRINGE, MOMENT_LEAF, QUERY_GROUP
 from didact.parts.windows import Tricube
 
 Array = np.ndarray[Any, Any]
 
 TERMS = 14  # 9 for the tricube, 4 for products of the terms of a parabola, and the 0th
-BLOCK = 16  # points of a leaf
-GROUP = 32  # queries that share moments
-FRINGE = 64  # points by which the windows of a group may differ at either end
-NEAR = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing
-SMALL = 256  # points that are summed one by one
+NEAR_QUERIES = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing
 LIGHT = 1e-3  # share of the points' weight that the window must leave: else rounding shows
 STEEP = 1e-5  # share of a term that must be left after those before it, for the same reason
 
@@ -59,7 +56,7 @@ def move(moments: Array, shift: float, scale: float, terms: int, out: Array, buf
 def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: MomentTree) -> None:
     """The leaves number start…stop−1, from their points."""
     for node in range(start, stop):
-        a, b = node * BLOCK, (node + 1) * BLOCK
+        a, b = node * MOMENT_LEAF, (node + 1) * MOMENT_LEAF
         centre, radius = 0.5 * x[a] + 0.5 * x[b - 1], 0.5 * x[b - 1] - 0.5 * x[a]
         tree.centre[node], tree.radius[node] = centre, radius
         inverse = 1.0 / radius if radius > 0.0 else 0.0
@@ -95,7 +92,7 @@ def add_nodes(
     tree: MomentTree, start: int, stop: int, q: float, h: float, terms: int, out: Array, buffer: Array
 ) -> None:
     """Add the moments about q, in units of h, of the points start…stop−1, both multiples of the size of a leaf."""
-    left, right, level = start // BLOCK, stop // BLOCK, 0
+    left, right, level = start // MOMENT_LEAF, stop // MOMENT_LEAF, 0
     while left < right:
         first = tree.first[level]
         if left % 2 == 1:
@@ -186,16 +183,16 @@ def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, f
 def grouped(kernel: Tricube, x: Array, q: Array, h: Array, start: int, stop: int, ranges: Array) -> int:
     """How many queries from `start` on share a group, with their ranges (begin, split, end); 0: the first has none."""
     count = 0
-    while start + count < stop and count < GROUP:
+    while start + count < stop and count < QUERY_GROUP:
         i = start + count
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
         p = count_below(x, q[i], 0.0, True)
         ranges[count, 0], ranges[count, 1], ranges[count, 2] = a, p, b
-        if b - a < SMALL or nearest > 1.0 or not h[i] < math.inf:
+        if b - a < FEW_POINTS or nearest > 1.0 or not h[i] < math.inf:
             break
         if count > 0:
             far = max(abs(a - ranges[0, 0]), abs(p - ranges[0, 1]), abs(b - ranges[0, 2]))
-            if far > FRINGE or abs(q[i] - q[start]) > NEAR * min(h[i], h[start]):
+            if far > FRINGE or abs(q[i] - q[start]) > NEAR_QUERIES * min(h[i], h[start]):
                 break
         count += 1
     return count
@@ -207,7 +204,7 @@ def common(ranges: Array, count: int, side: int) -> tuple[int, int]:
     low, high = ranges[0, side], ranges[0, side + 1]
     for t in range(1, count):
         low, high = max(low, ranges[t, side]), min(high, ranges[t, side + 1])
-    low, high = (low + BLOCK - 1) // BLOCK * BLOCK, high // BLOCK * BLOCK
+    low, high = (low + MOMENT_LEAF - 1) // MOMENT_LEAF * MOMENT_LEAF, high // MOMENT_LEAF * MOMENT_LEAF
     return (low, high) if low < high else (low, low)
 
 
@@ -217,7 +214,7 @@ def moment_fits(
     stop: int, out: Array, lever: Array, done: Array,
 ) -> None:  # fmt: skip
     """Local fits at the sorted q[start:stop]; done says of which the moments determine them."""
-    ranges, buffer, sums = np.empty((GROUP, 3), np.int64), np.empty(TERMS), np.empty(9)
+    ranges, buffer, sums = np.empty((QUERY_GROUP, 3), np.int64), np.empty(TERMS), np.empty(9)
     sides, moved, A, c = np.empty((2, 2, TERMS)), np.empty((2, TERMS)), np.empty((3, 3)), np.empty(3)
     terms, i = 10 + 2 * degree, start
     while i < stop:
@@ -254,7 +251,7 @@ def moment_fits(
 
 def empty_tree(n: int) -> MomentTree:
     """Room for the moments of n points."""
-    sizes = [n // BLOCK]
+    sizes = [n // MOMENT_LEAF]
     while sizes[-1] > 1:
         sizes.append(sizes[-1] // 2)
     first = np.append(0, np.cumsum(sizes))

@@ -17,27 +17,23 @@ from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
 from didact.engines.smoothing.kernel_sums import refuse_wide
-from didact.engines.smoothing.local_moments_loops import (
-    BLOCK,
-    MomentTree,
-    empty_tree,
-    grow_leaves,
-    grow_levels,
-    moment_fits,
-)
+from didact.engines.smoothing.local_moments_loops import MomentTree, empty_tree, grow_leaves, grow_levels, moment_fits
 from didact.engines.smoothing.local_regression_loops import lines, parabolas, radii, surfaces
+from didact.engines.smoothing.tuning import (
+    HELD_DISTANCES,
+    HELD_QUERIES,
+    LOCAL_WORK,
+    LONG_WINDOW,
+    MOMENT_LEAF,
+    TREE_FEATURES,
+    TREE_LEAVES,
+    TREE_SHARE,
+)
 from didact.parts.windows import Gaussian, Tricube
 
 Array = np.ndarray[Any, Any]
 
-PIECE = 5_000_000  # weights that one piece of work evaluates
-TABLE = 1_000_000  # distances that are held at once, for
-MOST = 4096  # query points at most
-FLAT = 1e10  # extents of the data
-LEAVES = 4096  # leaves of a tree of moments that are made at once
-LONG = 512  # points from which on windows of one feature can be long enough for moments
-TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up to
-TREE_FEATURES = 10
+FLAT_EXTENT = 1e10  # extents of the data
 
 
 class LocalPoints(NamedTuple):
@@ -75,17 +71,17 @@ def local_smooth(points: LocalPoints, Q: Array, rule: LocalRule) -> Smooth:
     if len(Q):
         rule = rule._replace(bandwidth=min(rule.bandwidth, _flat(points.X, Q)))
     out = Smooth(np.empty(len(Q)), np.empty(len(Q)))
-    if points.X.shape[1] == 1 and rule.kernel == "tricube" and len(points.X) >= LONG:
+    if points.X.shape[1] == 1 and rule.kernel == "tricube" and len(points.X) >= LONG_WINDOW:
         return _in_order(points, Q, rule, out)
     if points.X.shape[1] == 1:
-        piece, size = _line_piece(points, Q, rule, out), PIECE // (rule.neighbours or len(points.X))
+        piece, size = _line_piece(points, Q, rule, out), LOCAL_WORK // (rule.neighbours or len(points.X))
     else:
         both = np.vstack([points.X.min(axis=0), points.X.max(axis=0), Q])
         refuse_wide(both.min(axis=0), both.max(axis=0))
         tree = _tree(points, rule)
         piece = _surface_piece(points, Q, rule, out, tree)
-        size = TABLE // (len(points.X) if tree is None else rule.neighbours)
-    edges = [*range(0, len(Q), int(np.clip(size, 1, MOST))), len(Q)]
+        size = HELD_DISTANCES // (len(points.X) if tree is None else rule.neighbours)
+    edges = [*range(0, len(Q), int(np.clip(size, 1, HELD_QUERIES))), len(Q)]
     parallel_map(piece, list(pairwise(edges)))
     return out
 
@@ -95,13 +91,13 @@ def _flat(X: Array, Q: Array) -> float:
     low, high = np.minimum(X.min(axis=0), Q.min(axis=0)), np.maximum(X.max(axis=0), Q.max(axis=0))
     with np.errstate(over="ignore"):
         extent = float((high - low).max())
-    return FLAT * extent if 0 < extent < np.inf else np.inf
+    return FLAT_EXTENT * extent if 0 < extent < np.inf else np.inf
 
 
 def _in_order(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Smooth:
     """The fits of one feature at queries that are sorted first: those that follow each other share their sums."""
     order = np.argsort(Q[:, 0], kind="stable")
-    edges = [*range(0, len(Q), MOST), len(Q)]
+    edges = [*range(0, len(Q), HELD_QUERIES), len(Q)]
     parallel_map(_moment_piece(points, Q[order], rule, out), list(pairwise(edges)))
     value, lever = np.empty_like(out.value), np.empty_like(out.lever)
     value[order], lever[order] = out
@@ -171,7 +167,7 @@ def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -
 def moment_tree(x: Array, y: Array, w: Array) -> MomentTree:
     """The moments of sorted points, in a tree."""
     tree = empty_tree(len(x))
-    edges = [*range(0, len(x) // BLOCK, LEAVES), len(x) // BLOCK]
+    edges = [*range(0, len(x) // MOMENT_LEAF, TREE_LEAVES), len(x) // MOMENT_LEAF]
     parallel_map(lambda piece: grow_leaves(x, y, w, *piece, tree), list(pairwise(edges)))
     grow_levels(tree)
     return tree

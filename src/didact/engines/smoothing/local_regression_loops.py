@@ -18,7 +18,7 @@ from didact.parts.windows import Gaussian, Tricube
 
 Array = np.ndarray[Any, Any]
 
-DEPENDENT = 1e-8  # share of a term's sum of squares that must be left after those before it
+DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
 
 weight1 = dispatch("weight1")
 
@@ -120,7 +120,7 @@ def lines(
         spread = s0 * s2 - s1 * s1
         if not s0 > 0.0:
             out[i], lever[i] = mean(ys), 0.0
-        elif degree == 0 or spread <= DEPENDENT * s0 * s2:
+        elif degree == 0 or spread <= DEPENDENT_TERM * s0 * s2:
             out[i], lever[i] = t0 / s0, 1.0 / s0
         else:
             out[i], lever[i] = (s2 * t0 - s1 * t1) / spread, s2 / spread
@@ -215,7 +215,7 @@ def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
         pivot = A[r, r]
         for s in range(r):
             pivot -= A[r, s] * A[r, s]
-        if pivot <= DEPENDENT * A[r, r]:
+        if pivot <= DEPENDENT_TERM * A[r, r]:
             for i in range(r, terms):
                 A[i, r] = 0.0
             c[r] = 0.0

@@ -16,12 +16,12 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.engines.smoothing.running_loops import averages, averages_without, build_nodes, medians
+from didact.engines.smoothing.tuning import RUNNING_WINDOWS
 
 Array = np.ndarray[Any, Any]
 
-PIECE = 16384  # windows that one piece of work looks at
 SLACK = 1e-9  # share of h by which rounding may put a row at distance h outside
-ROUNDING = 1e-12
+WEIGHT_ROUNDING = 1e-12
 
 
 class Sorted(NamedTuple):
@@ -77,7 +77,7 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
     u, first, m = rows.u, rows.first, len(rows.u)
     j = np.repeat(np.arange(m), np.diff(first))
     gone = np.minimum(rows.w, 1.0)
-    alone = np.add.reduceat(rows.w, first[:-1])[j] - gone <= ROUNDING * rows.w
+    alone = np.add.reduceat(rows.w, first[:-1])[j] - gone <= WEIGHT_ROUNDING * rows.w
     start, stop = windows(rows, rows.x, window)
     below = np.where(j > 0, rows.x - u[j - 1], np.inf)
     above = np.where(j < m - 1, u[np.minimum(j + 1, m - 1)] - rows.x, np.inf)
@@ -93,7 +93,7 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
     low, high = low + (low >= j), high + (high >= j)  # counted among all places again
     start = np.where(alone, first[np.minimum(low, m - 1)], start)
     stop = np.where(alone, first[np.minimum(high + 1, m)], stop)
-    return start, stop, np.where(rows.w - gone > ROUNDING * rows.w, rows.w - gone, 0.0)
+    return start, stop, np.where(rows.w - gone > WEIGHT_ROUNDING * rows.w, rows.w - gone, 0.0)
 
 
 def running_smooth(rows: Sorted, q: Array, window: RunningWindow, kind: str) -> Array:
@@ -149,5 +149,5 @@ def _medians(y: Array, w: Array, start: Array, stop: Array, row: Array, left: Ar
 
 def _pieces(n: int, work: Callable[[int, int, Array], None]) -> Array:
     out = np.empty(n)
-    parallel_map(lambda edges: work(*edges, out), list(pairwise([*range(0, n, PIECE), n])))
+    parallel_map(lambda edges: work(*edges, out), list(pairwise([*range(0, n, RUNNING_WINDOWS), n])))
     return out

@@ -17,7 +17,7 @@ from didact.core.jit import jit
 
 Array = np.ndarray[Any, Any]
 
-ROUNDING = 1e-12  # of sums of weights
+WEIGHT_ROUNDING = 1e-12  # of sums of weights
 
 
 @jit
@@ -130,8 +130,8 @@ def rank_reaching(sums: Array, target: float) -> int:
 @jit
 def middle_value(sums: Array, total: float, values: Array) -> float:
     """The median of values, in order of rank, with these weights: between the two middle ones if they share."""
-    low = rank_reaching(sums, 0.5 * total * (1.0 - ROUNDING))
-    high = rank_reaching(sums, 0.5 * total * (1.0 + ROUNDING))
+    low = rank_reaching(sums, 0.5 * total * (1.0 - WEIGHT_ROUNDING))
+    high = rank_reaching(sums, 0.5 * total * (1.0 + WEIGHT_ROUNDING))
     return 0.5 * (values[low] + values[high])
 
 

@@ -16,15 +16,12 @@ from didact.core.threads import parallel_map, thread_count
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sgd_sweep
+from didact.engines.stochastic.tuning import FEW_ROWS, POOL_BYTES, RUN_BYTES, SEGMENT
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
-RUN_BYTES = 1 << 15  # neighbouring rows that stay together: long enough for memory to be read in line
-POOL_BYTES = 1 << 18  # rows that are shuffled among each other: two pools stay in a second-level cache
-FEW_ROWS = 1 << 14  # up to which every row is a run of its own: a plain permutation
-SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
 FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)

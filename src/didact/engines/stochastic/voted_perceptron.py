@@ -15,11 +15,9 @@ from didact.engines.stochastic.passes import RowSegment
 from didact.engines.stochastic.perceptron_loops import vote
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
+from didact.engines.stochastic.tuning import FIRST_ROOM, VOTES_AT_ONCE
 
 Array = np.ndarray[Any, Any]
-
-FIRST_ROOM = 64
-AT_ONCE = 1024  # vectors whose votes are counted at once
 
 
 class Voters(NamedTuple):
@@ -112,8 +110,8 @@ def voted_scores(X: Any, vectors: Array, intercepts: Array, votes: Array, output
     share = np.zeros((len(votes), K))
     share[np.arange(len(votes)), outputs] = votes / total[outputs]
     scores: Any = 0.0
-    for start in range(0, len(votes), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    for start in range(0, len(votes), VOTES_AT_ONCE):
+        part = slice(start, start + VOTES_AT_ONCE)
         z = X @ like(vectors[part].T.astype(X.dtype) if isinstance(X, np.ndarray) else vectors[part].T, X)
         scores = scores + xp.sign(z + like(intercepts[part], X)) @ like(share[part], X)
     return scores[:, 0] if K == 1 else scores

@@ -27,7 +27,7 @@ PLAIN: dict[str, Any] = {
     "correlation": Correlation, "nan_euclidean": NanEuclidean,
 } | {name: partial(Binary, kind) for kind, name in enumerate(BINARY)}  # fmt: skip
 NAMES = (*PLAIN, "minkowski", "p", "hamming", "mahalanobis", "seuclidean", "gower", "kernel")
-SHARE = 1e-12  # eigenvalues of a covariance below this share of the largest count as zero
+ZERO_EIGENVALUE = 1e-12  # eigenvalues of a covariance below this share of the largest count as zero
 
 
 def distance_named(
@@ -93,7 +93,7 @@ def _mahalanobis(given: dict[str, Any], X: Any) -> Distance:
         V = given.pop("V", None)
         V = np.atleast_2d(np.cov(X if dense else X.toarray(), rowvar=False)) if V is None else np.asarray(V, np.float64)
         values, vectors = np.linalg.eigh(V)
-        if values[0] <= SHARE * values[-1]:
+        if values[0] <= ZERO_EIGENVALUE * values[-1]:
             raise InputError(
                 "The covariance matrix of the Mahalanobis distance is singular: drop columns that follow from others, "
                 "or give metric_params={'VI': ...}."

@@ -10,7 +10,7 @@ from didact.parts.distances.columns import Distance
 from didact.parts.noun import Plain
 
 Array = np.ndarray[Any, Any]
-FAR = 1e150  # farther than anything, but with a square: weights by distance stay numbers
+FARTHEST = 1e150  # farther than anything, but with a square: weights by distance stay numbers
 
 
 class BrayCurtis(Distance, Plain):
@@ -125,7 +125,7 @@ class Binary(Distance, NamedTuple("Binary", [("kind", int)])):
 
 
 class NanEuclidean(Distance, Plain):
-    """√(p/c Σ(a − b)²) over the c columns known in both rows; `FAR` for rows that share none. No metric.
+    """√(p/c Σ(a − b)²) over the c columns known in both rows; `FARTHEST` for rows that share none. No metric.
 
     >>> NanEuclidean().between1([0.0, 0.0, math.nan, 0.0], [1.0, 1.0, 3.0, 1.0])
     2.0
@@ -143,7 +143,7 @@ class NanEuclidean(Distance, Plain):
             if a[j] == a[j] and b[j] == b[j]:
                 known += 1.0
                 total += (a[j] - b[j]) * (a[j] - b[j])
-        return math.sqrt(total * (len(a) / known)) if known > 0.0 else FAR
+        return math.sqrt(total * (len(a) / known)) if known > 0.0 else FARTHEST
 
     def pairwise(self, X: Array, Y: Array) -> Array:
         """All distances, column by column."""
@@ -154,7 +154,7 @@ class NanEuclidean(Distance, Plain):
             known += ~np.isnan(apart)
             total += np.nan_to_num(apart, nan=0.0) ** 2
         share = np.divide(X.shape[1], known, out=np.zeros_like(known), where=known > 0)
-        return np.where(known > 0, np.sqrt(total * share), FAR)
+        return np.where(known > 0, np.sqrt(total * share), FARTHEST)
 
 
 class Haversine(Distance, Plain):

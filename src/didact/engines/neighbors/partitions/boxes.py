@@ -12,9 +12,9 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.neighbors.partitions import boxes_loops
+from didact.engines.neighbors.tuning import SUBTREE_LEVELS
 
 Array = np.ndarray[Any, Any]
-DEEP = 7  # levels of a subtree that one thread grows: it stays in the cache; those above are grown node by node
 
 
 class Boxes(NamedTuple):
@@ -57,7 +57,7 @@ def boxes(X: Array, leaf_size: int = 64) -> Boxes:
     nodes = (2 << levels) - 1
     order, keys, points = np.arange(n), np.empty(n), np.empty(n * p, X.dtype)
     low, high = np.empty((nodes, p)), np.empty((nodes, p))
-    top = max(0, levels - DEEP)
+    top = max(0, levels - SUBTREE_LEVELS)
     for level in range(top):
         node = partial(_node, X, order, keys, low, high, levels, level)
         parallel_map(node, range(1 << level))

@@ -10,17 +10,15 @@ from didact.engines.neighbors.partitions.balls import Balls
 from didact.engines.neighbors.partitions.balls_loops import nearest_balls, within_balls
 from didact.engines.neighbors.partitions.boxes import Boxes, boxes
 from didact.engines.neighbors.partitions.walk_loops import nearest_boxes, within_boxes
+from didact.engines.neighbors.tuning import LONG_WALK, SHORT_WALK, UNSORTED_QUERIES, WALK_PIECES
 
 Array = np.ndarray[Any, Any]
-FEW = 64  # queries that are taken as they come
-PIECES = 64  # at most this many pieces of work
-SMALL, LARGE = 16, 256  # queries in a piece
 
 
 def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:
     """Fill the lists of the k best of each query."""
     m = len(Q)
-    turn = np.arange(m) if m <= FEW else tree.order if skip[0] >= 0 else boxes(Q, SMALL).order
+    turn = np.arange(m) if m <= UNSORTED_QUERIES else tree.order if skip[0] >= 0 else boxes(Q, SHORT_WALK).order
     search: Any = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
@@ -58,5 +56,5 @@ def walk_within(
 
 def pieces(m: int) -> list[tuple[int, int]]:
     """The edges of pieces of m queries."""
-    size = int(np.clip(-(-m // PIECES), SMALL, LARGE))
+    size = int(np.clip(-(-m // WALK_PIECES), SHORT_WALK, LONG_WALK))
     return list(pairwise([*range(0, m, size), m])) if m else []
