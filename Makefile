@@ -1,6 +1,7 @@
 # Two commands on a fresh machine: `make study` and `make test`. Python 3.11+, make and gcc are all they need.
+# `make test PYTHON=python3.13` tests with another Python, in an environment of its own.
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 EXTRAS := study,dask
 STAMP := $(VENV)/.installed
@@ -64,4 +65,4 @@ docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 clean:
-	rm -rf $(VENV) .venv-bench .cache build dist docs/_build docs/gallery didact-study
+	rm -rf .venv .venv-python* .venv-bench .cache build dist docs/_build docs/gallery didact-study
