@@ -16,7 +16,6 @@ from didact.core.backend import like, namespace, to_numpy
 from didact.core.errors import ParameterError
 
 Array = Any
-Fused = Callable[[Array, Array], tuple[Array, Array, Array]]
 
 
 class Noun:
@@ -78,7 +77,8 @@ def mean_bounds(kind: str, eps: float) -> tuple[float, float]:
 class Loss(Noun):
     """The price of predicting z where y is true, row by row; weights are the caller's business.
 
-    A loss writes `value_grad_hess` and the scalars `value1` and `grad1`; the rest follows. The curvature is never
+    A loss writes `value_grad_hess` and the scalars `value1` and `grad1`, where linear models are fitted with it also
+    `value_grad_hess1`; the rest follows. The curvature is never
     negative: it is the second derivative where the loss is convex in z, and the expected (Fisher, Gauss–Newton)
     curvature where the class says so. At a kink the gradient is one of the subgradients and the curvature is 0.
     """
@@ -106,6 +106,11 @@ class Loss(Noun):
     def gradient(self, y: Array, z: Array) -> Array:
         """The derivative in z of each row's loss."""
         return self.value_grad_hess(y, z)[1]
+
+    @property
+    def scalar(self) -> "Loss | None":
+        """The same loss with the scalar form `value_grad_hess1`, if there is one."""
+        return self if hasattr(self, "value_grad_hess1") else None
 
     def value1(self, y: float, z: float) -> float:
         """The loss of one row."""
@@ -187,8 +192,8 @@ class Family(Noun):
         """E[score²] = 1/V(μ) in an exponential family."""
         return 1.0 / self.variance(mu)
 
-    def shortcut(self, link: Link) -> Fused | None:
-        """Value, gradient and expected curvature in η in one go, where there is a form without divisions."""
+    def shortcut(self, link: Link) -> Loss | None:
+        """Half the deviance as a loss in η with the expected curvature, where there is a form without divisions."""
         return None
 
     def in_domain(self, y: Array) -> Array:

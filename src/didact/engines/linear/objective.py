@@ -13,9 +13,12 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import compiled_pass
+from didact.engines.linear.pass_loops import linear_sums, softmax_sums
 from didact.engines.loop.line_search import NOISE
+from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.column_loops import sparse_column_sums
-from didact.parts.statistics.moments import Sums, gram
+from didact.parts.statistics.moments import NARROW, Sums, gram
 
 Array = np.ndarray[Any, Any]
 
@@ -65,9 +68,12 @@ class LinearObjective(NamedTuple):
         """f and its gradient."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            S = self.rows.reduce(_multi_gradient, self.loss, coef, intercept, self.reference)
+            fused = isinstance(self.loss, Softmax) and self.rows.y_ndim == 1
+            gradient = _softmax_gradient if fused else _multi_gradient
+            S = self.rows.reduce(gradient, self.loss, coef, intercept, self.reference)
         else:
-            S = self.rows.reduce(_gradient, self.loss, coef, intercept)
+            gradient = _gradient if self.loss.scalar is None else _fused_gradient
+            S = self.rows.reduce(gradient, self.loss, coef, intercept)
         value, grad, grad0 = S.parts
         return self._penalised(coef, value, self.join(grad, grad0))
 
@@ -77,7 +83,8 @@ class LinearObjective(NamedTuple):
         if self.outputs:
             S = self.rows.reduce(_multi_hessian, self.loss, coef, intercept, self.reference)
         else:
-            S = self.rows.reduce(_hessian, self.loss, coef, intercept)
+            fused = self.loss.scalar is not None and self.rows.n_features <= NARROW
+            S = self.rows.reduce(_fused_hessian if fused else _hessian, self.loss, coef, intercept)
         value, grad, grad0, H = S.parts
         width, p = self._width, self.rows.n_features
         blocks = max(self.outputs, 1)
@@ -155,6 +162,35 @@ def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, interc
         value, r, h = w * value, w * r, w * h
     total, grad, grad0, G, edge, corner = to_host(_sum(value), X.T @ r, _sum(r), gram(X, h), X.T @ h, _sum(h))
     return Sums((total, grad, grad0, np.block([[G, edge[:, None]], [edge, corner]])))
+
+
+@compiled_pass(1)
+def _fused_gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+    """`_gradient` as one compiled loop."""
+    if is_tensor(X):
+        return _gradient(X, y, w, offset, loss, coef, intercept)
+    value, grad = linear_sums(X, y, w, offset, loss.scalar, np.append(coef, intercept), False)
+    return Sums((value, grad[:-1], grad[-1]))
+
+
+@compiled_pass(8)
+def _fused_hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+    """`_hessian` as one compiled loop, for up to a few hundred features."""
+    if not isinstance(X, np.ndarray):
+        return _hessian(X, y, w, offset, loss, coef, intercept)
+    value, grad, H = linear_sums(X, y, w, offset, loss.scalar, np.append(coef, intercept), True)
+    return Sums((value, grad[:-1], grad[-1], H))
+
+
+@compiled_pass(4)
+def _softmax_gradient(
+    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
+) -> Sums:
+    """`_multi_gradient` as one compiled loop, for class codes."""
+    if offset is not None or not isinstance(X, np.ndarray):
+        return _multi_gradient(X, y, w, offset, loss, coef, intercept, reference)
+    value, grad = softmax_sums(X, y, w, np.column_stack([coef, intercept]), reference)
+    return Sums((value, grad[:, :-1], grad[:, -1]))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:

@@ -100,7 +100,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """½ deviance, −score·μ′ and information·μ′²."""
         if (shortcut := self.family.shortcut(self.link)) is not None:
-            return shortcut(y, z)
+            return shortcut.value_grad_hess(y, z)
         xp = namespace(z)
         inside = self._inside(z)
         mu, slope = self.link.inverse_derivative(inside)
@@ -114,6 +114,11 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
             value = value + (xp.clip(gradient, -top, top) + 0.5 * bend) * excess
             gradient = gradient + bend
         return value, gradient, curvature
+
+    @property
+    def scalar(self) -> Loss | None:
+        """The shortcut's."""
+        return self.family.shortcut(self.link)
 
     def mean(self, z: Array) -> Array:
         """The mean, held inside the family's domain."""

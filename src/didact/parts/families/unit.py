@@ -12,8 +12,9 @@ from scipy.special import xlogy as scipy_xlogy
 
 from didact.core.backend import namespace, to_numpy
 from didact.parts.links import Log, Logit
+from didact.parts.losses import expected
 from didact.parts.losses.classification import Logistic, Softmax
-from didact.parts.noun import Array, Family, Fused, Link, Noun, Plain, log_max, require, special, xlogy
+from didact.parts.noun import Array, Family, Link, Loss, Noun, Plain, require, special, xlogy
 
 
 class _Proportion(Family):
@@ -36,9 +37,9 @@ class _Proportion(Family):
         """2(y·log(y/μ) + (1 − y)·log((1 − y)/(1 − μ)))."""
         return 2.0 * (xlogy(y, y / mu) + xlogy(1.0 - y, (1.0 - y) / (1.0 - mu)))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log-odds: log(1 + e^η) − y·η."""
-        return Logistic().value_grad_hess if link == Logit() else None
+        return Logistic() if link == Logit() else None
 
     def start(self, y: Array) -> Array:
         """Halfway between y and ½."""
@@ -118,17 +119,9 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
         xp, a = namespace(mu), self.alpha
         return 2.0 * (xlogy(y, y / mu) - (y + 1.0 / a) * (xp.log1p(a * y) - xp.log1p(a * mu)))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: (y + 1/α)·log(1 + αe^η) − y·η."""
-        return self._log_link if link == Log() else None
-
-    def _log_link(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
-        xp = namespace(z)
-        mu = xp.exp(xp.clip(z, None, log_max(xp, z)))
-        grown = self.alpha * mu
-        value = (y + 1.0 / self.alpha) * xp.log1p(grown) - y * z
-        shrink = 1.0 / (1.0 + grown)
-        return value, (mu - y) * shrink, mu * shrink
+        return expected.NegativeBinomial(self.alpha) if link == Log() else None
 
     def in_domain(self, y: Array) -> Array:
         """y ≥ 0."""

@@ -4,7 +4,11 @@ import math
 from typing import NamedTuple, Self
 
 from didact.core.backend import namespace
+from didact.core.jit import dispatch
+from didact.parts.exp_loops import exp1, ratio1
 from didact.parts.noun import Array, Loss, Plain, log_max, mask, require
+
+value_grad_fisher1 = dispatch("value_grad_fisher1")
 
 
 class HalfSquared(Loss, Plain):
@@ -28,6 +32,11 @@ class HalfSquared(Loss, Plain):
     def grad1(self, y: float, z: float) -> float:
         """The residual z − y."""
         return z - y
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """½r², r and 1, for r = z − y."""
+        r = z - y
+        return 0.5 * r * r, r, 1.0
 
 
 class Absolute(Loss, Plain):
@@ -84,6 +93,12 @@ class Huber(Loss, NamedTuple("Huber", [("delta", float)])):
     def grad1(self, y: float, z: float) -> float:
         """The residual held within ±δ."""
         return min(max(z - y, -self.delta), self.delta)
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r held within ±δ."""
+        r = z - y
+        g = min(max(r, -self.delta), self.delta)
+        return g * (r - 0.5 * g), g, 1.0 if g == r else 0.0
 
 
 class Quantile(Loss, NamedTuple("Quantile", [("q", float)])):
@@ -208,6 +223,11 @@ class Poisson(Loss, Plain):
         """e^z − y."""
         return math.exp(min(z, 700.0)) - y
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """μ − y·z, μ − y and μ, for μ = e^z."""
+        mu = exp1(min(z, 700.0))
+        return mu - y * z, mu - y, mu
+
 
 class Gamma(Loss, Plain):
     """Gamma regression with z the log of the mean: z + y·e^−z, half the deviance but for a term in y alone; y > 0.
@@ -241,6 +261,16 @@ class Gamma(Loss, Plain):
     def grad1(self, y: float, z: float) -> float:
         """1 − y·e^−z."""
         return 1.0 - y * math.exp(min(-z, 700.0))
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """z + t, 1 − t and t, for t = y·e^−z."""
+        t = y * exp1(min(-z, 700.0))
+        return z + t, 1.0 - t, t
+
+    def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The same with the expected curvature."""
+        t = y * exp1(min(-z, 700.0))
+        return z + t, 1.0 - t, 1.0
 
 
 class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
@@ -292,3 +322,16 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         """e^((2−p)z) − y·e^((1−p)z)."""
         a, b = 1.0 - self.power, 2.0 - self.power
         return math.exp(min(b * z, 700.0)) - y * math.exp(min(a * z, 700.0))
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The loss, its derivative, and its curvature (the expected one where it is not convex)."""
+        value, gradient, expected = value_grad_fisher1(self, y, z)
+        exact = (2.0 - self.power) * expected + (self.power - 1.0) * (expected - gradient)
+        return value, gradient, exact if 1.0 <= self.power <= 2.0 else expected
+
+    def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The same with the expected curvature e^((2−p)z)."""
+        a, b = 1.0 - self.power, 2.0 - self.power
+        mean, pull = exp1(min(b * z, 700.0)), y * exp1(min(a * z, 700.0))
+        value = (mean * ratio1(1.0, b) if b != 0.0 else z) - (pull * ratio1(1.0, a) if a != 0.0 else y * z)
+        return value, mean - pull, mean
