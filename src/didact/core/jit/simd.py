@@ -202,9 +202,8 @@ def _transposed(builder: Any, a: Any, b: Any, c: Any, d: Any) -> list[Any]:
 
 def _dot_rows(number: int) -> Any:
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        vector, out = (
-            _place(context, builder, signature.args[k], args[k], at) for k, at in ((4, _index(0)), (5, args[6]))
-        )
+        vector = _place(context, builder, signature.args[4], args[4], _index(0))
+        out = _place(context, builder, signature.args[5], args[5], args[6])
         lines, totals = _lines(context, builder, signature, args, number), _zeros(builder, number)
 
         def work(place, load):  # type: ignore[no-untyped-def]
@@ -239,9 +238,8 @@ def _dot_rows(number: int) -> Any:
 
 def _add_rows(number: int) -> Any:
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        factor, out = (
-            _place(context, builder, signature.args[k], args[k], at) for k, at in ((4, args[5]), (6, _index(0)))
-        )
+        factor = _place(context, builder, signature.args[4], args[4], args[5])
+        out = _place(context, builder, signature.args[6], args[6], _index(0))
         lines = _lines(context, builder, signature, args, number)
         factors = [_fourfold(builder, _after(builder, factor, k)) for k in range(number)]
 

@@ -47,7 +47,7 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
 
     The loss must have the scalar form `value_grad_hess1`. X is an array of floats or, without curvature, CSR.
     """
-    n, p = X.shape
+    p = X.shape[1]
     at, gradient = _filled(theta), _filled(np.zeros(p + 1))
     columns = _column(y), _column(w), _column(offset)
     if not isinstance(X, np.ndarray):
@@ -74,14 +74,10 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
     turned = aligned_zeros(width, classes)
     turned[:, :K] = table.T
     tile = min(max(NEAR // max(width, classes) // ROWS * ROWS, 2 * ROWS), TILE)
-    A, Z, gradient = (
-        aligned_zeros(tile, _whole(width)),
-        aligned_zeros(classes, tile),
-        aligned_zeros(classes, _whole(width)),
-    )
+    A, gradient = aligned_zeros(tile, _whole(width)), aligned_zeros(classes, _whole(width))
     y = fixed(codes.astype(np.int64, copy=False))
-    rest = aligned_zeros(3, tile)
-    value = softmax_pass(flat, row_step, column_step, y, _column(w), K + reference, turned, A, Z, rest, gradient)
+    Z, spare = aligned_zeros(classes, tile), aligned_zeros(3, tile)
+    value = softmax_pass(flat, row_step, column_step, y, _column(w), K + reference, turned, A, Z, spare, gradient)
     return value, gradient[:K, :width]
 
 
@@ -103,7 +99,7 @@ def _column(values: Any) -> Array:
 
 
 def _tile(p: int, column_step: int) -> int:
-    """Rows that stay in the first cache beside those asked for; of columns longer stretches, as each begins elsewhere."""
+    """Rows that stay in the first cache beside those asked for; of columns more, as each begins somewhere else."""
     return min(max(NEAR // 2 // max(p, 1) // ROWS * ROWS, 2 * ROWS), TILE) if column_step == 1 else TILE
 
 
