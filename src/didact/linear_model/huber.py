@@ -25,15 +25,17 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import compiled_pass
 from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import NOISE, Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
+from didact.linear_model.huber_loops import huber_sums
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-from didact.parts.statistics.moments import Moments, Sums, gram, moments
+from didact.parts.statistics.moments import NARROW, Moments, Sums, gram, moments
 
 Array = np.ndarray[Any, Any]
 
@@ -64,6 +66,21 @@ def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: floa
     return Sums(to_host(*parts))
 
 
+@compiled_pass(3)
+def summarize_narrow(
+    X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any
+) -> Sums:
+    """`summarize` as one compiled loop, for dense rows of up to a few hundred features."""
+    if not isinstance(X, np.ndarray):
+        return summarize(X, y, w, coef, intercept, scale, epsilon, share)
+    value, slopes, *rest = huber_sums(X, y, w, np.append(coef, intercept), scale, epsilon, share, RIDGE)
+    parts = [value, slopes[:-1], slopes[-1], rest[0]]
+    if share is not None:
+        H, cross, square = rest[1:]
+        parts += [H[:-1, :-1], H[-1, :-1], cross[:-1], H[-1, -1], cross[-1], square]
+    return Sums(tuple(parts))
+
+
 class Objective(NamedTuple):
     """The objective divided by the sum of weights W, as a function of (w, b, σ)."""
 
@@ -83,8 +100,9 @@ class Objective(NamedTuple):
         coef, intercept, scale = self.split(x)
         if scale <= 0:
             return np.inf, np.zeros_like(x), None
+        sums = summarize_narrow if self.rows.n_features <= NARROW else summarize
         value, slope, slope0, slope_scale, *second = self.rows.reduce(
-            summarize, coef, intercept, scale, self.epsilon, share
+            sums, coef, intercept, scale, self.epsilon, share
         ).parts
         value = float(value) / self.weight + float(np.sum(self.alpha * coef * coef))
         slope = slope / self.weight + 2 * self.alpha * coef

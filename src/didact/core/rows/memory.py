@@ -182,7 +182,7 @@ def compiled_pass(work: int) -> Callable[[F], F]:
 
 
 def _even(X: Any, work: int) -> list[list[int]]:
-    """Pieces of one block each, of about a fifth of a millisecond or, of many rows, up to some ten milliseconds."""
+    """Pieces of one block each, of about a third of a millisecond or, of many rows, up to some ten milliseconds."""
     n, p = X.shape
     tasks = n * max(p, 1) * work // TASK + 1
     edges = np.linspace(0, n, min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), max(n, 1)) + 1).astype(int)

@@ -173,7 +173,7 @@ def _fused_gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array,
     return Sums((value, grad[:-1], grad[-1]))
 
 
-@compiled_pass(8)
+@compiled_pass(3)
 def _fused_hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_hessian` as one compiled loop, for up to a few hundred features."""
     if not isinstance(X, np.ndarray):
@@ -182,7 +182,7 @@ def _fused_hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, 
     return Sums((value, grad[:-1], grad[-1], H))
 
 
-@compiled_pass(4)
+@compiled_pass(3)
 def _softmax_gradient(
     X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
 ) -> Sums:

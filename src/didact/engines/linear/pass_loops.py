@@ -48,20 +48,19 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
     The loss must have the scalar form `value_grad_hess1`. X is an array of floats or, without curvature, CSR.
     """
     p = X.shape[1]
-    at, gradient = _filled(theta), _filled(np.zeros(p + 1))
-    columns = _column(y), _column(w), _column(offset)
+    at, gradient = filled(theta), filled(np.zeros(p + 1))
+    columns = number_column(y), number_column(w), number_column(offset)
     if not isinstance(X, np.ndarray):
         parts = fixed(X.data), fixed(X.indices), fixed(X.indptr)
         value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(4, TILE), gradient)
         return value, gradient[: p + 1]
-    flat, row_step, column_step = _flat(X)
+    flat, row_step, column_step = flat_view(X)
     A, G = room(p + 1) if curvature else (NO_MATRIX, NO_MATRIX)
-    tile = len(A) if curvature else _tile(p, column_step)
+    tile = len(A) if curvature else tile_rows(p, column_step)
     value = linear_pass(flat, row_step, column_step, *columns, p, at, loss, aligned_zeros(4, tile), A, G, gradient)
     if not curvature:
         return value, gradient[: p + 1]
-    H = G[: p + 1, : p + 1]
-    return value, gradient[: p + 1], np.tril(H) + np.tril(H, -1).T
+    return value, gradient[: p + 1], G[: p + 1, : p + 1]
 
 
 def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) -> tuple[float, Array]:
@@ -69,7 +68,7 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
 
     With a reference there is one class more, whose scores are 0.
     """
-    (K, width), (flat, row_step, column_step) = table.shape, _flat(X)
+    (K, width), (flat, row_step, column_step) = table.shape, flat_view(X)
     classes = _whole(K + reference)
     turned = aligned_zeros(width, classes)
     turned[:, :K] = table.T
@@ -77,7 +76,7 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
     A, gradient = aligned_zeros(tile, _whole(width)), aligned_zeros(classes, _whole(width))
     y = fixed(codes.astype(np.int64, copy=False))
     Z, spare = aligned_zeros(classes, tile), aligned_zeros(3, tile)
-    value = softmax_pass(flat, row_step, column_step, y, _column(w), K + reference, turned, A, Z, spare, gradient)
+    value = softmax_pass(flat, row_step, column_step, y, number_column(w), K + reference, turned, A, Z, spare, gradient)
     return value, gradient[:K, :width]
 
 
@@ -86,24 +85,24 @@ def _whole(number: int) -> int:
     return -(-number // LANES) * LANES
 
 
-def _filled(theta: Array) -> Array:
+def filled(theta: Array) -> Array:
     """A vector filled up with zeros to whole vectors of the processor."""
-    wide = aligned_zeros(1, _whole(len(theta)))[0]
+    wide = np.zeros(_whole(len(theta)))
     wide[: len(theta)] = theta
     return wide
 
 
-def _column(values: Any) -> Array:
+def number_column(values: Any) -> Array:
     """A column of numbers as loops take it; none is an empty one."""
     return EMPTY if values is None else fixed(values.astype(np.float64, copy=False))
 
 
-def _tile(p: int, column_step: int) -> int:
+def tile_rows(p: int, column_step: int) -> int:
     """Rows that stay in the first cache beside those asked for; of columns more, as each begins somewhere else."""
     return min(max(NEAR // 2 // max(p, 1) // ROWS * ROWS, 2 * ROWS), TILE) if column_step == 1 else TILE
 
 
-def _flat(X: Array) -> tuple[Array, int, int]:
+def flat_view(X: Array) -> tuple[Array, int, int]:
     """All numbers of X in one line, and the steps from row to row and from column to column; one of them is 1."""
     if X.dtype not in (np.float64, np.float32) or not X.dtype.isnative or not X.flags.aligned:
         X = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
@@ -121,7 +120,7 @@ def linear_pass(
     X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
     spare: Array, A: Array, G: Array, gradient: Array,
 ) -> float:  # fmt: skip
-    """Add to the gradient, and to the lower triangle of G unless it is empty; the value. θ is (b, b₀)."""
+    """Add to the gradient and, unless it is empty, to G, which begins with zeros; the value. θ is (b, b₀)."""
     total, lost = 0.0, 0.0
     for start in range(0, y.shape[0], spare.shape[1]):
         rows = min(spare.shape[1], y.shape[0] - start)
@@ -129,27 +128,36 @@ def linear_pass(
         for i in range(rows):
             spare[0, i] = theta[p]
         if column_step == 1:
-            _dots(X, first, row_step, rows, p, theta, spare[0])
+            add_dots(X, first, row_step, rows, p, theta, spare[0])
         else:
-            _sums(X, first, column_step, p, rows, theta, spare[0])
+            add_lines(X, first, column_step, p, rows, theta, spare[0])
         value, slope = _losses(y, w, offset, start, rows, loss, spare)
         if column_step == 1:
-            _ask(X, first + spare.shape[1] * row_step, row_step, min(rows, y.shape[0] - start - rows), p)
-            _sums(X, first, row_step, rows, p, spare[1], gradient)
+            ask_for(X, first + spare.shape[1] * row_step, row_step, min(rows, y.shape[0] - start - rows), p)
+            add_lines(X, first, row_step, rows, p, spare[1], gradient)
         else:
-            _dots(X, first, column_step, p, rows, spare[1], gradient)
+            add_dots(X, first, column_step, p, rows, spare[1], gradient)
         gradient[p] += slope
         if G.shape[0] > 0:
             for i in range(rows):
                 spare[2, i] = np.sqrt(spare[2, i])
-            _copy(X, first, row_step, column_step, rows, p, spare[2], A)
+            copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
             for i in range(0, A.shape[1], LANES):
                 add_strip(A, i, rows, G)
         value -= lost  # Kahan's sum: solvers compare values that are almost equal
         grown = total + value
         lost = (grown - total) - value
         total = grown
+    fill_upper(G)
     return total
+
+
+@jit_unmanaged
+def fill_upper(G: Array) -> None:
+    """Make a matrix symmetric whose lower triangle is there."""
+    for i in range(G.shape[0]):
+        for j in range(i):
+            G[j, i] = G[i, j]
 
 
 @jit_unmanaged
@@ -202,7 +210,7 @@ def _losses(
 
 
 @jit_unmanaged
-def _dots(X: Array, first: int, step: int, lines: int, count: int, vector: Array, out: Array) -> None:
+def add_dots(X: Array, first: int, step: int, lines: int, count: int, vector: Array, out: Array) -> None:
     """Add to out the product of each line with the vector."""
     whole = lines // ROWS * ROWS
     for k in range(0, whole, ROWS):
@@ -212,7 +220,7 @@ def _dots(X: Array, first: int, step: int, lines: int, count: int, vector: Array
 
 
 @jit_unmanaged
-def _sums(X: Array, first: int, step: int, lines: int, count: int, factors: Array, out: Array) -> None:
+def add_lines(X: Array, first: int, step: int, lines: int, count: int, factors: Array, out: Array) -> None:
     """Add to out the sum of all lines times their factors."""
     whole = lines // ROWS * ROWS
     for k in range(0, whole, ROWS):
@@ -222,7 +230,7 @@ def _sums(X: Array, first: int, step: int, lines: int, count: int, factors: Arra
 
 
 @jit_unmanaged
-def _ask(X: Array, first: int, step: int, rows: int, count: int) -> None:
+def ask_for(X: Array, first: int, step: int, rows: int, count: int) -> None:
     """Have rows brought near that come next."""
     for r in range(rows):
         for c in range(0, count, 8):
@@ -230,7 +238,7 @@ def _ask(X: Array, first: int, step: int, rows: int, count: int) -> None:
 
 
 @jit_unmanaged
-def _copy(
+def copy_rows(
     X: Array, first: int, row_step: int, column_step: int, rows: int, p: int, factors: Array, A: Array
 ) -> None:  # fmt: skip
     """(x, 1) of some rows times their factors as rows of A."""
@@ -259,7 +267,7 @@ def softmax_pass(
         spare[2, i] = 1.0
     for start in range(0, codes.shape[0], A.shape[0]):
         rows = min(A.shape[0], codes.shape[0] - start)
-        _copy(X, start * row_step, row_step, column_step, rows, p, spare[2], A)
+        copy_rows(X, start * row_step, row_step, column_step, rows, p, spare[2], A)
         for i in range(0, rows, LANES):
             _set_scores(A, i, table, Z)
         value = _softmax(codes, w, start, rows, classes, Z, spare)
