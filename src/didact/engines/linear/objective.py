@@ -14,7 +14,8 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import compiled_pass
-from didact.engines.linear.pass_loops import linear_sums, softmax_sums
+from didact.engines.linear.pass_loops import linear_sums
+from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.engines.loop.line_search import NOISE
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.column_loops import sparse_column_sums
@@ -47,6 +48,18 @@ class LinearObjective(NamedTuple):
         return 1e-8 if single else NOISE
 
     @property
+    def _fused(self) -> bool:
+        """Whether there is a compiled pass for the loss."""
+        if self.outputs:
+            return isinstance(self.loss, Softmax) and self.rows.y_ndim == 1
+        return self.loss.scalar is not None
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether its curvature is quicker than BLAS's."""
+        return self.rows.n_features <= NARROW
+
+    @property
     def _width(self) -> int:
         return self.rows.n_features + self.fit_intercept
 
@@ -68,11 +81,10 @@ class LinearObjective(NamedTuple):
         """f and its gradient."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            fused = isinstance(self.loss, Softmax) and self.rows.y_ndim == 1
-            gradient = _softmax_gradient if fused else _multi_gradient
+            gradient = _softmax_gradient if self._fused else _multi_gradient
             S = self.rows.reduce(gradient, self.loss, coef, intercept, self.reference)
         else:
-            gradient = _gradient if self.loss.scalar is None else _fused_gradient
+            gradient = _fused_gradient if self._fused else _gradient
             S = self.rows.reduce(gradient, self.loss, coef, intercept)
         value, grad, grad0 = S.parts
         return self._penalised(coef, value, self.join(grad, grad0))
@@ -81,10 +93,12 @@ class LinearObjective(NamedTuple):
         """f, its gradient and its curvature matrix."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            S = self.rows.reduce(_multi_hessian, self.loss, coef, intercept, self.reference)
+            hessian = _softmax_hessian if self._fused and self._narrow else _multi_hessian
+            S = self.rows.reduce(hessian, self.loss, coef, intercept, self.reference)
         else:
-            fused = self.loss.scalar is not None and self.rows.n_features <= NARROW
-            S = self.rows.reduce(_fused_hessian if fused else _hessian, self.loss, coef, intercept)
+            S = self.rows.reduce(
+                _fused_hessian if self._fused and self._narrow else _hessian, self.loss, coef, intercept
+            )
         value, grad, grad0, H = S.parts
         width, p = self._width, self.rows.n_features
         blocks = max(self.outputs, 1)
@@ -102,7 +116,8 @@ class LinearObjective(NamedTuple):
         if not self.outputs:
             return self.value_gradient_hessian(theta)[2][None]
         coef, intercept = self.split(theta)
-        (H,) = self.rows.reduce(_block_curvature, self.loss, coef, intercept, self.reference).parts
+        curvature = _softmax_blocks if self._fused and self._narrow else _block_curvature
+        (H,) = self.rows.reduce(curvature, self.loss, coef, intercept, self.reference).parts
         H = H[:, : self._width, : self._width] / self.weight
         each = np.arange(self._width)
         H[:, each, each] += self.penalties()[: self._width]
@@ -191,6 +206,27 @@ def _softmax_gradient(
         return _multi_gradient(X, y, w, offset, loss, coef, intercept, reference)
     value, grad = softmax_sums(X, y, w, np.column_stack([coef, intercept]), reference)
     return Sums((value, grad[:, :-1], grad[:, -1]))
+
+
+@compiled_pass(12)
+def _softmax_hessian(
+    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
+) -> Sums:
+    """`_multi_hessian` as two compiled loops."""
+    if offset is not None or not isinstance(X, np.ndarray):
+        return _multi_hessian(X, y, w, offset, loss, coef, intercept, reference)
+    gradient = _softmax_gradient(X, y, w, offset, loss, coef, intercept, reference)
+    return Sums((*gradient.parts, softmax_curvature(X, w, np.column_stack([coef, intercept]), reference, True)))
+
+
+@compiled_pass(12)
+def _softmax_blocks(
+    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
+) -> Sums:
+    """`_block_curvature` as one compiled loop."""
+    if offset is not None or not isinstance(X, np.ndarray):
+        return _block_curvature(X, y, w, offset, loss, coef, intercept, reference)
+    return Sums((softmax_curvature(X, w, np.column_stack([coef, intercept]), reference, False),))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:

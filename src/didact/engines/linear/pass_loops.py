@@ -6,8 +6,9 @@ r"""One pass over rows for a linear model: predictor, loss, gradient and curvatu
 A tile of some dozens of rows is read from memory once: η by products of eight rows with b, the losses in a loop over
 vectors, and the gradient from the same rows. One call handles as many rows as a thread is given, without the
 interpreter. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
+`softmax_loops` does the same for several outputs.
 
-Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds (2npK for K outputs, n(p + 1)²/2 more for curvature).
+Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
 """
 
 from typing import Any
@@ -17,18 +18,11 @@ import numpy as np
 from didact.core.jit import dispatch, jit_unmanaged, prefetch
 from didact.core.jit.simd import (
     LANES,
-    add_across_1,
-    add_across_2,
-    add_across_3,
     add_rows_1,
     add_rows_8,
     dot_rows_1,
     dot_rows_8,
-    set_scores_1,
-    set_scores_2,
-    set_scores_3,
 )
-from didact.parts.exp_loops import exp1, log1, ratio1
 from didact.parts.losses.classification import Logistic
 from didact.parts.statistics.moment_loops import NEAR, REASSOCIATE, add_strip, aligned_zeros, fixed, room
 
@@ -63,31 +57,14 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
     return value, gradient[: p + 1], G[: p + 1, : p + 1]
 
 
-def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) -> tuple[float, Array]:
-    """Value and gradient (K, p + 1) of the softmax loss of class codes, at coefficients and intercepts (K, p + 1).
-
-    With a reference there is one class more, whose scores are 0.
-    """
-    (K, width), (flat, row_step, column_step) = table.shape, flat_view(X)
-    classes = _whole(K + reference)
-    turned = aligned_zeros(width, classes)
-    turned[:, :K] = table.T
-    tile = min(max(NEAR // max(width, classes) // ROWS * ROWS, 2 * ROWS), TILE)
-    A, gradient = aligned_zeros(tile, _whole(width)), aligned_zeros(classes, _whole(width))
-    y = fixed(codes.astype(np.int64, copy=False))
-    Z, spare = aligned_zeros(classes, tile), aligned_zeros(3, tile)
-    value = softmax_pass(flat, row_step, column_step, y, number_column(w), K + reference, turned, A, Z, spare, gradient)
-    return value, gradient[:K, :width]
-
-
-def _whole(number: int) -> int:
+def whole_vectors(number: int) -> int:
     """As many, filled up to whole vectors."""
     return -(-number // LANES) * LANES
 
 
 def filled(theta: Array) -> Array:
     """A vector filled up with zeros to whole vectors of the processor."""
-    wide = np.zeros(_whole(len(theta)))
+    wide = np.zeros(whole_vectors(len(theta)))
     wide[: len(theta)] = theta
     return wide
 
@@ -256,89 +233,7 @@ def copy_rows(
         A[r, p] = factors[r]
 
 
-@jit_unmanaged
-def softmax_pass(
-    X: Array, row_step: int, column_step: int, codes: Array, w: Array, classes: int, table: Array, A: Array, Z: Array,
-    spare: Array, gradient: Array,
-) -> float:  # fmt: skip
-    """Add to the gradient (K, p + 1); the value. The table of coefficients is (p + 1, K)."""
-    total, lost, p = 0.0, 0.0, table.shape[0] - 1
-    for i in range(A.shape[0]):
-        spare[2, i] = 1.0
-    for start in range(0, codes.shape[0], A.shape[0]):
-        rows = min(A.shape[0], codes.shape[0] - start)
-        copy_rows(X, start * row_step, row_step, column_step, rows, p, spare[2], A)
-        for i in range(0, rows, LANES):
-            _set_scores(A, i, table, Z)
-        value = _softmax(codes, w, start, rows, classes, Z, spare)
-        for k in range(0, classes, LANES):
-            _add_products(Z, k, A, rows, gradient)
-        value -= lost
-        grown = total + value
-        lost = (grown - total) - value
-        total = grown
-    return total
-
-
-@jit_unmanaged
-def _set_scores(A: Array, i: int, table: Array, Z: Array) -> None:
-    """Scores of four rows of A for all classes, as columns of Z."""
-    a, k, n, left = np.uint64(i), np.uint64(0), np.uint64(table.shape[0]), table.shape[1] // LANES
-    while left > 4 or left == 3:
-        set_scores_3(A, a, table, k, n, Z)
-        k, left = k + np.uint64(3 * LANES), left - 3
-    while left > 1:
-        set_scores_2(A, a, table, k, n, Z)
-        k, left = k + np.uint64(2 * LANES), left - 2
-    if left > 0:
-        set_scores_1(A, a, table, k, n, Z)
-
-
-@jit_unmanaged
-def _add_products(Z: Array, k: int, A: Array, rows: int, gradient: Array) -> None:
-    """Add to four rows of the gradient the products of four classes' residuals with all columns of A."""
-    a, j, n, left = np.uint64(k), np.uint64(0), np.uint64(rows), A.shape[1] // LANES
-    while left > 4 or left == 3:
-        add_across_3(Z, a, A, j, n, gradient)
-        j, left = j + np.uint64(3 * LANES), left - 3
-    while left > 1:
-        add_across_2(Z, a, A, j, n, gradient)
-        j, left = j + np.uint64(2 * LANES), left - 2
-    if left > 0:
-        add_across_1(Z, a, A, j, n, gradient)
-
-
-@jit_unmanaged(fastmath=REASSOCIATE)
-def _softmax(codes: Array, w: Array, start: int, rows: int, classes: int, Z: Array, spare: Array) -> float:
-    """Scores in Z become the loss's slopes in them; the sum of the losses."""
-    for i in range(rows):
-        spare[0, i] = Z[0, i]
-    for k in range(1, classes):
-        for i in range(rows):
-            spare[0, i] = max(spare[0, i], Z[k, i])
-    total = 0.0
-    for i in range(rows):  # the largest score less that of the true class; then the sum of exponentials
-        spare[1, i] = 0.0
-        total += (spare[0, i] - Z[codes[start + i], i]) * (w[start + i] if w.shape[0] > 0 else 1.0)
-    for k in range(classes):
-        for i in range(rows):
-            Z[k, i] = exp1(Z[k, i] - spare[0, i])
-            spare[1, i] += Z[k, i]
-    for i in range(rows):
-        weight = w[start + i] if w.shape[0] > 0 else 1.0
-        total += weight * log1(spare[1, i])
-        spare[0, i] = ratio1(weight, spare[1, i])
-    for k in range(classes):
-        for i in range(rows):
-            Z[k, i] *= spare[0, i]
-    for i in range(rows):
-        Z[codes[start + i], i] -= w[start + i] if w.shape[0] > 0 else 1.0
-    return total
-
-
 def warm() -> None:
     """Compile for both float types."""
     for dtype in (np.float64, np.float32):
-        X, y = np.ones((1, 1), dtype), np.zeros(1)
-        linear_sums(X, y, None, None, Logistic(), np.zeros(2), False)
-        softmax_sums(X, y.astype(np.int64), None, np.zeros((2, 2)), False)
+        linear_sums(np.ones((1, 1), dtype), np.zeros(1), None, None, Logistic(), np.zeros(2), False)
