@@ -59,7 +59,7 @@ def log1p1(u: float) -> float:
 
 @jit(fastmath={"contract"}, error_model="numpy")
 def log1(x: float) -> float:
-    """log x for normal numbers x > 0, as k log 2 + log(1 + u) with the exponent k and the fraction u of x."""
+    """log x = k log 2 + log(1 + u) with the exponent k and the fraction u of x, for x ≥ 1: below, they cancel."""
     bits = np.float64(x).view(np.int64)
     k = np.float64((bits >> 52) - 1023)
     u = np.int64((bits & 0xFFFFFFFFFFFFF) | (1023 << 52)).view(np.float64) - 1.0
