@@ -93,13 +93,14 @@ def excuse(model, check):
     """The reason on the class why a check fails, if there is one: it then has to fail.
 
     `_test_skips` has the check's name as its key ("callbacks/stop"), or the name of its group ("callbacks") if all the
-    group's checks fail, with ":parameter" at the end if that holds only for instances in which that parameter is not at
-    its default.
+    group's checks fail. At the end ":parameter" says that it holds only for instances in which that parameter is not at
+    its default, and ":parameter=value" for which value.
     """
-    defaults = _defaults(type(model))
-    changed = [k for k, v in model.get_params(deep=False).items() if v is not defaults[k] and v != defaults[k]]
+    params, defaults = model.get_params(deep=False), _defaults(type(model))
+    where = [k for k, v in params.items() if v is not defaults[k] and v != defaults[k]]
+    where += [f"{k}={v}" for k, v in params.items() if isinstance(v, str)]
     for name in (check, check.partition("/")[0]):
-        for key in (name, *(f"{name}:{parameter}" for parameter in changed)):
+        for key in (name, *(f"{name}:{place}" for place in where)):
             if key in model._test_skips:
                 return model._test_skips[key]
     return None

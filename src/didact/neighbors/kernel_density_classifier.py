@@ -19,7 +19,7 @@ from didact.core.parameters import above, array_like, at_least, between, none, o
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.kept import keep
-from didact.parts.row_counts import COUNTS, row_counts, weight_range
+from didact.parts.row_counts import row_counts, weight_range
 from didact.parts.statistics import label_counts
 from didact.parts.windows import WINDOWS
 
@@ -97,7 +97,6 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 1.0, "kernel": "epanechnikov"}, {"bandwidth": 1.5, "kernel": "tricube"}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     bandwidth: Any = param(
         "cv",
