@@ -35,7 +35,7 @@ import didact
 from didact.core.parameters import INSTEAD
 
 MODELS = all_instances()
-CLASSES = list({type(model): model for model in MODELS}.values())
+CLASSES = one_of_each(MODELS)
 PREDICTORS = [model for model in MODELS if is_classifier(model) or is_regressor(model)]
 LIMITED = [model for model in MODELS if "max_iter" in model.get_params()]
 WEIGHTED = [model for model in MODELS if takes(model, "sample_weight")]

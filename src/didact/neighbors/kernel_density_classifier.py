@@ -96,7 +96,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
     """
 
     _sparse = False
-    _test_params = [{"bandwidth": 1.0, "kernel": "epanechnikov"}, {"bandwidth": 1.5, "kernel": "tricube"}]
+    _test_params = [{"bandwidth": 1.0, "kernel": "epanechnikov"}]
 
     bandwidth: Any = param(
         "cv",

@@ -61,7 +61,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
-    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
+    _test_params = [{"column": 0}, {"column": 0, "bandwidth": 0.3}]
     _test_skips = {
         "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
     }
