@@ -98,7 +98,7 @@ def excuse(model, check):
     """
     params, defaults = model.get_params(deep=False), _defaults(type(model))
     where = [k for k, v in params.items() if v is not defaults[k] and v != defaults[k]]
-    where += [f"{k}={v}" for k, v in params.items() if isinstance(v, str)]
+    where += [f"{k}={v}" for k, v in params.items() if v is None or isinstance(v, (str, int, float))]
     for name in (check, check.partition("/")[0]):
         for key in (name, *(f"{name}:{place}" for place in where)):
             if key in model._test_skips:

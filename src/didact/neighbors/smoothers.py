@@ -145,8 +145,4 @@ class RunningLine(_Running):
 
     _kind = "line"
     _least = 3
-
-    @property
-    def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
-        chosen = {"weight_scale": COUNTS} if self.n_neighbors == "cv" and self.bandwidth is None else {}
-        return super()._test_skips | chosen
+    _test_skips = _Running._test_skips | {"weight_scale:bandwidth=None": COUNTS}
