@@ -155,7 +155,7 @@ def fingerprint(thing: Any) -> Any:
 
 
 MODELS = all_instances()  # imported by the server, too: its children have them already
-multiprocessing.set_forkserver_preload(["fuzz_inputs", "fuzz_files"])
+multiprocessing.set_forkserver_preload(["fuzz_inputs", "fuzz_files", "skops.io"])
 
 
 def serve() -> None:
