@@ -31,12 +31,14 @@ IN_MEMORY = {
     "collections": "Its base models are fitted to parts of the rows in memory; other collections are refused in words."
 }
 DRAWS = "Every base model sees its own random draw of the rows: other rows, or another order, make other draws."
-RANDOM_ROWS = {"weights_equal_repetition?": DRAWS, "row_order?": DRAWS}
-WEIGHTED_DRAWS = {
-    **RANDOM_ROWS,
+RANDOM_ROWS = {"weights_equal_repetition": DRAWS, "row_order": DRAWS}
+WEIGHTED_SPLITS = {  # where rows of weight 0 are left out before any are drawn
+    "weights_equal_repetition/repeated": DRAWS,
+    "row_order": DRAWS,
     "check_sample_weight_equivalence_on_dense_data": DRAWS,
     "check_sample_weight_equivalence_on_sparse_data": DRAWS,
 }
+WEIGHTED_DRAWS = {**WEIGHTED_SPLITS, "weights_equal_repetition/zero": DRAWS}
 
 
 class OfModels(MetaEstimatorMixin):

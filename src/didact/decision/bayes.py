@@ -97,7 +97,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     @property
     def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
-        folds = {f"{check}?": FOLDS for check in ("weights_equal_repetition", "row_order")}
+        folds = dict.fromkeys(("weights_equal_repetition", "row_order"), FOLDS)
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
         penalty = {"weight_scale": "Its LogisticRegression weighs the sum of losses against the penalty."}
         return {**IN_MEMORY, **penalty, **(tuned if self.thresholds is not None else {})}

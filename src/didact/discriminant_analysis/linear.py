@@ -116,7 +116,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _finds_infinity = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
     _test_skips = {
-        "weight_scale?:shrinkage": "How much 'auto' shrinks depends on how many rows there are.",
+        "weight_scale:shrinkage=auto": "How much 'auto' shrinks depends on how many rows there are.",
         "constant_columns/constant:shrinkage": "What the covariance is drawn to depends on the number of columns.",
         "constant_columns/zeros:shrinkage": "What the covariance is drawn to depends on the number of columns.",
         "constant_columns/shift:solver": "'eigen' projects rows without centring them, as scikit-learn does.",

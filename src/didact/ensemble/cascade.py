@@ -17,7 +17,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_model, seeded, take
+from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, seeded, take
 from didact.core.parameters import array_like, between, none, one_of, param, random_state
 from didact.core.random import streams
 from didact.ensemble.combine import class_probabilities
@@ -120,7 +120,7 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
     """
 
     _test_params = [{"random_state": 0}]
-    _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS}
+    _test_skips = {**IN_MEMORY, **WEIGHTED_SPLITS}
 
     estimators: Any = param(
         None, [list, none], "Pairs (name, classifier with probabilities), cheap first; None: trees of depth 1, 3, any."

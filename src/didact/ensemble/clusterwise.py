@@ -144,7 +144,7 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     1.0
     """
 
-    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
+    _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:
@@ -207,7 +207,7 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     array([2.5, 2.5])
     """
 
-    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
+    _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:

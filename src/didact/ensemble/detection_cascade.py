@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfModels
+from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
 from didact.core.parameters import between, has, none, param, random_state, whole
 from didact.core.random import streams
 from didact.ensemble.adaboost import boost
@@ -111,7 +111,7 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
     """
 
     _test_params = [{"random_state": 0, "max_learners": 10}]
-    _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS}
+    _test_skips = {**IN_MEMORY, **WEIGHTED_SPLITS}
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Base model of the stages; None: a stump.")
     n_stages: int = param(5, whole(1), "Most stages.")

@@ -41,10 +41,7 @@ from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_
 
 Array = np.ndarray[Any, Any]
 
-READS_ALL = {
-    "text_refused/category": "Columns of a category type are read as they are.",
-    "constant_columns": "Features are drawn among all columns, constant ones among them.",
-}
+READS_ALL = {"text_refused/category": "Columns of a category type are read as they are."}
 _packs: "WeakKeyDictionary[Any, tuple[Any, str, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
 
 
@@ -82,7 +79,7 @@ class _Forest(Estimator):
     _random_splits: ClassVar[bool] = False
     _tree_model: ClassVar[Any]
     _test_skips: ClassVar[dict[str, str]] = READS_ALL | {
-        "weights_equal_repetition": "Trees are grown from draws of the rows, and repeated rows are drawn otherwise.",
+        "weights_equal_repetition/repeated": "Trees are grown from draws of the rows, repeated ones drawn otherwise.",
         "row_order": "Trees are grown from draws of the rows by their numbers.",
         "check_sample_weight_equivalence_on_dense_data": "Repeated rows are drawn otherwise than weighted ones.",
         "check_sample_weight_equivalence_on_sparse_data": "Repeated rows are drawn otherwise than weighted ones.",

@@ -193,10 +193,10 @@ class MixtureOfExperts(Estimator):
     array([2. , 2.5])
     """
 
-    _test_params = [{}, {"alpha": 1.0}, {"experts": "logistic"}]
+    _test_params = [{}, {"experts": "logistic"}]
     _test_skips = {
         "weight_scale": "The penalty stands beside the weighted log-likelihood, in which weights count rows.",
-        "constant_columns?": "EM ends when a step gains little: two fits with different tol differ by more than 1e-4.",
+        "constant_columns": "EM ends when a step gains little: two fits with different tol differ by more than 1e-4.",
     }
 
     n_experts: int = param(2, whole(1), "Number M of experts.")

@@ -204,7 +204,7 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     _tensors = True
     _test_skips = {
-        "weight_scale?": "alpha stands beside a sum of losses, as in scikit-learn: twice the weights are half of alpha."
+        "weight_scale": "alpha stands beside a sum of losses, as in scikit-learn: twice the weights are half of alpha."
     }
 
     epsilon: float = param(1.35, at_least(1.0), "Residuals beyond epsilon times the scale count as absolute values.")

@@ -122,7 +122,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     # The default span takes two thirds of all rows for each prediction: minutes on the largest of the checks.
     _test_params = [{"span": 30}, {"span": 40, "degree": 0, "robust_rounds": 1}]
-    _test_skips = {"weight_scale?": COUNTS}
+    _test_skips = {"weight_scale": COUNTS}
 
     degree: int = param(1, whole(0), "Degree of the local polynomials: 0, 1 or 2.")
     kernel: str = param("tricube", one_of("tricube", "gaussian"), "Weights by distance: compact support, or Gaussian.")

@@ -21,13 +21,14 @@ Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]
 
 # Why some registry checks cannot hold for a model whose penalty is chosen on folds.
-_CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
-_MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
+CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
+IN_MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
+CALLBACKS = "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver."
 ON_FOLDS = {
-    "weights_equal_repetition?": _CHOICE,
-    "row_order?": _CHOICE,
-    "collections": _MEMORY,
-    "callbacks": "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver.",
+    "weights_equal_repetition/repeated": CHOICE,
+    "row_order": CHOICE,
+    "collections": IN_MEMORY,
+    "callbacks": CALLBACKS,
 }
 
 

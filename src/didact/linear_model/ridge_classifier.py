@@ -252,8 +252,6 @@ class RidgeClassifierCV(_Signs):
     """
 
     _test_skips = {
-        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
-        "remains, of a row with a larger weight nothing.",
         "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }

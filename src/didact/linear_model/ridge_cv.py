@@ -152,8 +152,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
 
     _tensors = True
     _test_skips = {
-        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
-        "remains, of a row with a larger weight nothing.",
         "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
     }
 

@@ -87,7 +87,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     """
 
     _test_params = [{}, {"decision": "sum"}]
-    _test_skips = {**IN_MEMORY, "weight_scale?": PENALTY}
+    _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")

@@ -104,11 +104,9 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     _test_params = [
         {"random_state": 0},
-        {"code": "exhaustive", "decoding": "hamming"},
         {"code": "sparse", "random_state": 0, "decoding": "hinge"},
-        {"code": "optimized", "random_state": 0, "decoding": "exponential"},
     ]
-    _test_skips = {**IN_MEMORY, "weight_scale?": PENALTY}
+    _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")

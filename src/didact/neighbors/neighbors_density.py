@@ -84,7 +84,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
     _test_params = [{"n_neighbors": 5}]
     _test_skips = {
         **{f"fuzz/{case}": "The estimate is infinite where k rows lie at x itself." for case in EQUAL_ROWS},
-        "weight_scale?": COUNTS,
+        "weight_scale": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }

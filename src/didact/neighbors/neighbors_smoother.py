@@ -148,7 +148,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     """
 
     _test_params = [{"n_neighbors": 5}, {"n_neighbors": 4, "kernel": "tricube"}, {"grid": [1, 2, 4]}]
-    _test_skips = {"weight_scale?": COUNTS}
+    _test_skips = {"weight_scale": COUNTS}
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "The number of nearest rows; 'cv': chosen by leave-one-out errors."

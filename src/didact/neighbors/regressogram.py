@@ -22,7 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
-from didact.parts.statistics.row_counts import COUNTS, WeightRange, weight_range
+from didact.parts.statistics.row_counts import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -188,7 +188,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
     }
 

@@ -24,7 +24,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.row_counts import row_counts
 
 Array = np.ndarray[Any, Any]
 
@@ -61,9 +61,8 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
-    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
+    _test_params = [{"column": 0}, {"column": 0, "bandwidth": 0.3}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
     }
 

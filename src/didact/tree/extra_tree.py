@@ -55,9 +55,6 @@ class ExtraTreeClassifier(_TreeClassifier):
     ['no', 'yes']
     """
 
-    _test_skips = _TreeModel._test_skips | {
-        "constant_columns": "Features are drawn among all columns, constant ones among them."
-    }
     _test_params = [{"random_state": 0}]
 
     splitter: str = param("random", one_of("random", "best"), SPLITTER)

@@ -102,8 +102,7 @@ class _TreeModel(Estimator):
 
     _missing = True
     _test_skips: ClassVar[dict[str, str]] = {
-        "text_refused/category": "Columns of a category type are read as they are.",
-        "constant_columns:max_features": "Features are drawn among all columns, constant ones among them.",
+        "text_refused/category": "Columns of a category type are read as they are."
     }
 
     splitter: str = param(
