@@ -35,7 +35,7 @@ FEW = 32  # queries for which no tree is grown
 SMALL = 1000  # rows below which a tree is as good as anything
 WIDE = 64  # columns from which on a tree is not even tried for the Euclidean distance
 SAMPLE, NEAR = 32, 10  # rows whose nearest are looked at
-SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
+SHARE = 0.2  # of the leaves: a row in a leaf costs 3 to 5 times as much as one in a product
 
 
 WAYS = ("boxes", "balls", "products", "tables", "graph")  # sparse rows know the last three
@@ -154,8 +154,8 @@ class Index(NamedTuple):
         return Q, np.full(Q.shape[0], -1)
 
 
-def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF) -> Index:
-    """An index of the rows X (an array, CSR, or for precomputed distances the square table).
+def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEAF, k: int = NEAR) -> Index:
+    """An index of the rows X (an array, CSR, or for precomputed distances the square table), for about k nearest.
 
     >>> from didact.parts.distances import Euclidean
     >>> index = build(np.array([[0.0], [1.0], [5.0]]), Euclidean())
@@ -180,7 +180,7 @@ def build(X: Any, distance: Distance, method: str = "auto", leaf_size: int = LEA
         )
     if method == "kd_tree" or (method == "auto" and coordinatewise):
         tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
-        if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree)):
+        if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree, k)):
             return Index(distance, rows, "boxes", tree)
     if euclidean:
         return Index(distance, rows, "products", products.centred(rows, np.float32))
@@ -191,13 +191,13 @@ def _hopeful(rows: Array, euclidean: bool) -> bool:
     return not euclidean or rows.shape[1] <= WIDE
 
 
-def _pays(rows: Array, tree: Boxes) -> bool:
+def _pays(rows: Array, tree: Boxes, k: int) -> bool:
     """Whether the nearest of some rows are found in few leaves, so that the tree saves more than products do."""
     n = len(rows)
-    if n <= SMALL:
+    if n <= max(SMALL, k):
         return True
     some = np.linspace(0, n - 1, SAMPLE).astype(np.int64)
-    best, found = np.full((SAMPLE, NEAR), np.inf), np.full((SAMPLE, NEAR), n, np.int64)
+    best, found = np.full((SAMPLE, k), np.inf), np.full((SAMPLE, k), n, np.int64)
     walk.nearest(tree, Euclidean(), rows[some], some, best, found)
     low, high = tree.low[-(1 << tree.levels) :], tree.high[-(1 << tree.levels) :]
     visited = sum(
