@@ -19,9 +19,10 @@ import numpy as np
 
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
+from didact.core.overflow import refuse_overflow
 from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
 from didact.engines.class_scatter_loops import add_scatter, extent, group, moments_by_class
-from didact.engines.class_sums import both, refuse_too_large, spread
+from didact.engines.class_sums import both, spread
 from didact.parts.moment_loops import fixed
 from didact.parts.statistics import NARROW, label_codes, label_counts
 
@@ -122,7 +123,7 @@ def _looked_at(found: ClassScatter, rows: Rows) -> ClassScatter:
     if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
         if isinstance(rows, MemoryRows):
             refuse_infinite(rows.X, rows.names)
-        refuse_too_large(rows, found.mean, variances)
+        refuse_overflow(rows, (found.mean, variances))
     return found
 
 

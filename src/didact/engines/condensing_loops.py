@@ -1,10 +1,10 @@
 """Compiled passes of Hart's condensing: each row knows how far its nearest kept rows are.
 
-A row that is kept changes these distances for some of the rows, and each pass asks them. The rows stand in k-d trees, of
-which each node knows the largest distance in it: a node that lies farther away from the new row is passed over. So a
-new row is compared with about as many rows as come to have it as their nearest, all in all n log n where trees help (up
-to some ten columns), and with all rows (n p operations) where they do not. Rounded sums are monotone: a box is never
-farther away than a row in it, and the distances are the same to the last bit as without trees.
+A row that is kept changes these distances for some of the rows. The rows stand in k-d trees, of which each node knows
+the largest distance in it: a node that lies farther away from the new row is passed over. So with few columns a new row
+is compared with not many more rows than come to have it as their nearest, n log n in all, and with many columns with
+all rows (n p operations). Rounded sums are monotone: a box is never farther away than a row in it, and the distances
+are the same to the last bit as without trees.
 
 The rows come as columns (p, n), leaf by leaf: a sweep over a leaf runs along whole vectors.
 """

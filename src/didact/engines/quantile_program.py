@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import Largest, largest_entries, largest_target
 from didact.engines.loop import Report, iterate
 from didact.engines.newton import newton_direction
 from didact.engines.result import Result

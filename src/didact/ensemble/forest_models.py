@@ -158,6 +158,8 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     """Base of the forests of regression trees. Abstract."""
 
+    _squares_target = property(lambda self: self.criterion != "absolute_error" or self.oob_score)
+
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
     max_features: Any = param(
         1.0,

@@ -27,11 +27,11 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
-from didact.engines.column_units import refuse_overflow
 from didact.engines.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise

@@ -21,10 +21,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.column_units import refuse_overflow
 from didact.engines.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.parts.statistics import Moments, moments

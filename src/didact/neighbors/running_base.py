@@ -24,7 +24,7 @@ from didact.core.progress import FitProgress
 from didact.engines.running import Sorted, Window, left_out, smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.kept import Pieces
-from didact.parts.row_counts import COUNTS, row_counts
+from didact.parts.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -63,7 +63,6 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     _least: ClassVar[int] = 1  # places that a window should hold
     _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
     }
 
@@ -89,7 +88,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         x, Y, w, _ = rows.reduce(gather, self._column()).columns()
-        data = sort_rows(x, Y, row_counts(w))
+        data = sort_rows(x, Y, in_cases(w)[0])
         candidates = self._candidates(data)
         errors = np.zeros(1)
         with FitProgress(self, len(candidates), X=X, y=y) as progress:

@@ -159,6 +159,8 @@ def _log_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
 class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     """Base of the regression trees. Abstract."""
 
+    _squares_target = property(lambda self: self.criterion != "absolute_error")
+
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
