@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn
-from didact.core.door import BlockCheck, check_memory, describe_collection
+from didact.core.door import SQUARES, BlockCheck, check_memory, describe_collection
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
@@ -47,7 +47,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
     _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
-    _squares_target: ClassVar[bool] = True  # whether squares of the targets must be finite, not only their sums
+    _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 

@@ -15,6 +15,7 @@ from didact.core.rows import Rows
 
 Array = np.ndarray[Any, Any]
 
+LARGE = 2.0**20  # columns beyond get units if one is extreme: rounding errors of one column are no slope of another
 FAILED = "not finite", "no progress", "iteration limit"  # how a fit to columns of extreme size ends
 
 
@@ -34,9 +35,11 @@ def _type_name(values: Any) -> str:
 
 
 def column_units(rows: Rows) -> Array | None:
-    """A power of two for each column, the size of its largest entry where that is extreme; None if no column is."""
+    """A power of two for each column, the size of its largest entry where that is large; None if none is extreme."""
     if not rows.n_features:
         return None
     sizes = rows.reduce(largest_entries).sizes
-    large = sizes > float(np.finfo(_type_name(rows)).max) ** 0.25  # squares of sums of squares are finite below
-    return np.where(large, 2.0 ** np.floor(np.log2(np.where(large, sizes, 1.0))), 1.0) if large.any() else None
+    if not (sizes > float(np.finfo(_type_name(rows)).max) ** 0.25).any():  # squares of sums of squares are finite
+        return None
+    large = sizes > LARGE
+    return np.where(large, 2.0 ** np.floor(np.log2(np.where(large, sizes, 1.0))), 1.0)

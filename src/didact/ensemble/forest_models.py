@@ -8,6 +8,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
+from didact.core.door import SQUARES, SUMS
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, none, one_of, param
 from didact.engines.trees.forest import Recipe, draw_counts
@@ -158,7 +159,9 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     """Base of the forests of regression trees. Abstract."""
 
-    _squares_target = property(lambda self: self.criterion != "absolute_error" or self.oob_score)
+    _largest_target = property(
+        lambda self: SUMS if self.criterion == "absolute_error" and not self.oob_score else SQUARES
+    )
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
     max_features: Any = param(

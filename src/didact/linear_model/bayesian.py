@@ -32,6 +32,7 @@ from didact.core.parameters import above, array_like, at_least, is_bool, one_of,
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
+from didact.core.rows.memory import refuse_square
 from didact.engines.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
@@ -179,6 +180,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
+        refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)

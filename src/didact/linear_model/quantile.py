@@ -99,7 +99,7 @@ class QuantileRegressor(RegressorMixin, Estimator):
     array([1.])
     """
 
-    _squares_target = False
+    _largest_target = np.inf
 
     _test_params = [{}, {"alpha": 0.01}, {"quantile": 0.8, "alpha": 0.001}]
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from didact.core.door import SUMS
 from didact.core.parameters import at_least, none, one_of, param, whole
 from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
@@ -85,7 +86,7 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     array([1.75, 4.  ])
     """
 
-    _squares_target = False
+    _largest_target = SUMS
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
@@ -142,7 +143,7 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     array([1.67, 3.5 ])
     """
 
-    _squares_target = False
+    _largest_target = SUMS
     _test_params = [
         {"radius": 0.5, "outlier_value": "mean"},
         {"radius": 0.5, "outlier_value": "mean", "weights": "gaussian"},

@@ -20,6 +20,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
+from didact.core.door import SQUARES, SUMS
 from didact.core.errors import InputError
 from didact.core.parameters import none, one_of, param
 from didact.core.progress import FitProgress
@@ -159,7 +160,7 @@ def _log_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
 class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     """Base of the regression trees. Abstract."""
 
-    _squares_target = property(lambda self: self.criterion != "absolute_error")
+    _largest_target = property(lambda self: SUMS if self.criterion == "absolute_error" else SQUARES)
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 

@@ -4,6 +4,7 @@ The cuts depend on the shape of the data alone, never on the number of threads, 
 thread or many give the same bits.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
@@ -216,6 +217,16 @@ def finite_sum(X: Any) -> bool:
     parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
     with np.errstate(all="ignore"):
         return all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+
+
+def refuse_square(p: int, instead: str) -> None:
+    """Refuse a number of columns p whose p × p matrix does not fit the machine's memory; `instead`: what to do."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
+    if 8 * p * p > machine:
+        raise InputError(
+            f"A matrix of {p} × {p} numbers, a row for each column of X, takes {8 * p * p / 2**30:.0f} GiB, more than "
+            f"this machine's memory: {instead}."
+        )
 
 
 def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
