@@ -321,7 +321,7 @@ class Overflowing(RegressorMixin, Estimator):
 
 def test_coefficients_that_are_no_numbers_end_in_a_sentence():
     X, y = np.array([[1.0, 2.0], [3.0, 1e200]]), np.ones(2)
-    with pytest.raises(InputError, match="coefficients of Overflowing are not finite"):
+    with pytest.raises(InputError, match=r"column 1 has values up to 1e\+200"):
         Overflowing().fit(X, y)
 
 
@@ -340,19 +340,19 @@ class Solving(RegressorMixin, Estimator):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: pd.DataFrame(X, columns=["a", "b"])])
 def test_errors_of_libraries_name_the_columns_that_are_too_large(kind):
     X = np.array([[1.0, 2.0], [3.0, 1e200]])
-    with pytest.raises(InputError, match=r"column (1|'b').*rescale") as caught:
+    with pytest.raises(InputError, match=r"column (1|'b').*power of ten") as caught:
         Solving().fit(kind(X), np.ones(2))
     assert isinstance(caught.value.__cause__, ValueError), "what the library said is kept"
 
 
 def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():
     near, far = (pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, b]}) for b in (4.0, -1e200))
-    with pytest.raises(InputError, match=r"'b'.*rescale"):
+    with pytest.raises(InputError, match=r"'b'.*power of ten"):
         Overflowing().fit(near, np.ones(2)).predict(far)
     model = Overflowing().fit(near.to_numpy(), np.ones(2))
-    with pytest.raises(InputError, match=r"beyond .* column 1"):
+    with pytest.raises(InputError, match=r"column 1 has values up to 1e\+200"):
         model.predict(far.to_numpy())
-    with pytest.raises(InputError, match=r"no values above .* columns 0, 1"):
+    with pytest.raises(InputError, match=r"columns 0, 1 has no values above"):
         model.predict(1e-200 * near.to_numpy())
     with pytest.raises(InputError, match="column 1"):
         list(model.predict(Batches(lambda: [far.to_numpy()])))

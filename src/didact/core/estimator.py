@@ -8,7 +8,6 @@ and the one `ConvergenceWarning` of a solver that stopped short.
 import dataclasses
 import functools
 import inspect
-import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,12 +23,12 @@ from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
+from didact.core.overflow import refuse_extreme
 from didact.core.parameters import INSTEAD, declared_parameters, describe, param
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
-from didact.core.rows.memory import finite_sum, refuse_overflow
-from didact.core.validation import BlockCheck, check_memory, describe_collection
+from didact.core.rows.memory import finite_sum
+from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
-OVERFLOW = re.compile("LinAlgError|ZeroDivision|Overflow|NaN|inf|finite|converge")  # in what libraries say of it
 _REGISTRY: dict[str, type] = {}
 
 
@@ -48,6 +47,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
     _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
+    _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
@@ -165,28 +165,39 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             model = fit(self, *args, **kwargs)
         except (ValueError, ArithmeticError) as error:
-            if not isinstance(error, DidactError) and OVERFLOW.search(f"{type(error).__name__} {error}"):
-                _refuse_overflow(args[0] if args else kwargs.get("X"), error)
+            if not isinstance(error, DidactError) and _numerical(error):
+                _refuse_extreme(args[0] if args else kwargs.get("X"), error)
             raise
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
                 del self.__dict__[name]
+                _refuse_extreme(args[0] if args else kwargs.get("X"), None)
                 raise InputError(
                     f"The coefficients of {type(self).__name__} are not finite ({name} holds NaN): values of X or "
-                    "weights are so large or so small that sums of their products overflow. Rescale them."
+                    "weights are so large or so small that sums of their products overflow: rescale them."
                 )
         return model
 
     return checked
 
 
-def _refuse_overflow(X: Any, error: Exception) -> None:
-    """Say which columns are too large, where that is why a library failed."""
+def _numerical(error: Exception) -> bool:
+    """Whether an error is about numbers: of arithmetic, or raised by the libraries of linear algebra."""
+    if isinstance(error, (ArithmeticError, np.linalg.LinAlgError)):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("numpy", "scipy")
+
+
+def _refuse_extreme(X: Any, error: Exception | None) -> None:
+    """Say which columns are too large or too small, where that is why a library failed."""
     values = X if is_sparse(X) else np.asarray(X) if hasattr(X, "__array__") else None
     if values is not None and values.ndim == 2 and values.dtype.kind == "f" and finite_sum(values * 1e-16):
         try:
-            refuse_overflow(values, column_names(X))
+            refuse_extreme(values, column_names(X))
         except InputError as refusal:
             raise refusal from error
 

@@ -22,12 +22,13 @@ from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
+from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
 from didact.core.rows.memory import refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
-LARGEST_TARGET = 1e150  # of a target: sums of squares stay finite for 1e8 rows
+SQUARES, SUMS = 1e150, 1e300  # targets whose sums of squares, or sums, stay finite for 1e8 rows
 NAME_IT = "Name it in categorical_features, or give it a category type."
 ENCODE_IT = (
     "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
@@ -72,7 +73,7 @@ def check_memory(
         y = column_or_1d(y) if target == "labels" else y
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
-        y = _numeric_target(y)
+        y = _numeric_target(y, estimator._largest_target)
     X = own_rows(X)
     if estimator._missing and not estimator._infinite and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
@@ -121,6 +122,7 @@ class BlockCheck(NamedTuple):
     categories: Categories | None = None
     by_category: bool = False  # whether the model can be told which columns are categories
     infinite: bool = False
+    largest: float = SQUARES  # of a target
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -129,8 +131,8 @@ class BlockCheck(NamedTuple):
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
         by_category = "categorical_features" in estimator._parameter_constraints
-        infinite = bool(estimator._infinite)
-        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, infinite)
+        limits = bool(estimator._infinite), float(estimator._largest_target)
+        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
         """The columns of a block, checked."""
@@ -159,7 +161,7 @@ class BlockCheck(NamedTuple):
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
         if self.target not in ("labels", "label columns"):
-            y = _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+            y = _numeric_target(check_array(y, ensure_2d=False, dtype=None), self.largest)
         elif self.target == "labels":
             y = column_or_1d(y)
         if not y.ndim or y.shape[0] != X.shape[0]:
@@ -227,14 +229,14 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
         )
 
 
-def _numeric_target(y: Any) -> Any:
-    """y as float64, finite, and so that sums of its squares are."""
+def _numeric_target(y: Any, most: float) -> Any:
+    """y as float64, finite, and no larger than the model can compute with."""
     y = np.asarray(y, dtype=np.float64)
     largest = np.abs(y).max(initial=0.0)
     if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
-    if largest > LARGEST_TARGET:
-        raise InputError(f"Input y has values up to {largest:.2g}, whose squares overflow: rescale y.")
+    if largest > most:
+        raise too_large("Input y", largest)
     return y
 
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
 from didact.discriminant_analysis.base import Array
 from didact.parts.statistics.class_scatter import ClassScatter
-from didact.parts.statistics.class_sums import ClassMoments, moments_by_class, refuse_too_large
+from didact.parts.statistics.class_sums import ClassMoments, moments_by_class
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 
@@ -80,7 +81,7 @@ def variances(M: ClassMoments, form: Form, pooling: float, shrinkage: Any) -> Ar
 def checked_moments(rows: Rows) -> tuple[Array, ClassMoments]:
     """All labels, and moments of the columns by class with weight; refuses a column without any value in a class."""
     M: ClassMoments = rows.reduce(moments_by_class)
-    refuse_too_large(rows, M.mean, M.scatter)
+    refuse_overflow(rows, (M.mean, M.scatter))
     labels, seen = M.classes, M.weight > 0
     present = np.broadcast_to(M.present, M.mean.shape)[seen]
     M = ClassMoments(M.classes[seen], M.weight[seen], present, M.mean[seen], M.scatter[seen])

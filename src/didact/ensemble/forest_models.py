@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
 from didact.core.parameters import is_bool, none, one_of, param
+from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
 from didact.engines.trees.targets import check_counts, drawn_counts, label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
@@ -157,6 +158,10 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
 class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     """Base of the forests of regression trees. Abstract."""
+
+    _largest_target = property(
+        lambda self: SUMS if self.criterion == "absolute_error" and not self.oob_score else SQUARES
+    )
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
     max_features: Any = param(

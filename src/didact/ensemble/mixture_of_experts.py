@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
@@ -47,11 +48,11 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     if isinstance(rows, MemoryRows) and rows.n_features > rows.n_rows:
         return _wide_frame(rows, classes)
     S = rows.reduce(moments)
-    scale = _scales(np.diag(S.xx) / S.weight)
+    scale = _scales(rows, np.diag(S.xx) / S.weight)
     values, vectors = np.linalg.eigh(S.xx / scale[:, None] / scale)
     first = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
     first = first / max(1.0, np.sqrt(max(values[-1], 0.0) / S.weight) / FAR)
-    spread = _scales(S.yy / S.weight, "y")[0]
+    spread = _scales(rows, S.yy / S.weight)[0]
     return Frame(S.mean_x, scale, float(S.mean_y[0]), float(spread), classes), S.weight, first
 
 
@@ -64,8 +65,8 @@ def _wide_frame(rows: MemoryRows, classes: Array | None) -> tuple[Frame, float, 
     share = w / w.sum()
     with np.errstate(over="ignore", invalid="ignore"):
         mean, centre = share @ X, float(share @ y)
-        variances, spread = share @ (X - mean) ** 2, _scales(np.array([share @ (y - centre) ** 2]), "y")
-    scale = _scales(np.where(np.sqrt(variances) > EQUAL * np.abs(mean), variances, 0.0))
+        variances, spread = share @ (X - mean) ** 2, _scales(rows, np.array([share @ (y - centre) ** 2]))
+    scale = _scales(rows, np.where(np.sqrt(variances) > EQUAL * np.abs(mean), variances, 0.0))
     _, sizes, V = np.linalg.svd(np.sqrt(share)[:, None] * (X - mean) / scale, full_matrices=False)
     basis = V[: max(1, np.count_nonzero(sizes > 8 * len(X) * np.finfo(float).eps * sizes[0]))].T
     first = np.zeros(basis.shape[1])
@@ -73,11 +74,9 @@ def _wide_frame(rows: MemoryRows, classes: Array | None) -> tuple[Frame, float, 
     return Frame(mean, scale, centre, float(spread[0]), classes, basis), float(w.sum()), first
 
 
-def _scales(variances: Array, name: str = "X") -> Array:
+def _scales(rows: Rows, variances: Array) -> Array:
     """Standard deviations, 1 in place of 0."""
-    if not np.isfinite(variances).all():
-        column = f"column {int(np.argmin(np.isfinite(variances)))} of " if name == "X" else ""
-        raise InputError(f"Values in {column}{name} are too large, their squares overflow: divide them by a constant.")
+    refuse_overflow(rows, variances)
     return np.where(variances > 0, np.sqrt(variances), 1.0)
 
 

@@ -27,11 +27,12 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows.memory import refuse_square
 from didact.engines.linear.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.linear.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
@@ -179,6 +180,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
+        refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)

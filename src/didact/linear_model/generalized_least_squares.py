@@ -17,17 +17,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows.memory import refuse_square
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.parts.statistics.moments import Moments, moments
+from didact.linear_model.linear_regression import (
+    Solution,
+    count_rows,
+    first_moments,
+    means,
+    more_columns,
+    one_or_many,
+    predict,
+)
+from didact.parts.statistics.moments import Moments, Sums, moments
 
 Array = np.ndarray[Any, Any]
 
@@ -72,6 +82,11 @@ def split(R: Array, p: int) -> Factor:
 def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     """Independent noise: rows divided by their standard deviations, which is a weight for each row."""
     rows = rows.prepared(inverse_variances)
+    if more_columns(rows):
+        mean_x, mean_y, weight, sizes = means(rows, fit_intercept)
+        refuse_overflow(rows, (sizes, mean_y))
+        R = rows.reduce(triangle, mean_x, mean_y).R
+        return Whitened(rows.reduce(count_rows).parts[0], weight, mean_x, mean_y, split(R, rows.n_features))
     S = rows.reduce(moments)
     refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
@@ -125,7 +140,7 @@ def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
 
 
 def estimate(Z: Whitened, scale: Any, fit_intercept: bool) -> tuple[Solution, Array, Array, Array]:
-    """Coefficients; σ² per target; (XᵀΣ⁻¹X)⁻¹; variances of the constant term for σ² = 1."""
+    """Coefficients; σ² per target; V (p, r) with VVᵀ = (XᵀΣ⁻¹X)⁻¹; the constant term's variances for σ² = 1."""
     R, B, rest = Z.factor
     p = R.shape[1]
     coef, rank, _ = solve_triangle(Triangle(np.column_stack([R, B])), p)
@@ -133,18 +148,17 @@ def estimate(Z: Whitened, scale: Any, fit_intercept: bool) -> tuple[Solution, Ar
     squares = rest + ((B - R @ coef) ** 2).sum(axis=0)
     estimated = squares / free if free > 0 else np.full_like(rest, np.nan)
     sizes = estimated if isinstance(scale, str) else np.full_like(rest, float(scale))
-    inverse = inverse_gram(R)
-    constant = (1.0 / Z.weight + Z.mean_x @ inverse @ Z.mean_x) if fit_intercept else 0.0
-    return Solution(coef, Z.mean_y - Z.mean_x @ coef, rank), sizes, inverse, np.asarray(constant)
+    root = inverse_root(R)
+    constant = (1.0 / Z.weight + ((Z.mean_x @ root) ** 2).sum()) if fit_intercept else 0.0
+    return Solution(coef, Z.mean_y - Z.mean_x @ coef, rank), sizes, root, np.asarray(constant)
 
 
-def inverse_gram(R: Array) -> Array:
-    """(RᵀR)⁻¹; of dependent columns, the inverse on the space that they span."""
+def inverse_root(R: Array) -> Array:
+    """V with VVᵀ = (RᵀR)⁻¹; of dependent columns, the inverse on the space that they span."""
     size = np.sqrt((R * R).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = linalg.svd(R / size, full_matrices=False)
-    V = Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None]
-    return V @ V.T
+    return np.asarray(Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None])
 
 
 class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
@@ -172,10 +186,11 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     Notes
     -----
-    Cost: n p² for independent noise, n³/3 + n² p for a full covariance, which needs all rows in memory. Shape of
-    computation: reduce, for independent noise; batches are then (X, y, None, variances, noise_mean), where the last
-    two may be missing. Predictions are of Xb + b₀, without noise and its mean. There is no `sample_weight`: weights
-    count rows, and a row that is there twice has noise of its own each time.
+    Cost: n p² for independent noise (n² p for more columns than rows, without a matrix p × p), n³/3 + n² p for a full
+    covariance, which needs all rows in memory. Shape of computation: reduce, for independent noise; batches are then
+    (X, y, None, variances, noise_mean), where the last two may be missing. Predictions are of Xb + b₀, without noise
+    and its mean. There is no `sample_weight`: weights count rows, and a row that is there twice has noise of its own
+    each time.
 
     References
     ----------
@@ -205,20 +220,24 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
         with FitProgress(self, X=X, y=y):
             Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
-            solution, scale, inverse, constant = estimate(Z, self.scale, self.fit_intercept)
+            solution, scale, self._root, constant = estimate(Z, self.scale, self.fit_intercept)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
-        one = rows.y_ndim == 1
-        covariances = scale[:, None, None] * inverse
-        self.scale_ = float(scale[0]) if one else scale
-        self.coef_covariance_ = covariances[0] if one else covariances
-        self.coef_error_ = np.sqrt(np.diagonal(self.coef_covariance_, axis1=-2, axis2=-1))
+        self.scale_ = float(scale[0]) if rows.y_ndim == 1 else scale
+        self.coef_error_ = np.sqrt(np.multiply.outer(self.scale_, (self._root**2).sum(axis=1)))
         self.intercept_error_ = np.sqrt(self.scale_ * constant)[()]
         return self
+
+    @property
+    def coef_covariance_(self) -> Array:
+        """Covariance of the estimated coefficients, p × p: multiplied out when it is asked for."""
+        check_is_fitted(self)
+        refuse_square(len(self._root), "coef_error_ has the standard errors")
+        return np.multiply.outer(self.scale_, self._root @ self._root.T)
 
     def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
         if not isinstance(rows, MemoryRows):
             raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
-        rows.reduce(moments_of_first)  # refuses NaN by name
+        rows.reduce(sums_of_first)  # refuses NaN by name
         X, y, _ = inverse_variances(*rows.columns)
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
         Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
@@ -229,9 +248,9 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         return self.map_rows(X, predict, "coef_", "intercept_")
 
 
-def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
-    """Moments of a block, whatever stands beside it."""
-    return moments(X, y, w)
+def sums_of_first(X: Any, y: Any, w: Any, *more: Any) -> Sums:
+    """Sums of the columns of a block, whatever stands beside it."""
+    return first_moments(X, y, w)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

@@ -21,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Rows, is_dask
-from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.engines.loop.result import Result

@@ -22,10 +22,11 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
+from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import NOISE, Armijo
 from didact.engines.loop.result import Result

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (

@@ -22,10 +22,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, is_sparse, is_tensor
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver

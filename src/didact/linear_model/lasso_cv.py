@@ -15,11 +15,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
-from didact.engines.linear.column_units import refuse_overflow
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk

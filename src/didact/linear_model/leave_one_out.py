@@ -21,9 +21,10 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.overflow import all_finite, refuse_overflow
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
-from didact.engines.linear.least_squares import SAFE, triangle
+from didact.engines.linear.least_squares import SAFE, graded_svd, triangle
 from didact.linear_model.ridge import gram_trace
 from didact.parts.statistics.moments import Moments, Sums, moments
 
@@ -70,12 +71,15 @@ def few_rows(rows: Rows) -> bool:
 def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
     """Ridge for every α of a grid from one pass over the rows, or two where the condition is poor."""
     S = rows.reduce(moments)
+    refuse_overflow(rows, S)
     return solve_moments(S, alphas, fit_intercept) or _solve_triangle(rows, S, alphas, fit_intercept)
 
 
 def solve_moments(S: Moments, alphas: Array, fit_intercept: bool) -> Grid | None:
     """Ridge for every α from cross-products; None if their condition does not allow it."""
     S = S if fit_intercept else S.about_zero()
+    if not all_finite(S):
+        return None
     with blas_for(len(S.xx)):
         s, V = linalg.eigh(S.xx, check_finite=False)
     if s[0] + alphas.min() <= SAFE * (s[-1] + alphas.min()):
@@ -88,12 +92,8 @@ def _solve_triangle(rows: Rows, S: Moments, alphas: Array, fit_intercept: bool) 
     S = S if fit_intercept else S.about_zero()
     p = rows.n_features
     R = rows.reduce(triangle, S.mean_x, S.mean_y).R
-    U, root, Vt = linalg.svd(R[:p, :p], check_finite=False)
-    root = np.where(root > root[:1] * EPS * p, root, 0.0)
-    s, target = np.zeros(p), np.zeros_like(S.xy)
-    s[: len(root)] = root**2
-    target[: len(root)] = root[:, None] * (U.T @ R[:p, p:])
-    return _grid(S, s, Vt.T, target, alphas, fit_intercept)
+    U, root, Vt = graded_svd(R[:p, :p], np.sqrt(S.weight) * np.abs(S.mean_x))
+    return _grid(S, root**2, Vt.T, root[:, None] * (U.T @ R[:p, p:]), alphas, fit_intercept)
 
 
 def _grid(S: Moments, s: Array, V: Array, target: Array, alphas: Array, fit_intercept: bool) -> Grid:
@@ -155,7 +155,7 @@ def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
 
 def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
-    rows.reduce(gram_trace)  # refuses NaN by name
+    refuse_overflow(rows, rows.reduce(gram_trace))  # NaN is refused by name
     X, y, w = rows.columns
     X = X if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]

@@ -35,7 +35,7 @@ from didact.engines.smoothing.local_regression import (
     local_left_out,
     local_smooth,
 )
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -46,7 +46,7 @@ def stored(kept: Pieces) -> LocalPoints:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
     X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
-    return LocalPoints(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
+    return LocalPoints(X[order], y[order], in_cases(w)[0][order], np.ones(len(y)))
 
 
 def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors: float, scale: Array,
@@ -102,8 +102,8 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     Cost of a prediction: with one feature and the tricube O(log n), whatever the span, as long windows are summed from
     moments; else the k points around it, times the square of the number of local coefficients, and with several
     features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are turned
-    into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are relative and
-    have mean 1. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
+    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
+    mean is 1. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
     has coefficients; a fit that its points still do not determine leaves out its last terms.
 
     References
@@ -122,7 +122,6 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     # The default span takes two thirds of all rows for each prediction: minutes on the largest of the checks.
     _test_params = [{"span": 30}, {"span": 40, "degree": 0, "robust_rounds": 1}]
-    _test_skips = {"weight_scale": COUNTS}
 
     degree: int = param(1, whole(0), "Degree of the local polynomials: 0, 1 or 2.")
     kernel: str = param("tricube", one_of("tricube", "gaussian"), "Weights by distance: compact support, or Gaussian.")

@@ -22,11 +22,11 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import largest_entries
 from didact.core.parameters import at_least, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.constrained.quantile_program import quantile_program
-from didact.engines.linear.column_units import largest_entries
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
@@ -98,6 +98,8 @@ class QuantileRegressor(RegressorMixin, Estimator):
     >>> QuantileRegressor(quantile=0.5, alpha=0).fit(X, y).coef_.round(6)
     array([1.])
     """
+
+    _largest_target = np.inf
 
     _test_params = [{}, {"quantile": 0.8, "alpha": 0.001}]
 

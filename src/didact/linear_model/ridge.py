@@ -25,7 +25,8 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
+from didact.core.rows.memory import refuse_square
+from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
@@ -61,11 +62,10 @@ def solve_dual(X: Array, Y: Array, w: Any, alpha: Array) -> Array:
     return X.T @ (V @ ((V.T @ Y) / (values[:, None] + alpha)))
 
 
-def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, Array]:
-    """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y]; also the singular values."""
+def solve_svd(factor: Triangle, n_features: int, alpha: Array, means: Array) -> tuple[Array, Array]:
+    """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y], centred at means of these lengths; also s."""
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
-    U, s, Vt = linalg.svd(A, full_matrices=False)
-    s = np.where(s > s[:1] * np.finfo(float).eps * max(A.shape), s, 0.0)
+    U, s, Vt = graded_svd(A, means)
     return Vt.T @ (_inverse(s[:, None] + alpha * _inverse(s[:, None])) * (U.T @ B)), s
 
 
@@ -90,9 +90,13 @@ def solve(
         coef, safe = solve_primal(S, alpha)
         if safe:
             return Solution(coef, S.mean_y - S.mean_x @ coef)
-    mean_x, mean_y, _, _ = means(rows, fit_intercept)
+    mean_x, mean_y, weight, _ = means(rows, fit_intercept)
     factor, p = rows.reduce(triangle, mean_x, mean_y), rows.n_features
-    coef = _solve_positive(factor, p, alpha) if positive else solve_svd(factor, p, alpha)[0]
+    coef = (
+        _solve_positive(factor, p, alpha)
+        if positive
+        else solve_svd(factor, p, alpha, np.sqrt(weight) * np.abs(mean_x))[0]
+    )
     return Solution(coef, mean_y - mean_x @ coef)
 
 
@@ -138,6 +142,7 @@ def gram_trace(X: Any, y: Any, w: Any) -> Trace:
 
 def _solve_positive(factor: Triangle, n_features: int, alpha: Array) -> Array:
     """Coefficients ≥ 0: √α·I below the triangular factor turns the penalty into rows."""
+    refuse_square(n_features, "use fewer columns, or positive=False, which needs none for fewer rows than columns")
     alphas = np.broadcast_to(alpha, (factor.R.shape[1] - n_features,))
     columns = []
     for k, a in enumerate(alphas):

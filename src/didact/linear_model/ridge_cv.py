@@ -77,7 +77,8 @@ def fold_grids(rows: MemoryRows, parts: list[Split], alphas: Array, fit_intercep
     for f, (train, _) in enumerate(parts):
         grid = None
         if held is not None and len(train) > rows.n_features:
-            grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
+            with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused below, by column
+                grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
         yield grid or grid_of(take(rows, train), alphas, fit_intercept)
 
 

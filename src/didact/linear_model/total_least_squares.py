@@ -22,10 +22,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums

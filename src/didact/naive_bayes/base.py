@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_overflow
 from didact.core.random import streams
 from didact.core.rows import MemoryRows, Rows, blocks_of
 from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
-from didact.parts.statistics.class_sums import refuse_too_large, spread
+from didact.parts.statistics.class_sums import spread
 
 Array = np.ndarray[Any, Any]
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
@@ -65,7 +66,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
             stats = self._summary(*rows.columns, *self._summary_arguments())
         else:
             stats = rows.reduce(self._summary, *self._summary_arguments())
-        refuse_too_large(rows, *self._sums_of_columns(stats))
+        refuse_overflow(rows, tuple(self._sums_of_columns(stats)))
         return stats
 
     def _learn(self, classes: Array, dtype: Any) -> Any:

@@ -20,7 +20,7 @@ from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
-from didact.parts.statistics.row_counts import row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
@@ -108,7 +108,7 @@ class _Neighbors(Estimator):
             raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
-        w = None if w is None else row_counts(w)
+        w = None if w is None else in_cases(w)[0]
         w = None if w is None or (w == 1.0).all() else w
         if self.metric == "edit":
             self._index = index_words(X, edit_costs(self.metric_params))

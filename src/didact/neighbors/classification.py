@@ -23,7 +23,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -96,11 +95,10 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     -----
     Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
     classes_ is chosen: the answer depends neither on `algorithm` nor on threads. Neighbours are taken until they count
-    k times, the last with what is left of it. How often a row counts follows from its sample weight. Weights that count
-    rows and weights of any scale cannot both be had, as weights of 2 would mean every row twice and also no weights:
-    equal weights are no weights, whole numbers that differ are counts (a row of weight 2 is that row twice), and any
-    others are relative and are divided by their mean. So weights that sum to one do no harm, and scaling changes
-    nothing but for whole numbers that differ. Rows of weight 0 are not indexed (row numbers are then those of the other
+    k times, the last with what is left of it. How often a row counts follows from its sample weight, in units of the
+    smallest one if all are whole multiples of it (equal weights count each row once; beside a weight of 1, one of 2 is
+    that row twice), else so that the weights have mean 1. So weights that sum to one do no harm, and a constant factor
+    changes nothing. Rows of weight 0 are not indexed (row numbers are then those of the other
     rows). Infinite weights of a function, such as 1/d² at distance 0, take everything; only zeros for a row's
     neighbours are refused. Precomputed distances may be sparse: what is not stored is farther away than what is. Cost:
     that of the search (`NearestNeighbors`). Fitted rows are held in memory, queries come in blocks of any number. Shape
@@ -122,7 +120,6 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     """
 
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
-    _test_skips = {"weight_scale:weights=uniform": COUNTS, "weight_scale:weights=gaussian": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
     weights: Any = weights_param()

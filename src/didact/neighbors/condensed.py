@@ -75,8 +75,9 @@ class CondensedNearestNeighbor(_RowSelection):
     -----
     **The kept rows depend on the order of the rows**; with `shuffle` it is drawn. A tie counts as wrong, so that equal
     rows with different labels are all kept. Noise is kept, too: edit first (`EditedNearestNeighbors`). Each row knows
-    the distance of its nearest kept row of its own and of other classes, and a row that is kept changes these in one
-    compiled sweep: cost O(n p) for each kept row, whatever the number of passes, and one search for accuracy_before_.
+    the distance of its nearest kept row of its own and of other classes. For Euclidean distances of dense rows a row
+    that is kept changes these along k-d trees: cost about O(n p log n) in all with few columns, at most O(n p) for each
+    kept row, as with other distances, whatever the number of passes; and one search for accuracy_before_.
     As a classifier it answers by the kept rows. With ``sampling_strategy="not minority"`` all rows of the smallest
     class are kept from the outset, as in imbalanced-learn. Shape of computation: pairs; rows are gathered in memory.
 
@@ -108,6 +109,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
 def _share_right(X: Any, codes: Array, k: int, distance: Any) -> float:
     """The share of rows whose own class the k nearest other rows choose."""
-    found = nearest_by_mass(*build_index(X, distance, "auto").nearest(None, k), k, None)
+    found = nearest_by_mass(*build_index(X, distance, "auto", k=k).nearest(None, k), k, None)
     votes = class_votes(found, np.ones(len(found.rows)), codes, codes.max() + 1)
     return float((votes.argmax(axis=1) == codes).mean())

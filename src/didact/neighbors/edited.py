@@ -26,7 +26,7 @@ def edit_once(X: Any, codes: Array, may_go: Array, k: int, kind: str, distance: 
     k = min(k, len(codes) - 1)
     if k == 0:
         return np.ones(len(codes), bool), np.zeros(len(codes), bool)
-    _, rows = build_index(X, distance, "auto").nearest(None, k)
+    _, rows = build_index(X, distance, "auto", k=k).nearest(None, k)
     stays = agrees(rows, codes, kind) | ~may_go
     for c in np.unique(codes):
         stays[codes == c] |= not stays[codes == c].any()

@@ -16,7 +16,7 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows.gather import dense
-from didact.parts.statistics.row_counts import WeightRange, weight_range
+from didact.parts.statistics.weights import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -37,7 +37,7 @@ class Extent(NamedTuple):
     @property
     def rows(self) -> float:
         """How many rows the weights stand for."""
-        return self.weights.total / self.weights.unit
+        return self.weights.cases
 
     def merge(self, other: "Extent") -> "Extent":
         """Of both sets of rows together (Chan)."""

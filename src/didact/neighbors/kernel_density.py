@@ -55,7 +55,7 @@ from didact.neighbors.metric_sums import METRICS, log_metric_sums
 from didact.neighbors.metric_sums import log_volume as metric_volume
 from didact.neighbors.metric_sums import offsets as metric_offsets
 from didact.parts.distances import Euclidean, distance_named
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -120,12 +120,11 @@ class KernelDensity(DensityMixin, Estimator):
     tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Far from all
     rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of the others is
     −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn: with shape="full"
-    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every
-    dimension, which scikit-learn's does in odd ones only. Metrics other than the Euclidean one look at every pair;
-    under a norm (Minkowski's with any p, "seuclidean", "mahalanobis") the density integrates to one, which
-    scikit-learn's does not, and under others, which have no volume, it is one up to a factor, as there. Sample weights
-    are turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1. Shape of computation: pairs.
+    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every dimension, which scikit-learn's does
+    in odd ones only. Metrics other than the Euclidean one look at every pair; under a norm (Minkowski's with any p,
+    "seuclidean", "mahalanobis") the density integrates to one, which scikit-learn's does not, and under others, which
+    have no volume, it is one up to a factor, as there. Sample weights are turned into numbers of rows: in units of the
+    smallest one above zero if all are whole multiples of it, else so that their mean is 1. Shape of computation: pairs.
 
     References
     ----------
@@ -145,7 +144,6 @@ class KernelDensity(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": "silverman"}]
     _test_skips = {
-        "weight_scale:bandwidth=silverman": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }
@@ -184,7 +182,7 @@ class KernelDensity(DensityMixin, Estimator):
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         kept, _, w = rows.reduce(keep).columns()
-        return self._estimate(kept, row_counts(w))
+        return self._estimate(kept, in_cases(w)[0])
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
         """Keep the rows X, of which each counts w times, whatever the rule for weights."""

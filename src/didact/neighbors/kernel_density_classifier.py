@@ -20,7 +20,7 @@ from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.statistics.moments import label_counts
-from didact.parts.statistics.row_counts import row_counts, weight_range
+from didact.parts.statistics.weights import case_range, in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -53,8 +53,8 @@ def most_probable(X: Any, labels: Array, *args: Any) -> Array:
 
 def class_counts(w: Array, codes: Array, classes: int) -> list[Array]:
     """The weights of each class as numbers of rows: relative ones are relative within a class."""
-    seen, parts = weight_range(w, len(w)), [w[codes == k] for k in range(classes)]
-    if seen.whole or seen.low == seen.high:
+    seen, parts = case_range(w), [w[codes == k] for k in range(classes)]
+    if seen.whole:
         return [v / seen.unit for v in parts]
     return [v / v.mean() if len(v) else v for v in parts]
 
@@ -136,7 +136,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         chosen = isinstance(bandwidth, str) and bandwidth == "cv" and self.shape == "spherical"
         if not chosen or not len(x) or np.ptp(x, axis=0).any():
             return bandwidth
-        X, w = X.astype(np.float64), row_counts(w)
+        X, w = X.astype(np.float64), in_cases(w)[0]
         return rule("scott", float(w.sum()), X.shape[1]) * typical_width(X, w)
 
     def _density(self, bandwidth: Any) -> KernelDensity:

@@ -26,7 +26,7 @@ from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
@@ -74,9 +74,8 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     -----
     Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
     cross-validation looks at all pairs once for all candidates. Rows are kept, dense and in memory. Sample weights are
-    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation:
-    pairs.
+    turned into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that
+    their mean is 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation: pairs.
 
     References
     ----------
@@ -94,7 +93,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": 1.5, "kernel": "epanechnikov", "scale": True}]
-    _test_skips = {"weight_scale:scale": COUNTS}
 
     bandwidth: Any = param(
         "cv",
@@ -112,7 +110,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="outputs")
         _prepared.pop(self, None)
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
-        self.sample_weight_ = w = row_counts(self.sample_weight_)
+        self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
         refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)

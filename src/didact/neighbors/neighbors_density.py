@@ -24,7 +24,7 @@ from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]
@@ -63,9 +63,9 @@ class KNeighborsDensity(DensityMixin, Estimator):
     -----
     Cost: O(k log n) a query in few dimensions. The estimate adapts to how dense the rows are, but it is no density: its
     tails are so heavy that its integral is infinite, so there is nothing to sample from. It is +∞ at a place where k
-    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie
-    that count k times: equal weights are no weights, whole numbers that differ are counts, any others are relative and
-    have mean 1. Shape of computation: pairs.
+    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie that count
+    k times: weights count in units of the smallest one if all are whole multiples of it, else so that their mean is 1.
+    Shape of computation: pairs.
 
     References
     ----------
@@ -84,7 +84,6 @@ class KNeighborsDensity(DensityMixin, Estimator):
     _test_params = [{"n_neighbors": 5}]
     _test_skips = {
         **{f"fuzz/{case}": "The estimate is infinite where k rows lie at x itself." for case in EQUAL_ROWS},
-        "weight_scale": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }
@@ -95,7 +94,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
-        self.sample_weight_ = row_counts(self.sample_weight_)
+        self.sample_weight_ = in_cases(self.sample_weight_)[0]
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):
             raise InputError(f"n_neighbors is {self.n_neighbors}, and there are only n_samples = {total:g} rows.")

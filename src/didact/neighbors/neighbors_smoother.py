@@ -32,7 +32,6 @@ from didact.neighbors.base import (
 )
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -127,13 +126,13 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     Notes
     -----
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
-    distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of
-    rows at equal distances the one with the lower number comes first. Between data points the same rule holds: the
-    curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are
-    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1. A row that counts twice fills two of the k places, the last row as many as are left, and
-    leaving out leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for
-    each candidate. Shape of computation: pairs.
+    distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of rows
+    at equal distances the one with the lower number comes first. Between data points the same rule holds: the curve
+    jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are turned
+    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
+    mean is 1. A row that counts twice fills two of the k places, the last row as many as are left, and leaving out
+    leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each
+    candidate. Shape of computation: pairs.
 
     References
     ----------
@@ -148,7 +147,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     """
 
     _test_params = [{"n_neighbors": 5}, {"n_neighbors": 4, "kernel": "tricube"}, {"grid": [1, 2, 4]}]
-    _test_skips = {"weight_scale": COUNTS}
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "The number of nearest rows; 'cv': chosen by leave-one-out errors."

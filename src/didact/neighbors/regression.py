@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.validation import SUMS
 from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
     LONELY,
@@ -22,7 +23,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -67,8 +67,8 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
-    the last with what is left of it; equal sample weights are no weights, whole numbers that differ are counts, any
-    others are relative and are divided by their mean (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
+    the last with what is left of it; sample weights count in units of the smallest one if all are whole multiples of
+    it, else they have mean 1 (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
     (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
     are held in memory, queries come in blocks of any number. Shape of computation: pairs.
 
@@ -86,8 +86,8 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     array([1.75, 4.  ])
     """
 
+    _largest_target = SUMS
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
-    _test_skips = {"weight_scale:weights=uniform": COUNTS, "weight_scale:weights=gaussian": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
@@ -143,6 +143,7 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     array([1.67, 3.5 ])
     """
 
+    _largest_target = SUMS
     _test_params = [
         {"radius": 0.5, "outlier_value": "mean"},
         {"radius": 0.5, "outlier_value": "mean", "weights": "gaussian"},

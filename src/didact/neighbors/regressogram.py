@@ -22,7 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
-from didact.parts.statistics.row_counts import WeightRange, weight_range
+from didact.parts.statistics.weights import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -170,9 +170,9 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
     O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
     the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
-    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: equal sample
-    weights are no weights, whole numbers that differ are counts, any others are relative and have mean 1. Shape of
-    computation: reduce.
+    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: weights count
+    in units of the smallest one if all are whole multiples of it, else so that their mean is 1. Shape of computation:
+    reduce.
 
     References
     ----------
@@ -217,7 +217,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
-        grids = rows.reduce(fill, self.origin_, widths, seen.weights.unit).grids
+        grids = rows.reduce(fill, self.origin_, widths, seen.weights.settled(rows).unit).grids
         errors = np.array([left_out_error(grid) for grid in grids])
         self._keep(grids, widths, errors, rows)
         return self

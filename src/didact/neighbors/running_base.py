@@ -24,7 +24,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
-from didact.parts.statistics.row_counts import row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -88,7 +88,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         x, Y, w, _ = rows.reduce(gather, self._column()).columns()
-        data = sort_rows(x, Y, row_counts(w))
+        data = sort_rows(x, Y, in_cases(w)[0])
         candidates = self._candidates(data)
         errors = np.zeros(1)
         with FitProgress(self, len(candidates), X=X, y=y) as progress:

@@ -61,7 +61,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         self.sample_indices_ = np.flatnonzero(found.kept)
         self.accuracy_before_, self.accuracy_after_, self.n_iter_ = found.before, found.after, found.passes
         self._codes = codes[self.sample_indices_]
-        self._index = build_index(X[self.sample_indices_], distance, "auto")
+        self._index = build_index(X[self.sample_indices_], distance, "auto", k=self._asked)
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -1,7 +1,6 @@
 """Running means, medians and lines: the smoothers of one column, as users meet them."""
 
 from didact.neighbors.running_base import _Running
-from didact.parts.statistics.row_counts import COUNTS
 
 
 class RunningMean(_Running):
@@ -29,12 +28,12 @@ class RunningMean(_Running):
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one
-    copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
-    others are relative and have mean 1. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each
-    of its rows, O(n log n) for each candidate. Shape of computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one copy of a row
+    of weight w, where weights count in units of the smallest one if all are whole multiples of it, else have mean 1.
+    Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each of its rows, O(n log n) for each
+    candidate. Shape of computation: sort.
 
     References
     ----------
@@ -76,13 +75,12 @@ class RunningMedian(_Running):
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of
-    weight w, where equal weights are no weights, whole numbers that differ are counts, and any others are relative
-    and have mean 1. The median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a
-    call of `predict` and for each candidate: O(log n) for each row that enters or leaves the window. Shape of
-    computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of weight w,
+    where weights count in units of the smallest one if all are whole multiples of it, else so that their mean is 1. The
+    median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a call of `predict`
+    and for each candidate: O(log n) for each row that enters or leaves the window. Shape of computation: sort.
 
     References
     ----------
@@ -124,12 +122,12 @@ class RunningLine(_Running):
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out
-    one copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
-    others are relative and have mean 1. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call
-    of `predict` and O(log n) for each of its rows. Shape of computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out one copy of a
+    row of weight w, where weights count in units of the smallest one if all are whole multiples of it, else have
+    mean 1. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n)
+    for each of its rows. Shape of computation: sort.
 
     References
     ----------
@@ -145,4 +143,3 @@ class RunningLine(_Running):
 
     _kind = "line"
     _least = 3
-    _test_skips = _Running._test_skips | {"weight_scale:bandwidth=None": COUNTS}

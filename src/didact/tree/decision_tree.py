@@ -23,6 +23,7 @@ from didact.core.backend import float_type, local
 from didact.core.errors import InputError
 from didact.core.parameters import none, one_of, param
 from didact.core.progress import FitProgress
+from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.grow_rows import coded_rows
 from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
 from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
@@ -158,6 +159,8 @@ def _log_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
 
 class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     """Base of the regression trees. Abstract."""
+
+    _largest_target = property(lambda self: SUMS if self.criterion == "absolute_error" else SQUARES)
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 

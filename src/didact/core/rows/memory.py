@@ -4,6 +4,7 @@ The cuts depend on the shape of the data alone, never on the number of threads, 
 thread or many give the same bits.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
@@ -15,6 +16,7 @@ import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
+from didact.core.overflow import all_finite, listed, refuse_extreme
 from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
@@ -96,9 +98,8 @@ class MemoryRows(Rows):
         pieces = _joined(self.X, self._pieces) if getattr(fn, "takes_pieces", False) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, pieces))
-        if not self.missing and not _all_finite(
-            total
-        ):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
+        # A NaN in the input shows in what is summed up, so no pass is spent on looking.
+        if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
         return total
 
@@ -125,10 +126,10 @@ class MemoryRows(Rows):
             try:
                 found = fn(self.X, *args)
             except (ArithmeticError, np.linalg.LinAlgError):
-                refuse_overflow(self.X, self.names)
+                refuse_extreme(self.X, self.names)
                 raise
             if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
-                refuse_overflow(self.X, self.names)
+                refuse_extreme(self.X, self.names)
             return found
 
     def thinned(self, step: int) -> "MemoryRows":
@@ -210,22 +211,22 @@ class _Part:
         self.part, self.__array_interface__ = part, part.__array_interface__
 
 
-def _all_finite(statistic: Any) -> bool:
-    """Whether no number in a statistic (a tuple of numbers, arrays and statistics) is NaN or infinite."""
-    if isinstance(statistic, tuple):
-        return all(_all_finite(part) for part in statistic)
-    if not isinstance(statistic, float) and "float" not in str(getattr(statistic, "dtype", "")):
-        return True
-    xp = namespace(statistic)
-    return bool(xp.all(xp.isfinite(statistic)))
-
-
 def finite_sum(X: Any) -> bool:
     """Whether the sum of all entries is finite: if so, all are; large arrays are read by all threads."""
     data = X.data if is_sparse(X) else X
     parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
     with np.errstate(all="ignore"):
-        return _all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+        return all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+
+
+def refuse_square(p: int, instead: str) -> None:
+    """Refuse a number of columns p whose p × p matrix does not fit the machine's memory; `instead`: what to do."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
+    if 8 * p * p > machine:
+        raise InputError(
+            f"A matrix of {p} × {p} numbers, a row for each column of X, takes {8 * p * p / 2**30:.0f} GiB, more than "
+            f"this machine's memory: {instead}."
+        )
 
 
 def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
@@ -233,31 +234,6 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
         raise InputError(f"Input X contains infinity or a value too large for its type, in {listed(where, names)}.")
-
-
-def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
-    """Raise an error that names the columns of X whose squares are infinite or vanish, if there are any."""
-    if is_tensor(X) or X.dtype.kind != "f":
-        return
-    limit = 1e-4 * np.sqrt(np.finfo(X.dtype).max)
-    if is_sparse(X):
-        largest = np.zeros(X.shape[1], X.dtype)
-        np.maximum.at(largest, X.tocoo().col, np.abs(X.tocoo().data))
-    else:
-        largest = np.abs(X).max(axis=0, initial=0.0)
-    where = np.flatnonzero((largest > limit) | ((largest > 0) & (largest < 1 / limit)))
-    if len(where):
-        how = f"values beyond {limit:.1g}" if largest[where[0]] > 1 else f"no values above {1 / limit:.1g}"
-        raise InputError(
-            f"Input X has {how} in {listed(where, names)}, so that products overflow or vanish: rescale it."
-        )
-
-
-def listed(where: Any, names: Sequence[str] | None) -> str:
-    """The names, or else the numbers, of some columns."""
-    where = np.unique(where)
-    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
-    return ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")
 
 
 def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:

@@ -17,8 +17,8 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import MemoryRows, Rows
-from didact.parts.statistics.class_sums import refuse_too_large
 from didact.parts.statistics.moments import NARROW, label_codes, label_counts
 from didact.parts.statistics.shrinkage import estimated_share
 
@@ -184,7 +184,7 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
             least = weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
             D[a:b, roots[a:b] ** 2 @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
         D *= roots[:, None]
-        refuse_too_large(rows, mean, np.einsum("ij,ij->j", D, D))
+        refuse_overflow(rows, (mean, np.einsum("ij,ij->j", D, D)))
         return WideScatter(classes, weight, mean, roots, D, edges)
 
 

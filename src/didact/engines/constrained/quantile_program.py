@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import Largest, largest_entries, largest_target
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction

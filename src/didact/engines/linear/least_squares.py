@@ -97,6 +97,23 @@ def solve_triangle(
     return coef, rank, singular
 
 
+def graded_svd(A: Array, means: Array) -> tuple[Array, Array, Array]:
+    """The singular values of a matrix whose columns may differ by any number of orders of magnitude.
+
+    Plain singular values are right to rounding of the largest: a column of size 1 beside one of 1e17 is lost. Behind
+    pivoting, rows of the triangle are graded like the columns, and its transpose keeps them apart. Values that are
+    rounding errors of their own column are zero; `means` are the lengths of what was taken off the columns to centre
+    them. Drmač, Veselić (2008), doi:10.1137/050639193.
+    """
+    Q, R, order = linalg.qr(A, mode="economic", pivoting=True, check_finite=False)
+    noise = np.finfo(float).eps * max(A.shape) * (lengths(A) + means)[order[: len(R)]]
+    R[np.abs(np.diagonal(R)) <= noise] = 0.0
+    V, s, Ut = linalg.svd(R.T, full_matrices=False, check_finite=False)
+    rows = np.empty_like(V)
+    rows[order] = V
+    return Q @ Ut.T, s, rows.T
+
+
 def column_scale(A: Array, sizes: Array | None = None) -> Array:
     """What to divide columns by: their sizes, where these are known and numbers, or their own lengths; 1 for zeros."""
     own = lengths(A)

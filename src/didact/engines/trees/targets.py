@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.overflow import too_large
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.channels import power_below
 from didact.engines.trees.chosen_loops import chosen
@@ -82,7 +83,7 @@ def refuse_huge(y: Array) -> None:
     """Refuse targets whose squares would overflow."""
     most = float(np.abs(y).max(initial=0.0))
     if most > HUGE:
-        raise InputError(f"y holds values as large as {most:.3g}, whose squares overflow: divide y by a constant.")
+        raise too_large("Input y", most)
 
 
 def check_counts(negative: Any, totals: Array) -> None:

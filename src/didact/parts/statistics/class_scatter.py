@@ -10,7 +10,6 @@ classes.
 Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
 """
 
-import os
 from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,13 +18,18 @@ import numpy as np
 
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
+from didact.core.overflow import refuse_overflow
+from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite, refuse_square
 from didact.parts.statistics.class_scatter_loops import add_scatter, extent, group, moments_by_class
-from didact.parts.statistics.class_sums import both, refuse_too_large, spread
+from didact.parts.statistics.class_sums import both, spread
 from didact.parts.statistics.moment_loops import fixed
 from didact.parts.statistics.moments import NARROW, label_codes, label_counts
 
 Array = np.ndarray[Any, Any]
+FEWER = (
+    "use fewer columns, or GaussianNB, which needs variances only; or fill missing values and give the rows as an "
+    "array in memory, where fewer rows than columns need no covariance"
+)
 MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
 FAR = 1 << 62  # no whole numbers between labels
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
@@ -107,7 +111,7 @@ def class_scatter(rows: Rows, pooled: bool) -> ClassScatter:
     """The statistic of all rows, also of labels without weight: one pass; where K matrices p × p for each piece of the
     rows are too much, more."""
     p = rows.n_features
-    _require_memory(p)
+    refuse_square(p, FEWER)
     if pooled or p <= NARROW:
         return _looked_at(rows.reduce(scatter_of_rows, pooled, None), rows).finished()
     classes = rows.reduce(label_counts).values
@@ -122,7 +126,7 @@ def _looked_at(found: ClassScatter, rows: Rows) -> ClassScatter:
     if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
         if isinstance(rows, MemoryRows):
             refuse_infinite(rows.X, rows.names)
-        refuse_too_large(rows, found.mean, variances)
+        refuse_overflow(rows, (found.mean, variances))
     return found
 
 
@@ -156,17 +160,6 @@ def _of_rows(X: Any, y: Any, w: Any, pooled: bool) -> ClassScatter:
         weight = _totals(w, order, edges)
         mean, scatter = _moments(X, w, order, edges, pooled)
     return ClassScatter(classes, weight, gaps, mean, scatter, pooled)
-
-
-def _require_memory(p: int) -> None:
-    """Refuse a number of columns whose covariance does not fit the machine's memory."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
-    if 8 * p * p > machine:
-        raise InputError(
-            f"A covariance of {p} columns takes {8 * p * p / 2**30:.0f} GiB, more than this machine's memory: use "
-            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and give the rows as an "
-            "array in memory, where fewer rows than columns need no covariance."
-        )
 
 
 def _grouped(y: Array) -> tuple[Array, Array, Array]:

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
-from didact.core.errors import InputError
-from didact.core.rows.memory import Rows, listed
 from didact.core.threads import parallel_map
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
 from didact.parts.statistics.moments import label_codes, label_counts
@@ -68,18 +66,6 @@ class ClassMoments(NamedTuple):
         safe = np.maximum(n, np.finfo(float).tiny)
         mean = (self.present * self.mean).sum(axis=0) / safe
         return (self.scatter + self.present * (self.mean - mean) ** 2).sum(axis=0) / safe
-
-
-def refuse_too_large(rows: Rows, *tables: Array) -> None:
-    """Refuse by name the columns whose numbers in these tables (…, p) are not finite: sums or squares overflow."""
-    lost = np.zeros(rows.n_features, bool)
-    for table in tables:
-        lost |= ~np.isfinite(table).reshape(-1, rows.n_features).all(axis=0)
-    if lost.any():
-        raise InputError(
-            f"Input X contains values that are too large, in {listed(np.flatnonzero(lost), rows.names)}: their sums "
-            "or squares are beyond the range of floating-point numbers. Divide the columns by a power of ten first."
-        )
 
 
 def both(a: Array, b: Array) -> tuple[Array, Array, Array]:
