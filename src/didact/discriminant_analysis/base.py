@@ -21,7 +21,7 @@ from didact.engines.components.posterior import (
 from didact.engines.components.scores import LOG_2PI
 from didact.parts.statistics.class_scatter import ClassScatter, class_scatter
 from didact.parts.statistics.class_sums import spread
-from didact.parts.statistics.moments import label_counts
+from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,8 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.engines.smooth.newton import newton_direction
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -25,7 +25,8 @@ from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.statistics.class_scatter import ClassScatter
 from didact.parts.statistics.class_sums import ClassMoments, moments_by_class
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -19,7 +19,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.rows import MemoryRows, Rows
 from didact.parts.statistics.class_sums import refuse_too_large
-from didact.parts.statistics.moments import NARROW, label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
+from didact.parts.statistics.moments import NARROW
 from didact.parts.statistics.shrinkage import estimated_share
 
 Array = np.ndarray[Any, Any]

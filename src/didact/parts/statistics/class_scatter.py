@@ -22,8 +22,9 @@ from didact.core.errors import InputError
 from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
 from didact.parts.statistics.class_scatter_loops import add_scatter, extent, group, moments_by_class
 from didact.parts.statistics.class_sums import both, refuse_too_large, spread
+from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.moment_loops import fixed
-from didact.parts.statistics.moments import NARROW, label_codes, label_counts
+from didact.parts.statistics.moments import NARROW
 
 Array = np.ndarray[Any, Any]
 MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold

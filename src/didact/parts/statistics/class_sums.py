@@ -16,7 +16,7 @@ from didact.core.errors import InputError
 from didact.core.rows.memory import Rows, listed
 from didact.core.threads import parallel_map
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
-from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
 
 Array = np.ndarray[Any, Any]
 
