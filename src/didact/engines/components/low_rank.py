@@ -18,9 +18,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.rows import MemoryRows, Rows
-from didact.parts.statistics.class_sums import refuse_too_large
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.moments import NARROW
+from didact.parts.statistics.row_components import refuse_too_large
 from didact.parts.statistics.shrinkage import estimated_share
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +107,7 @@ class Whitener(NamedTuple):
 class WideScatter(NamedTuple):
     """What is learnt from fewer rows than columns: labels, their weights and means, and the rows about these means."""
 
-    classes: Array
+    labels: Array
     weight: Array  # (K,)
     mean: Array  # (K, p)
     roots: Array  # (n,) √w, one class after the other
@@ -117,7 +117,7 @@ class WideScatter(NamedTuple):
     @property
     def gaps(self) -> Array:
         """The weight of rows with missing values: none are here."""
-        return np.zeros(len(self.classes))
+        return np.zeros(len(self.labels))
 
     def seen(self) -> "WideScatter":
         """All classes here have weight."""
@@ -145,7 +145,7 @@ class WideScatter(NamedTuple):
 
     def mixed(self, shares: Array, shrinkage: Any) -> LowRank:
         """The sum of the classes' covariances, each shrunk by itself, with these shares."""
-        parts = [self.covariance(k, shrinkage) for k in range(len(self.classes))]
+        parts = [self.covariance(k, shrinkage) for k in range(len(self.labels))]
         diagonal = sum(share * part.diagonal for share, part in zip(shares, parts, strict=True))
         factor = [np.sqrt(share) * part.factor for share, part in zip(shares, parts, strict=True)]
         return LowRank(np.asarray(diagonal), np.hstack(factor))

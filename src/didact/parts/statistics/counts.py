@@ -1,6 +1,6 @@
-"""Labels of rows: which there are, how much weight each has, and their codes."""
+"""Labels of rows: which there are, how much weight each has, their codes, and statistics with an entry for each."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -8,6 +8,40 @@ from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 
 Array = np.ndarray[Any, Any]
+
+
+class Labelled:
+    """A statistic with an entry for each of some sorted `labels`, mixed into a NamedTuple. Abstract.
+
+    Two of them merge to the union of their labels, so that no pass over the labels has to come first.
+    """
+
+    __slots__ = ()
+    labels: Any
+
+    def merge(self, other: Self) -> Self:
+        """The statistic of both sets of rows together."""
+        a, b = self.labels, other.labels
+        if a is None or np.array_equal(a, b):
+            return self._joined(other)
+        union = np.union1d(a, b)
+        return self.among(union)._joined(other.among(union))
+
+    def _joined(self, other: Self) -> Self:
+        """Both, of which the labels are the same."""
+        raise NotImplementedError
+
+    def among(self, labels: Array) -> Self:
+        """The statistic with entries for more labels, which these are among; the others have no rows."""
+        raise NotImplementedError
+
+    def spread(self, x: Array, labels: Array) -> Array:
+        """A table with a row for each label as one with rows for more labels, the others being zeros."""
+        if len(x) == len(labels):
+            return x
+        out = np.zeros((len(labels), *x.shape[1:]))
+        out[np.searchsorted(labels, self.labels)] = x
+        return out
 
 
 class Counts(NamedTuple):

@@ -1,10 +1,7 @@
 r"""Statistics of rows that merge: what least squares, covariances and scalers need from one pass.
 
-Moments keep the weighted mean and the centred scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`. Two sets of rows
-merge by Chan's rule, which adds :math:`\frac{w_a w_b}{w_a+w_b} dd^T` for the distance d of the two means; raw second
-moments would cancel. Block functions are pure in the array namespace and return NumPy float64.
-
-Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, doi:10.1080/00031305.1983.10483115.
+Moments keep the weighted mean and the centred scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`; two sets of rows
+merge by Chan's rule. Block functions are pure in the array namespace and return NumPy float64.
 """
 
 from typing import Any, NamedTuple
@@ -13,6 +10,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
 from didact.core.rows.memory import in_pieces
+from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
 
 Array = np.ndarray[Any, Any]
@@ -35,25 +33,13 @@ class Moments(NamedTuple):
 
     def merge(self, other: "Moments") -> "Moments":
         """The moments of both sets of rows together."""
-        if self.weight == 0 or other.weight == 0:
-            full, empty = (self, other) if other.weight == 0 else (other, self)
-            return full._replace(rows=full.rows + empty.rows)
-        weight = self.weight + other.weight
-        part = other.weight / weight
-        dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
-        shrink = self.weight * part
-        xx = np.outer(shrink * dx, dx)
+        weight, mean_x, dx, factor = join(self.weight, self.mean_x, other.weight, other.mean_x)
+        _, mean_y, dy, _ = join(self.weight, self.mean_y, other.weight, other.mean_y)
+        xx = np.outer(factor * dx, dx)
         xx += self.xx
         xx += other.xx
-        return Moments(
-            self.rows + other.rows,
-            weight,
-            self.mean_x + part * dx,
-            self.mean_y + part * dy,
-            xx,
-            self.xy + other.xy + np.outer(shrink * dx, dy),
-            self.yy + other.yy + shrink * dy * dy,
-        )
+        xy, yy = self.xy + other.xy + np.outer(factor * dx, dy), self.yy + other.yy + factor * dy * dy
+        return Moments(self.rows + other.rows, weight, mean_x, mean_y, xx, xy, yy)
 
     def about_zero(self) -> "Moments":
         """The same statistic with cross-products about the origin, as a fit without intercept wants."""

@@ -1,4 +1,4 @@
-"""Means and scatter by class: NumPy's sums, merging, gaps, rows far from zero, many columns and tensors."""
+"""Components of rows: NumPy's sums, soft and hard, every shape, merging, gaps, rows far from zero, tensors."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
-from didact.parts.statistics import class_scatter as engine
-from didact.parts.statistics.class_scatter import class_scatter, scatter_of_rows
+from didact.parts.statistics import components as engine
+from didact.parts.statistics import row_components as by_rows
+from didact.parts.statistics.components import components
+from didact.parts.statistics.row_components import row_components
 
 
 def oracle(X, y, w=None):
@@ -22,13 +24,13 @@ def oracle(X, y, w=None):
 
 
 def assert_is(S, X, y, w=None, rtol=1e-10):
-    np.testing.assert_array_equal(S.classes, np.unique(y))
+    np.testing.assert_array_equal(S.labels, np.unique(y))
     S = S.seen()
     classes, weight, mean, scatter = oracle(X, y, w)
-    np.testing.assert_array_equal(S.classes, classes)
+    np.testing.assert_array_equal(S.labels, classes)
     np.testing.assert_allclose(S.weight, weight, rtol=1e-12)
     np.testing.assert_allclose(S.mean, mean, rtol=rtol, atol=rtol)
-    scatter = scatter.sum(axis=0, keepdims=True) if S.pooled else scatter
+    scatter = scatter.sum(axis=0, keepdims=True) if S.tied else scatter
     np.testing.assert_allclose(S.scatter, scatter, rtol=rtol, atol=rtol * np.abs(scatter).max() + 1e-25)
 
 
@@ -39,34 +41,34 @@ def assert_is(S, X, y, w=None, rtol=1e-10):
     K=st.integers(1, 6),
     single=st.booleans(),
     weighted=st.booleans(),
-    pooled=st.booleans(),
+    shape=st.sampled_from(["tied", "full"]),
     seed=st.integers(0, 99),
 )
-def test_sums_are_numpys(n, p, K, single, weighted, pooled, seed):
+def test_sums_are_numpys(n, p, K, single, weighted, shape, seed):
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n, p)) * 3 + 2).astype(np.float32 if single else np.float64)
     y = rng.integers(0, K, n)
     w = rng.integers(0, 3, n) + rng.uniform(0, 0.5, n) * (rng.uniform(size=n) < 0.5) if weighted else None
     w = None if w is None or not w.any() else w.astype(float)
-    assert_is(class_scatter(MemoryRows(X, y, w), pooled), X, y, w)
+    assert_is(row_components(MemoryRows(X, y, w), shape), X, y, w)
 
 
-@pytest.mark.parametrize("pooled", [True, False])
-def test_merging_is_associative_and_classes_may_differ(pooled):
+@pytest.mark.parametrize("shape", ["tied", "full"])
+def test_merging_is_associative_and_classes_may_differ(shape):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 4)), np.repeat(["b", "a", "c"], 30)
-    a, b, c = (scatter_of_rows(X[s], y[s], None, pooled, None) for s in (slice(0, 40), slice(40, 41), slice(41, 90)))
+    a, b, c = (components(X[s], y[s], shape) for s in (slice(0, 40), slice(40, 41), slice(41, 90)))
     for S in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
         assert_is(S.finished(), X, y)
 
 
-@pytest.mark.parametrize("pooled", [True, False])
-def test_far_from_zero_and_constant_columns(pooled):
+@pytest.mark.parametrize("shape", ["tied", "full"])
+def test_far_from_zero_and_constant_columns(shape):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(400, 3)), np.arange(400) % 2
-    near, far = (class_scatter(MemoryRows(Z, y, None), pooled) for Z in (X, X + 1e8))
+    near, far = (row_components(MemoryRows(Z, y, None), shape) for Z in (X, X + 1e8))
     np.testing.assert_allclose(far.scatter, near.scatter, rtol=1e-6, atol=1e-5)
-    constant = class_scatter(MemoryRows(np.column_stack([X, np.full(400, 0.1)]), y, None), pooled)
+    constant = row_components(MemoryRows(np.column_stack([X, np.full(400, 0.1)]), y, None), shape)
     assert (constant.scatter[:, -1] == 0).all()
     assert (constant.scatter[:, :, -1] == 0).all()
 
@@ -93,7 +95,7 @@ def test_no_order_of_rows_or_weights_costs_digits(p, case):
     else:
         X[:600] += 1e6  # more than are handled at a time
         w = np.where(X[:, 0] > 1e5, 1e-12, 1.0) if "light" in case else None
-    S = scatter_of_rows(X, y, w, False, None)
+    S = components(X, y, "full", w)
     mean, scatter = exact(X, y, w)
     np.testing.assert_allclose(S.mean, mean, rtol=1e-11, atol=1e-15 * np.abs(X).max())
     np.testing.assert_allclose(S.scatter, scatter, rtol=1e-10, atol=1e-11 * scatter.max())
@@ -115,8 +117,8 @@ def test_no_order_of_rows_or_weights_costs_digits(p, case):
 def test_labels_of_any_kind(labels):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 2)), labels[rng.integers(0, len(labels), 60)]
-    S = scatter_of_rows(X, y, None, False, None)
-    assert S.classes.dtype == y.dtype
+    S = components(X, y, "full")
+    assert S.labels.dtype == y.dtype
     assert_is(S, X, y)
 
 
@@ -125,27 +127,47 @@ def test_rows_with_gaps_are_counted_and_left_out():
     X, y, w = rng.normal(size=(300, 4)), rng.integers(0, 3, 300), rng.uniform(0.5, 2, 300)
     hole = rng.uniform(size=300) < 0.3
     X[hole, rng.integers(0, 4, hole.sum())] = np.nan
-    S = class_scatter(MemoryRows(X, y, w, missing=True), False)
+    S = row_components(MemoryRows(X, y, w, missing=True), "full")
     np.testing.assert_allclose(S.gaps, [w[hole & (y == k)].sum() for k in range(3)])
-    assert_is(S._replace(gaps=0 * S.gaps), X[~hole], y[~hole], w[~hole])
+    assert_is(S._replace(weight=S.present[:, 0]), X[~hole], y[~hole], w[~hole])
 
 
-@pytest.mark.parametrize("pooled", [True, False])
-def test_many_columns_go_through_blas_and_a_few_classes_at_a_time(pooled, monkeypatch):
+@pytest.mark.parametrize("shape", ["tied", "full"])
+def test_many_columns_go_through_blas_and_a_few_classes_at_a_time(shape, monkeypatch):
     rng = np.random.default_rng(3)
     X, y, w = rng.normal(size=(500, 6)), rng.integers(0, 5, 500), rng.uniform(0.5, 2, 500)
     monkeypatch.setattr(engine, "NARROW", 4)
-    monkeypatch.setattr(engine, "MEMORY", 8 * 36 * 64 * 2)
-    assert_is(class_scatter(MemoryRows(X, y, w), pooled), X, y, w)
+    monkeypatch.setattr(by_rows, "NARROW", 4)
+    monkeypatch.setattr(by_rows, "MEMORY", 8 * 36 * 64 * 2)
+    assert_is(row_components(MemoryRows(X, y, w), shape), X, y, w)
 
 
 def test_tensors():
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(4)
     X, y, w = rng.normal(size=(200, 4)), rng.integers(0, 3, 200), rng.uniform(0.5, 2, 200)
-    for pooled in (True, False):
-        S = class_scatter(MemoryRows(*(torch.as_tensor(c) for c in (X, y, w))), pooled)
+    for shape in ("tied", "full"):
+        S = row_components(MemoryRows(*(torch.as_tensor(c) for c in (X, y, w))), shape)
         assert_is(S, X, y, w)
     X[3, 2] = np.nan
     with pytest.raises(InputError, match="tensors"):
-        class_scatter(MemoryRows(torch.as_tensor(X), torch.as_tensor(y), None, missing=True), False)
+        row_components(MemoryRows(torch.as_tensor(X), torch.as_tensor(y), None, missing=True), "full")
+
+
+def test_moments_merge_to_those_of_all_rows():
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(60, 3)) + 100.0, rng.choice(["a", "b", "c"], 60), rng.uniform(size=60)
+    X[rng.uniform(size=X.shape) < 0.1] = np.nan
+    y[:20] = "b"
+    whole = components(X, y, "diagonal", w)
+    a, b, c = (components(X[s], y[s], "diagonal", w[s]) for s in (slice(0, 20), slice(20, 30), slice(30, 60)))
+    for merged in (a.merge(b).merge(c), a.merge(b.merge(c))):
+        np.testing.assert_array_equal(merged.labels, whole.labels)
+        for name in ("weight", "present", "mean", "scatter"):
+            np.testing.assert_allclose(getattr(merged, name), getattr(whole, name), rtol=1e-9, err_msg=name)
+    for k, label in enumerate(whole.labels):
+        rows = X[y == label]
+        average = np.nansum(rows * w[y == label, None], axis=0) / (~np.isnan(rows) * w[y == label, None]).sum(axis=0)
+        np.testing.assert_allclose(whole.mean[k], average)
+    everything = components(X, y, "diagonal").total / (~np.isnan(X)).sum(axis=0)
+    np.testing.assert_allclose(everything, np.nanvar(X, axis=0), rtol=1e-9)
