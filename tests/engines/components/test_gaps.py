@@ -8,7 +8,7 @@ from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.distributions import MultivariateGaussian
 from didact.engines.components.gaps import fit_with_gaps
-from didact.parts.statistics.gaps import fill, patterns
+from didact.parts.statistics.gaps import Parameters, expected_components, fill, patterns
 from didact.parts.statistics.row_components import row_components
 
 
@@ -140,3 +140,27 @@ def test_a_column_without_values_and_a_singular_covariance_are_refused():
     bad[:, 3] = 7.0
     with pytest.raises(InputError, match="class 0 is singular"):
         learn(bad, y)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_expected_components_of_responsibilities_are_those_of_weighted_labels(shape):
+    """One-hot responsibilities are labels, and a row that is shared is two rows with its shares as weights."""
+    X, y = table(60)
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(2, 4, 4))
+    C = A @ A.transpose(0, 2, 1) + np.eye(4)
+    C = C[:1] if shape == "tied" else C
+    theta = Parameters(np.arange(2), rng.normal(size=(2, 4)), np.linalg.inv(C), np.linalg.slogdet(C)[1])
+    hard, one_hot = expected_components(X, y, theta), expected_components(X, np.eye(2)[y], theta)
+    share = rng.uniform(size=60)
+    R = np.column_stack([share, 1 - share])
+    soft = expected_components(X, R, theta)
+    apart = expected_components(np.vstack([X, X]), np.repeat([0, 1], 60), theta, R.T.ravel())
+    for a, b in ((hard, one_hot), (soft, apart)):
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+        for x, z in zip(a.statistic[1:5], b.statistic[1:5]):
+            np.testing.assert_allclose(x, z, rtol=1e-10, atol=1e-12)
+    parts = [expected_components(X[s], R[s], theta) for s in (slice(0, 25), slice(25, 60))]
+    merged = parts[0].merge(parts[1])
+    for x, z in zip(merged.statistic[1:5], soft.statistic[1:5]):
+        np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10)

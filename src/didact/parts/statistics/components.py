@@ -30,17 +30,18 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows.memory import BLOCK_ROWS
+from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot
 from didact.parts.statistics.components_loops import add_scatter, extent, group, moments_by_component
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
 from didact.parts.statistics.moment_loops import fixed
-from didact.parts.statistics.moments import NARROW
+from didact.parts.statistics.moments import NARROW, SAFE_OFFSET
 
 Array = np.ndarray[Any, Any]
 MATRICES, VARIANCES = ("full", "tied"), ("diagonal", "spherical")
 FAR = 1 << 62  # no whole numbers between labels
+FEW = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
 TINY = np.finfo(np.float64).tiny  # what is below is no responsibility
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
 
@@ -168,16 +169,24 @@ def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
     [1.5, 1.5]
     """
     X = X.toarray() if is_sparse(X) else X
-    if shape in VARIANCES:
-        return _variances(X, R, w, shape)
+    n, p = X.shape
     if is_tensor(X):
-        return _matrices_of_tensor(X, R, w, shape)
+        one = _variances if shape in VARIANCES else _matrices_of_tensor
+        return _in_blocks(one, X, R, w, shape, max(BLOCK_ROWS, TENSOR_BYTES // (8 * p)))
     X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
     R, w = None if R is None else to_numpy(R), None if w is None else to_numpy(w).astype(np.float64, copy=False)
-    if R is None or R.ndim == 1 or len(X) <= BLOCK_ROWS:
-        return _matrices(X, members(R, w, len(X)), shape)
-    cuts = [slice(a, a + BLOCK_ROWS) for a in range(0, len(X), BLOCK_ROWS)]  # rows that stay in the cache
-    blocks = (_matrices(X[s], members(R[s], None if w is None else w[s], len(X[s])), shape) for s in cuts)
+    if R is not None and R.ndim == 2:
+        return _in_blocks(_variances if shape in VARIANCES else _matrices, X, R, w, shape, BLOCK_ROWS)
+    if shape in MATRICES:
+        return _matrices(X, R, w, shape)
+    found = _few_variances(X, members(R, w, n), shape) if p <= FEW else None
+    return _in_blocks(_variances, X, R, w, shape, BLOCK_ROWS) if found is None else found
+
+
+def _in_blocks(fn: Any, X: Any, R: Any, w: Any, shape: str, rows: int) -> Components:
+    """fn of blocks of rows that stay in the cache, merged."""
+    cuts = [slice(a, a + rows) for a in range(0, max(X.shape[0], 1), rows)]
+    blocks = (fn(X[s], None if R is None else R[s], None if w is None else w[s], shape) for s in cuts)
     return reduce(Components.merge, blocks)
 
 
@@ -192,10 +201,11 @@ class Members(NamedTuple):
     @property
     def weight(self) -> Array:
         """The weight of each component, (K,)."""
-        counts = np.diff(self.edges)
-        if self.w is None:
-            return counts.astype(np.float64)
-        return np.bincount(np.repeat(np.arange(len(counts)), counts), self.w, len(counts))
+        weight = np.diff(self.edges).astype(np.float64)
+        if self.w is not None and len(self.w):
+            some = weight > 0
+            weight[some] = np.add.reduceat(self.w, self.edges[:-1][some])
+        return weight
 
     def keep(self, chosen: Array) -> "Members":
         """Some of the rows."""
@@ -209,7 +219,8 @@ def members(R: Array | None, w: Array | None, n: int) -> Members:
         shares = np.ascontiguousarray(R.T, np.float64) if w is None else R.T * w
         chosen = shares >= TINY
         edges = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-        return Members(np.arange(len(shares)), np.nonzero(chosen)[1], edges, shares[chosen])
+        order = np.broadcast_to(np.arange(n), chosen.shape)[chosen]
+        return Members(np.arange(len(shares)), order, edges, shares[chosen])
     labels, order, edges = (None, np.arange(n), np.array([0, n])) if R is None else _grouped(R)
     if w is None:
         return Members(labels, order, edges, None)
@@ -235,17 +246,47 @@ def _grouped(y: Array) -> tuple[Array, Array, Array]:
     return found[:K].astype(y.dtype) if values is None else values, order, edges[: K + 1]
 
 
-def _matrices(X: Array, M: Members, shape: str) -> Components:
+def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Components:
     """Means and scatter matrices, rows with gaps left out; by a compiled pass for few columns, by BLAS for many."""
+    if shape == "tied" and R is not None and R.ndim == 2 and (found := _soft_tied(X, R, w)) is not None:
+        return found
+    M = members(R, w, len(X))
     sums = moments_by_component if X.shape[1] <= NARROW else _wide_moments
     mean, scatter = sums(X, M.w, M.order, M.edges, shape == "tied")
     weight = present = M.weight
     if np.isnan(mean).any():
-        whole: Array = ~np.isnan(X).any(axis=1)
-        M = M.keep(whole[M.order])
+        M = M.keep(~np.asarray(np.isnan(X).any(axis=1))[M.order])
         mean, scatter = sums(X, M.w, M.order, M.edges, shape == "tied")
         present = M.weight
     return Components(M.labels, weight, present[:, None], mean, scatter, shape)
+
+
+def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
+    """The scatter of all rows about their mean less that of the means: one product instead of one for each component.
+
+    None with gaps, and where the means lie so far apart, in deviations within, that the difference has lost digits.
+    """
+    H = R if w is None else R * w[:, None]
+    weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
+    D = X - all_rows.mean
+    d = (H.T @ D) / np.maximum(weight, TINY)[:, None]
+    between = (weight[:, None] * d).T @ d
+    within = all_rows.scatter - between
+    if not (np.diag(between) <= SAFE_OFFSET * np.diag(within[0])).all() or np.isnan(d).any():
+        return None
+    return Components(np.arange(len(weight)), weight, weight[:, None], all_rows.mean + d, within, "tied")
+
+
+def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
+    """Means and scatter of few columns, off the matrices of the compiled pass; None with gaps or many labels."""
+    if (len(M.edges) - 1) * X.shape[1] > len(X) or np.isnan(X[:100]).any():  # a look that spares a pass in vain
+        return None
+    mean, scatter = moments_by_component(X, M.w, M.order, M.edges, False)
+    if np.isnan(mean).any():
+        return None
+    scatter = np.diagonal(scatter, axis1=1, axis2=2).copy()
+    scatter = scatter.sum(axis=1, keepdims=True) if shape == "spherical" else scatter
+    return Components(M.labels, M.weight, M.weight[:, None], mean, scatter, shape)
 
 
 def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
@@ -274,7 +315,7 @@ def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: b
 def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
     """Means and scatter matrices on a tensor's own device."""
     xp = namespace(X)
-    labels, H = _shares(X, R, w)
+    labels, H, _ = _shares(X, R, w)
     means, products, weight = [], [], []
     for k in range(H.shape[1]):
         D, v = X, H[:, k]
@@ -295,40 +336,40 @@ def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
     return Components(labels, each, each[:, None], mean, scatter, shape)
 
 
-def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any]:
-    """Labels, and the weight of each row in each component (n, K), as the kind of array that X is."""
+def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
+    """Labels, the weight of each row in each component (n, K), and in all (n,), as the kind of array that X is."""
     xp = namespace(X)
-    ones = {"dtype": X.dtype, "device": X.device} if is_tensor(X) else {}
-    w = xp.ones(X.shape[0], **ones) if w is None else xp.astype(xp.asarray(w), X.dtype)
+    kind = {"dtype": X.dtype} | ({"device": X.device} if is_tensor(X) else {})
+    w = xp.ones(X.shape[0], **kind) if w is None else xp.asarray(w, **kind)
     if R is None:
-        return None, w[:, None]
+        return None, w[:, None], w
     if R.ndim == 2:
-        return np.arange(R.shape[1]), xp.asarray(R, **ones) * w[:, None]
+        return np.arange(R.shape[1]), xp.asarray(R, **kind) * w[:, None], w
     labels = label_counts(None, R, None).values
     codes = label_codes(R, labels)
-    if is_tensor(X):
-        codes = xp.asarray(codes, device=X.device)
-        return labels, xp.astype(codes[:, None] == xp.arange(len(labels), device=X.device), X.dtype) * w[:, None]
-    return labels, one_hot(codes, w, len(labels))
+    if not is_tensor(X):
+        return labels, one_hot(codes, w, len(labels)), w
+    codes = xp.asarray(codes, device=X.device)
+    return labels, xp.astype(codes[:, None] == xp.arange(len(labels), device=X.device), X.dtype) * w[:, None], w
 
 
 def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
     """Means and scatter of single columns, by two products with the responsibilities; NaN is left out."""
     xp = namespace(X)
     X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
-    labels, H = _shares(X, R, w)
-    weight = present = xp.sum(H, axis=0)
-    w = None if w is None else xp.astype(xp.asarray(w), xp.float64)
-    centre = xp.sum(X, axis=0) / max(X.shape[0], 1) if w is None else (w @ X) / xp.clip(xp.sum(w), TINY, None)
+    labels, H, v = _shares(X, R, w)
+    weight = xp.sum(H, axis=0)
+    centre = (v @ X) / xp.clip(xp.sum(v), TINY, None)
     if bool(xp.any(xp.isnan(centre))):
         there = xp.astype(~xp.isnan(X), xp.float64)
         X = xp.where(there > 0, X, 0.0)
-        v = there if w is None else there * w[:, None]
-        centre = xp.sum(v * X, axis=0) / xp.clip(xp.sum(v, axis=0), TINY, None)
+        centre = (v @ X) / xp.clip(v @ there, TINY, None)
         D, present = (X - centre) * there, H.T @ there
     else:
         D, present = X - centre, weight[:, None]
-    first, second = H.T @ D, H.T @ (D * D)
+    first = H.T @ D
+    D *= D  # in place: new memory costs more than the product
+    second = H.T @ D
     shift = first / xp.clip(present, TINY, None)
     scatter = xp.clip(second - present * shift * shift, 0.0, None)
     scatter = xp.sum(scatter, axis=1, keepdims=True) if shape == "spherical" else scatter

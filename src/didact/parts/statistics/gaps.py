@@ -96,7 +96,7 @@ class Expected(NamedTuple):
 
 def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> Expected:
     """The E step of those rows of a block that have gaps, for labels (n,) or responsibilities (n, K)."""
-    hole: Array = np.isnan(X).any(axis=1)
+    hole = np.asarray(np.isnan(X).any(axis=1))
     M = members(to_numpy(R), None if w is None else np.asarray(w, np.float64), len(X))
     M = M.keep(hole[M.order])
     K, p = theta.mean.shape

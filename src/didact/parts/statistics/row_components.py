@@ -32,6 +32,7 @@ def row_components(rows: Rows, shape: str) -> Components:
     return _looked_at(reduce(Components.merge, parts), rows).finished()
 
 
+@in_pieces
 def variance_rows(X: Any, y: Any, w: Any, shape: str) -> Components:
     """The statistic of one block, without products of columns."""
     return components(X, y, shape, w)
