@@ -59,12 +59,16 @@ class _Discriminant(ClassifierMixin, Estimator):
         self.report_convergence(result)
         return S
 
+    def _weights(self, S: Any) -> Array:
+        """The weight of each class, 0 for those that S does not have."""
+        weight = np.zeros(len(self.classes_))
+        weight[np.searchsorted(self.classes_, S.labels)] = S.weight
+        return weight
+
     def _class_priors(self, S: Any, given: Any) -> Array:
         """Probabilities of all classes; 0 for those without weight."""
         place = np.searchsorted(self.classes_, S.labels)
-        weight = np.zeros(len(self.classes_))
-        weight[place] = S.weight
-        priors = class_priors(given, weight)
+        priors = class_priors(given, self._weights(S))
         unseen = np.setdiff1d(np.arange(len(priors)), place)
         if isinstance(given, str):  # equal among the classes that there are
             priors[unseen] = 0.0

@@ -225,9 +225,7 @@ class GaussianClassifier(_Density):
         if "covariance_" in found:
             found["covariance_"] = found["covariance_"].astype(dtype)
         priors = self._class_priors(S, "equal" if self._form.equal else self.priors).astype(dtype)
-        weight = np.zeros(len(self.classes_))
-        weight[np.searchsorted(self.classes_, S.labels)] = S.weight
-        return self._of_all_classes(found, S, *found) | {"priors_": priors, "class_count_": weight}
+        return self._of_all_classes(found, S, *found) | {"priors_": priors, "class_count_": self._weights(S)}
 
     @cached_property
     def covariance_(self) -> Array:

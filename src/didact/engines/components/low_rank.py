@@ -18,7 +18,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.rows import MemoryRows, Rows
-from didact.parts.statistics.counts import label_codes, label_counts
+from didact.parts.statistics.components import centred_rows, members
 from didact.parts.statistics.moments import NARROW
 from didact.parts.statistics.row_components import refuse_too_large
 from didact.parts.statistics.shrinkage import estimated_share
@@ -169,24 +169,18 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
     if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
         return None
     X, y, w = rows.columns
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
-    X, y, w = np.asarray(X[w > 0], np.float64), to_numpy(y)[w > 0], w[w > 0]
-    classes, weight = label_counts(None, y, w)
-    codes = label_codes(y, classes)
-    order = np.argsort(codes, kind="stable")
-    D, roots, edges = X[order], np.sqrt(w[order]), np.searchsorted(codes[order], np.arange(len(classes) + 1))
-    mean = np.zeros((len(classes), X.shape[1]))
+    M = members(to_numpy(y), None if w is None else to_numpy(w).astype(np.float64), len(X))
+    v = np.ones(len(M.order)) if M.w is None else M.w
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        for k, (a, b) in enumerate(pairwise(edges)):
-            for _ in range(2):  # the second time for what rounding left
-                way = np.average(D[a:b], axis=0, weights=roots[a:b] ** 2)
-                D[a:b] -= way
-                mean[k] += way
-            least = weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
-            D[a:b, roots[a:b] ** 2 @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
-        D *= roots[:, None]
+        D, mean = centred_rows(X[M.order], v, M.edges)
+        for k, (a, b) in enumerate(pairwise(M.edges)):
+            least = M.weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
+            D[a:b, v[a:b] @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
+        D *= np.sqrt(v)[:, None]
         refuse_too_large(rows, mean, np.einsum("ij,ij->j", D, D))
-        return WideScatter(classes, weight, mean, roots, D, edges)
+    seen = M.weight > 0
+    edges = np.append(M.edges[:-1][seen], M.edges[-1])
+    return WideScatter(np.asarray(M.labels)[seen], M.weight[seen], mean[seen], np.sqrt(v), D, edges)
 
 
 def shrunk_rows(D: Array, roots: Array, weight: float, shrinkage: Any) -> LowRank:

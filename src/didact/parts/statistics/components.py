@@ -295,21 +295,27 @@ def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: b
     mean, scatter, first = np.zeros((K, p)), np.zeros((1 if tied else K, p, p)), 0
     while first < K:
         last = max(first + 1, int(np.searchsorted(edges, edges[first] + len(X), side="right")) - 1)
-        D = X[order[edges[first] : edges[last]]].astype(np.float64, copy=False)
-        v = None if w is None else w[edges[first] : edges[last]]
-        parts = [slice(a - edges[first], b - edges[first]) for a, b in pairwise(edges[first : last + 1])]
-        for k, part in enumerate(parts, first):
-            for _ in range(2 if len(D[part]) else 0):  # the second time for what rounding left
-                way = np.average(D[part], axis=0, weights=None if v is None else v[part])
-                D[part] -= way
-                mean[k] += way
+        some = slice(edges[first], edges[last])
+        v, inner = None if w is None else w[some], edges[first : last + 1] - edges[first]
+        D, mean[first:last] = centred_rows(X[order[some]], v, inner)
         D = D if v is None else np.sqrt(v)[:, None] * D
         if tied:
             scatter[0] += D.T @ D
         else:
-            scatter[first:last] = [D[part].T @ D[part] for part in parts]
+            scatter[first:last] = [D[a:b].T @ D[a:b] for a, b in pairwise(inner)]
         first = last
     return mean, scatter
+
+
+def centred_rows(X: Array, w: Array | None, edges: Array) -> tuple[Array, Array]:
+    """Rows less the means of their components, those from one edge to the next, and these; float64 X is overwritten."""
+    D, mean = X.astype(np.float64, copy=False), np.zeros((len(edges) - 1, X.shape[1]))
+    for k, (a, b) in enumerate(pairwise(edges)):
+        for _ in range(2 if b > a else 0):  # the second time for what rounding left
+            way = np.average(D[a:b], axis=0, weights=None if w is None else w[a:b])
+            D[a:b] -= way
+            mean[k] += way
+    return D, mean
 
 
 def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
