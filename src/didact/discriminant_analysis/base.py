@@ -18,10 +18,10 @@ from didact.engines.components.posterior import (
     most_probable,
     posterior,
 )
-from didact.engines.components.scores import LOG_2PI
-from didact.parts.statistics.class_scatter import ClassScatter, class_scatter
-from didact.parts.statistics.class_sums import spread
-from didact.parts.statistics.moments import label_counts
+from didact.parts.gaussian import LOG_2PI
+from didact.parts.statistics.components import Components
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.row_components import row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 Array = np.ndarray[Any, Any]
@@ -43,15 +43,15 @@ class _Discriminant(ClassifierMixin, Estimator):
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
     _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
 
-    def _statistic(self, rows: Rows, pooled: bool, shared: bool, tol: float, progress: Any) -> Any:
-        """Means and scatter of the classes that have weight, pooled or not: a `WideScatter` for fewer rows than
-        columns, else a `ClassScatter`; where values are missing by EM, with a shared covariance or with one each."""
+    def _statistic(self, rows: Rows, shape: str, shared: bool, tol: float, progress: Any) -> Any:
+        """Means and scatter of the classes that have weight, full or tied: a `WideScatter` for fewer rows than
+        columns, else `Components`; where values are missing by EM, with a shared covariance or with one each."""
         wide = wide_scatter(rows) if getattr(self, "covariance_estimator", None) is None else None
-        whole = class_scatter(rows, pooled) if wide is None else wide
-        self.classes_ = whole.classes if wide is None else rows.reduce(label_counts).values
+        whole = row_components(rows, shape) if wide is None else wide
+        self.classes_ = whole.labels if wide is None else rows.reduce(label_counts).values
         S = whole.seen()
-        if len(S.classes) < 2:
-            raise InputError(f"The number of classes has to be greater than one; got {len(S.classes)} class.")
+        if len(S.labels) < 2:
+            raise InputError(f"The number of classes has to be greater than one; got {len(S.labels)} class.")
         if not S.gaps.any():
             self.n_iter_ = 1
             return S
@@ -59,10 +59,16 @@ class _Discriminant(ClassifierMixin, Estimator):
         self.report_convergence(result)
         return S
 
+    def _weights(self, S: Any) -> Array:
+        """The weight of each class, 0 for those that S does not have."""
+        weight = np.zeros(len(self.classes_))
+        weight[np.searchsorted(self.classes_, S.labels)] = S.weight
+        return weight
+
     def _class_priors(self, S: Any, given: Any) -> Array:
         """Probabilities of all classes; 0 for those without weight."""
-        place = np.searchsorted(self.classes_, S.classes)
-        priors = class_priors(given, spread(S.weight, place, len(self.classes_)))
+        place = np.searchsorted(self.classes_, S.labels)
+        priors = class_priors(given, self._weights(S))
         unseen = np.setdiff1d(np.arange(len(priors)), place)
         if isinstance(given, str):  # equal among the classes that there are
             priors[unseen] = 0.0
@@ -75,7 +81,7 @@ class _Discriminant(ClassifierMixin, Estimator):
     def _of_all_classes(self, found: dict[str, Any], S: Any, *names: str) -> dict[str, Any]:
         """The attributes `names`, which have an entry for each class of S, with entries for classes without weight: the
         mean of all rows, and any finite numbers else, as their probability is 0."""
-        place = np.searchsorted(self.classes_, S.classes)
+        place = np.searchsorted(self.classes_, S.labels)
         if len(place) == len(self.classes_):
             return found
         source = np.zeros(len(self.classes_), np.intp)
@@ -128,7 +134,7 @@ def discriminants(X: Any, fn: Any, *args: Any) -> Any:
 
 def require_spread(S: Any) -> None:
     """Refuse a class whose rows are all equal; one row is that, too."""
-    for label, varies in zip(S.classes.tolist(), S.varies, strict=True):
+    for label, varies in zip(S.labels.tolist(), S.varies, strict=True):
         if not varies:
             raise InputError(
                 f"Class {label!r} has only 1 sample, or all of its rows are equal, so its covariance is not defined: "
@@ -145,7 +151,7 @@ def singular(label: Any, cure: str) -> InputError:
     )
 
 
-def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[list[Array], Array]:
+def estimated_covariances(estimator: Any, rows: Rows, S: Components) -> tuple[list[Array], Array]:
     """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
     if not isinstance(rows, MemoryRows):
         raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
@@ -159,7 +165,7 @@ def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[
             raise ParameterError(f"{type(estimator).__name__} does not have a covariance_ attribute after fit.")
         return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
 
-    return [covariance(X[y == label]) for label in S.classes], covariance(X)
+    return [covariance(X[y == label]) for label in S.labels], covariance(X)
 
 
 def refuse_together(solver: str, **given: Any) -> None:
@@ -171,12 +177,12 @@ def refuse_together(solver: str, **given: Any) -> None:
         raise ParameterError("covariance_estimator and shrinkage are not None: only one of the two can be set.")
 
 
-def shrunk_covariances(rows: Rows, S: ClassScatter, shrinkage: Any) -> list[Array]:
+def shrunk_covariances(rows: Rows, S: Components, shrinkage: Any) -> list[Array]:
     """The covariance of each class, drawn towards a simpler one by a given share, or by Ledoit and Wolf's ("auto")."""
-    covariances = list(S.covariances)
+    covariances = list(S.covariances())
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
         return [shrunk(C, shrinkage) for C in covariances]
-    fourth = fourth_moments(rows, S.classes, S.mean, np.stack([scales(C) for C in covariances]))
+    fourth = fourth_moments(rows, S.labels, S.mean, np.stack([scales(C) for C in covariances]))
     return [auto_shrunk(*parts) for parts in zip(covariances, S.weight, fourth, strict=True)]

@@ -151,17 +151,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         weighed = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
-            S = self._statistic(rows, not weighed and self.shrinkage != "auto", True, EM_TOL, progress)
+            shape = "full" if weighed or self.shrinkage == "auto" else "tied"
+            S = self._statistic(rows, shape, True, EM_TOL, progress)
             vars(self).update(self._attributes(rows, S))
         return self
 
     def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:
         if not S.varies.any():
             raise InputError(NO_VARIANCE)
-        most = min(len(S.classes) - 1, S.mean.shape[1])
+        most = min(len(S.labels) - 1, S.mean.shape[1])
         if self.n_components is not None and self.n_components > most:
             raise ParameterError(f"n_components cannot be larger than min(n_features, n_classes - 1), here {most}.")
-        priors, place = self._class_priors(S, self.priors), np.searchsorted(self.classes_, S.classes)
+        priors, place = self._class_priors(S, self.priors), np.searchsorted(self.classes_, S.labels)
         within, total = self._covariances(rows, S, priors[place])
         means = self._of_all_classes({"means_": S.mean}, S, "means_")["means_"]
         with np.errstate(divide="ignore"):
@@ -189,17 +190,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.covariance_estimator is not None:
             each, total = estimated_covariances(self.covariance_estimator, rows, S)
             return np.tensordot(priors, np.stack(each), 1), total
-        if S.pooled:
+        if S.tied:
             within = self._shrunk(S.within / n, n, None)
         else:
             within = np.tensordot(priors, np.stack(shrunk_covariances(rows, S, self.shrinkage)), 1)
-        mean = S.weight @ S.mean / n
-        D = S.mean - mean
-        total = (S.within + (S.weight[:, None] * D).T @ D) / n
+        mean, total = S.weight @ S.mean / n, S.total / n
         if self.solver == "lsqr" or self.shrinkage != "auto":
             return within, self._shrunk(total, n, None)
         means, scale = (np.broadcast_to(v, S.mean.shape) for v in (mean, scales(total)))
-        return within, self._shrunk(total, n, float(fourth_moments(rows, S.classes, means, scale).sum()))
+        return within, self._shrunk(total, n, float(fourth_moments(rows, S.labels, means, scale).sum()))
 
     def _wide_covariances(self, S: WideScatter, priors: Array) -> tuple[LowRank, LowRank | None]:
         """The same for fewer rows than columns."""
@@ -224,7 +223,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _stored(self, S: Any, within: Any, priors: Array) -> Any:
         if isinstance(S, WideScatter):
             return within if self.solver != "svd" or self.priors is None else S.mixed(priors, None)
-        return within if self.solver != "svd" or S.pooled else np.tensordot(priors, S.covariances, 1)
+        return within if self.solver != "svd" or S.tied else np.tensordot(priors, S.covariances(), 1)
 
     def _directions(self, shared: Shared, priors: Array, total: Any, most: int) -> dict[str, Any]:
         """Coefficients and constants of all classes, and the projection."""

@@ -32,7 +32,7 @@ from didact.discriminant_analysis.base import (
 from didact.distributions.multivariate import log_det
 from didact.engines.components.low_rank import LowRank, Whitener, WideScatter, dense
 from didact.engines.components.scores import gaussian_joint, wide_joint
-from didact.parts.statistics.class_scatter import ClassScatter
+from didact.parts.statistics.components import Components
 
 
 class QuadraticDiscriminantAnalysis(_Density):
@@ -121,7 +121,7 @@ class QuadraticDiscriminantAnalysis(_Density):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
-            S = self._statistic(rows, False, False, EM_TOL, progress)
+            S = self._statistic(rows, "full", False, EM_TOL, progress)
             vars(self).update(self._attributes(rows, S))
         return self
 
@@ -135,7 +135,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         names = ("means_", "covariance_", "_covariances", "_whiten", "_log_dets", "_whiteners")
         return self._of_all_classes(found, S, *names)
 
-    def _narrow(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
+    def _narrow(self, rows: Rows, S: Components) -> dict[str, Any]:
         """Covariances, what whitens them, and the logarithms of their determinants."""
         if self.covariance_estimator is not None:
             covariances = estimated_covariances(self.covariance_estimator, rows, S)[0]
@@ -145,7 +145,7 @@ class QuadraticDiscriminantAnalysis(_Density):
             identity = np.eye(rows.n_features)
             covariances = [(1.0 - self.reg_param) * C + self.reg_param * identity for C in covariances]
         with blas_for(rows.n_features):
-            whiten = [self._whiten_by(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
+            whiten = [self._whiten_by(*pair) for pair in zip(S.labels.tolist(), covariances, strict=True)]
         return {
             "_covariances": np.stack(covariances),
             "_whiten": np.stack([W for W, _ in whiten]),
@@ -154,11 +154,11 @@ class QuadraticDiscriminantAnalysis(_Density):
 
     def _wide(self, S: WideScatter) -> dict[str, Any]:
         """The same for fewer rows than columns."""
-        covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.classes))]
+        covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.labels))]
         if self.solver == "svd":
             kept, added = 1.0 - self.reg_param, self.reg_param
             covariances = [LowRank(kept * C.diagonal + added, np.sqrt(kept) * C.factor) for C in covariances]
-        for label, C in zip(S.classes.tolist(), covariances, strict=True):
+        for label, C in zip(S.labels.tolist(), covariances, strict=True):
             rounding = 4 * len(C.diagonal) * np.finfo(float).eps
             if C.diagonal.min() <= max(self.tol, rounding * float(np.linalg.norm(C.factor)) ** 2):
                 raise singular(label, self._cure)

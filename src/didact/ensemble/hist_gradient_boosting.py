@@ -44,7 +44,7 @@ from didact.parts.losses import (
     Softmax,
     Tweedie,
 )  # fmt: skip
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 
 Array = np.ndarray[Any, Any]

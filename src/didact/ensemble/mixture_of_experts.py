@@ -29,7 +29,8 @@ from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
 from didact.engines.loop.result import Result
-from didact.parts.statistics.moments import label_counts, moments
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.moments import moments
 
 Array = np.ndarray[Any, Any]
 

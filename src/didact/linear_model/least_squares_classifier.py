@@ -31,7 +31,7 @@ from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.ridge import solve as solve_ridge
-from didact.parts.statistics.moments import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

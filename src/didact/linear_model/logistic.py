@@ -33,7 +33,7 @@ from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.moments import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

@@ -32,7 +32,7 @@ from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run
 from didact.engines.stochastic.sgd_loops import BIAS, TIME
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
-from didact.parts.statistics.moments import Counts, label_counts
+from didact.parts.statistics.counts import Counts, label_counts
 
 Array = np.ndarray[Any, Any]
 TINY = float(np.finfo(np.float64).tiny)

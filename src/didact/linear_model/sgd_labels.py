@@ -7,7 +7,7 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
 from didact.linear_model.sgd_base import Seen, seen
-from didact.parts.statistics.moments import Counts, label_codes, weigh_classes
+from didact.parts.statistics.counts import Counts, label_codes, weigh_classes
 
 Array = np.ndarray[Any, Any]
 

@@ -1,5 +1,6 @@
 r"""Naive Bayes for categories: :math:`P(x_j = t\mid k) = (N_{kjt}+\alpha)/(N_{kj}+\alpha n_j)` and n_j values."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.rows import Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
-from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares, spread
+from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
@@ -55,9 +57,8 @@ def log_table(counts: Array, alpha: float) -> Array:
     return log_shares(counts + alpha)
 
 
-def padded(counts: Array, place: Array, K: int, values: int) -> Array:
-    """A table of counts for K classes and at least so many values."""
-    counts = spread(counts, place, K)
+def padded(counts: Array, values: int) -> Array:
+    """A table of counts (K, …) with at least so many values."""
     return np.pad(counts, ((0, 0), (0, max(0, values - counts.shape[1]))))
 
 
@@ -100,9 +101,6 @@ class CategoricalNB(_NaiveBayes):
     ['a']
     """
 
-    _summary = staticmethod(category_rows)
-    _joint = staticmethod(categorical_joint)
-    _joint_attributes = ("class_log_prior_", "feature_log_prob_")
     _test_skips = dict.fromkeys(NORMAL_DATA, FRACTIONS) | {
         "text_refused/category": "It reads columns of categories.",
         "constant_columns/constant": "A constant column must hold a whole number to be a category.",
@@ -127,16 +125,21 @@ class CategoricalNB(_NaiveBayes):
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        K = len(self.classes_)
-        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
-        least = self._least_values()
-        self.category_count_ = [
-            padded(counts, place, K, values) for counts, values in zip(self._stats.sums, least, strict=True)
-        ]
+    def _statistic(self, rows: Rows, first: bool) -> ClassSums:
+        return rows.reduce(category_rows)
+
+    def _learn(self, S: ClassSums, dtype: Any) -> None:
+        prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)
+        self.class_log_prior_ = prior.astype(dtype, copy=False)
+        self.category_count_ = [padded(*pair) for pair in zip(S.sums, self._least_values(), strict=True)]
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
         alpha = self.alpha if self.force_alpha else max(self.alpha, 1e-10)
-        self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]
+        tables = (log_table(counts, alpha) for counts in self.category_count_)
+        self.feature_log_prob_ = [table.astype(dtype, copy=False) for table in tables]
+
+    @property
+    def _joint(self) -> Any:
+        return partial(categorical_joint, log_prior=self.class_log_prior_, tables=self.feature_log_prob_)
 
     def _least_values(self) -> Array:
         p = self.n_features_in_

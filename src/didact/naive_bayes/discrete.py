@@ -12,15 +12,18 @@ McCallum, Nigam (1998), A comparison of event models for naive Bayes text classi
 Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, is_bool, none, param
+from didact.core.rows import MemoryRows, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
-from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
+from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
 
 
 def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
@@ -65,10 +68,10 @@ def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
     return ClassSums(classes, weight, (class_sums(ones, codes, w, K), absent))
 
 
-def one_log_probabilities(S: ClassSums, place: Array, K: int, alpha: Array) -> Array:
+def one_log_probabilities(S: ClassSums, alpha: Array) -> Array:
     """log((ones + α)/(present + 2α)) of each class and column."""
-    ones, absent = (spread(np.asarray(part), place, K) for part in S.sums)
-    present = spread(S.weight, place, K)[:, None] - (absent if absent.shape[1] else 0.0)
+    ones, absent = S.sums
+    present = S.weight[:, None] - (absent if absent.shape[1] else 0.0)
     return np.log(np.clip((ones + alpha) / np.maximum(present + 2 * alpha, TINY), TINY, 1.0))
 
 
@@ -100,7 +103,6 @@ NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another 
 class _CountNB(_NaiveBayes):
     """Smoothing and priors of the models for counts. Abstract."""
 
-    _sparse_at_once = True
     _test_skips = {"constant_columns": NOT_COUNTS, "pipeline": NOT_COUNTS, "weight_scale": COUNTED}
 
     alpha: Any = param(1.0, [at_least(0), array_like], "Added to every count; one number, or one for each column.")
@@ -121,18 +123,31 @@ class _CountNB(_NaiveBayes):
             )
         return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
 
-    def _sums_of_columns(self, stats: ClassSums) -> tuple[Array, ...]:
-        return stats.sums[:1]
+    @property
+    def _count(self) -> Any:
+        """The function that sums up a block of rows."""
+        return count_rows
+
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        """What `feature_log_prob_` holds."""
+        raise NotImplementedError
+
+    def _statistic(self, rows: Rows, first: bool) -> ClassSums:
+        """The sums of all rows; those of sparse rows are large beside them, so such rows in memory are one block."""
+        at_once = isinstance(rows, MemoryRows) and is_sparse(rows.X)
+        S = self._count(*rows.columns) if at_once else rows.reduce(self._count)
+        refuse_overflow(rows, S.sums[0])
+        return S
+
+    def _learn(self, S: ClassSums, dtype: Any) -> None:
+        self.feature_count_ = S.sums[0]
+        tables = self._log_prior(self.class_prior, uniform=not self.fit_prior), self._log_probabilities(S)
+        self.class_log_prior_, self.feature_log_prob_ = (table.astype(dtype, copy=False) for table in tables)
 
     @property
-    def _weights(self) -> Array:
-        """The log probabilities, a row for each column: the order in which sparse products read them."""
-        return np.ascontiguousarray(self.feature_log_prob_.T)
-
-    def _count(self, place: Array) -> Array:
-        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
-        self.feature_count_ = spread(self._stats.sums[0], place, len(self.classes_))
-        return self.feature_count_
+    def _joint(self) -> Any:
+        weights = np.ascontiguousarray(self.feature_log_prob_.T)  # sparse products read a row for each column
+        return partial(linear_joint, log_prior=self.class_log_prior_, weights=weights)
 
 
 class MultinomialNB(_CountNB):
@@ -173,17 +188,13 @@ class MultinomialNB(_CountNB):
     ['a']
     """
 
-    _summary = staticmethod(count_rows)
-    _joint = staticmethod(linear_joint)
-    _joint_attributes = ("class_log_prior_", "_weights")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        self.feature_log_prob_ = log_shares(self._count(place) + self._smoothing())
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        return log_shares(S.sums[0] + self._smoothing())
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)
@@ -229,9 +240,6 @@ class ComplementNB(_CountNB):
     ['a']
     """
 
-    _summary = staticmethod(count_rows)
-    _joint = staticmethod(linear_joint)
-    _joint_attributes = ("_scores_prior", "_weights")
     norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
 
     def __sklearn_tags__(self) -> Any:
@@ -239,11 +247,11 @@ class ComplementNB(_CountNB):
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        counts = self._count(place)
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        counts = S.sums[0]
         self.feature_all_ = counts.sum(axis=0)
         logs = log_shares(self.feature_all_ + self._smoothing() - counts)
-        self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
+        return logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
 
     @property
     def sample(self) -> Any:
@@ -251,8 +259,9 @@ class ComplementNB(_CountNB):
         raise AttributeError("ComplementNB has scores, and no distribution of rows to sample from: use MultinomialNB.")
 
     @property
-    def _scores_prior(self) -> Array:
-        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+    def _joint(self) -> Any:
+        prior = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+        return partial(super()._joint, log_prior=prior)
 
 
 class BernoulliNB(_CountNB):
@@ -291,19 +300,21 @@ class BernoulliNB(_CountNB):
     ['b']
     """
 
-    _summary = staticmethod(one_rows)
-    _joint = staticmethod(bernoulli_joint)
-    _joint_attributes = ("class_log_prior_", "feature_log_prob_", "binarize")
     _test_skips = {"constant_columns": NOT_COUNTS, "weight_scale": COUNTED}
 
     binarize: float | None = param(0.0, [at_least(0), none], "Above this a value counts as 1; None: X is binary.")
 
-    def _summary_arguments(self) -> tuple[Any, ...]:
-        return (self.binarize,)
+    @property
+    def _count(self) -> Any:
+        return partial(one_rows, threshold=self.binarize)
 
-    def _finish(self, place: Array) -> None:
-        self._count(place)
-        self.feature_log_prob_ = one_log_probabilities(self._stats, place, len(self.classes_), self._smoothing())
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        return one_log_probabilities(S, self._smoothing())
+
+    @property
+    def _joint(self) -> Any:
+        prior, table = self.class_log_prior_, self.feature_log_prob_
+        return partial(bernoulli_joint, log_prior=prior, log_one=table, threshold=self.binarize)
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)[codes]

@@ -19,7 +19,7 @@ from didact.core.parameters import above, array_like, at_least, between, none, o
 from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
-from didact.parts.statistics.moments import label_counts
+from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.weights import case_range, in_cases
 from didact.parts.windows import WINDOWS
 

@@ -22,6 +22,7 @@ from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
+from didact.parts.statistics.chan import join_runs
 from didact.parts.statistics.weights import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
@@ -84,13 +85,8 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
     start = np.flatnonzero(new)
     if not len(start):
         return Bins(number, weight, mean, scatter)
-    total = np.add.reduceat(weight, start)
-    middle = np.add.reduceat(weight[:, None] * mean, start) / total[:, None]
-    d = mean - middle[np.cumsum(new) - 1]
-    middle = middle + np.add.reduceat(weight[:, None] * d, start) / total[:, None]  # once more, for rounding
-    d = mean - middle[np.cumsum(new) - 1]
-    spread = np.add.reduceat(scatter + weight[:, None] * d * d, start)
-    return Bins(number[start], total, middle, spread)
+    weights, means, scatters = join_runs(weight[:, None], mean, scatter, start)
+    return Bins(number[start], weights[:, 0], means, scatters)
 
 
 @in_pieces

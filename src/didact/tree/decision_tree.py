@@ -30,8 +30,8 @@ from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_erro
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, values, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
-from didact.parts.statistics.moments import label_counts
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import _TreeModel, in_memory, weights_in_cases
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.parts.statistics.moments import Counts
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import Counts
+from didact.parts.statistics.counts import weigh_classes as class_factors
 
 Array = np.ndarray[Any, Any]
 

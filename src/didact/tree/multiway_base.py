@@ -16,7 +16,7 @@ from didact.engines.trees.c45 import Cases, Rule, grow, packed
 from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.multiway import class_fractions, importances
-from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
 

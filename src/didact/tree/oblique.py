@@ -19,7 +19,7 @@ from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
 from didact.engines.trees.tree import weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
-from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
 

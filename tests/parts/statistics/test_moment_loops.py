@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from didact.parts.statistics import moments as statistics
 from didact.parts.statistics.moment_loops import centred_products, room
 from didact.parts.statistics.moments import moments
-from didact.parts.statistics.moments import moments as statistics
 
 SAFE = statistics.SAFE_OFFSET
 MOST = len(room(1)[0])  # rows that are handled at a time, if they have few columns

@@ -19,7 +19,8 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import check_counts
 from didact.engines.trees.tree import LEAF, Tree, apply
 from didact.parts.criteria.impurity import Poisson, SquaredError
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

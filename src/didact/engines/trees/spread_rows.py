@@ -18,7 +18,8 @@ from didact.engines.trees.grow_rows import coded_block, own
 from didact.engines.trees.node_loops import end_nodes
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
 from didact.engines.trees.tree import LEAF, Tree
-from didact.parts.statistics.moments import Counts, Sums, label_codes, label_counts
+from didact.parts.statistics.counts import Counts, label_codes, label_counts
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 

@@ -14,6 +14,7 @@ from scipy.special import xlogy as scipy_xlogy
 from didact.core.backend import namespace
 from didact.core.errors import ParameterError
 from didact.parts.families.tweedie_density import tweedie_log_density
+from didact.parts.gaussian import gaussian_log_density
 from didact.parts.links import Identity, Inverse, InverseSquared, Log, Power
 from didact.parts.losses import regression as losses
 from didact.parts.noun import Array, Family, Fused, Link, Plain, require, xlogy
@@ -60,7 +61,7 @@ class Gaussian(Family, Plain):
         return y
 
     def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return -0.5 * ((y - mu) ** 2 / dispersion + math.log(2 * math.pi * dispersion))
+        return gaussian_log_density((y - mu) ** 2 / dispersion, math.log(dispersion))
 
 
 class Poisson(Family, Plain):
@@ -194,7 +195,7 @@ class InverseGaussian(Family, Plain):
         return xp.isfinite(y) & (y > 0)
 
     def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return -0.5 * (self.deviance(y, mu) / dispersion + np.log(2 * math.pi * dispersion * y**3))
+        return gaussian_log_density(self.deviance(y, mu) / dispersion, np.log(dispersion * y**3))
 
 
 _NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0: InverseGaussian()}

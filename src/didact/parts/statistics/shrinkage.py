@@ -16,7 +16,8 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.core.rows import Rows
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
