@@ -27,6 +27,7 @@ from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
     is_callable,
@@ -100,25 +101,12 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     .. math:: (\hat\alpha, \hat\rho) = \arg\min_{\alpha, \rho}\;\frac1F\sum_f
               \frac{\sum_{i\in f} w_i\,d(y_i, \mu_i(\alpha, \rho))}{\sum_{i\in f} w_i}
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_ : float
-        The chosen pair.
-    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio
-        What was tried.
-    deviance_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
-        Mean deviance on the held-out rows; −2 × the mean log-likelihood where the family's own parameter is estimated.
-        NaN for fits that a callback kept from being made.
-    scores_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
-        With `scoring`: its values.
-    coef_, intercept_, loss_, dispersion_, n_iter_
-        As in `GeneralizedLinearRegressor`, fitted to all rows with the chosen pair.
-
     Notes
     -----
     Cost: n_folds × n_l1_ratios × n_alphas warm fits. A number of `alphas` stands for a grid from the least α that makes
     all coefficients zero down to its 10⁻⁴-fold, or from 10 to 10⁻⁵ without an L1 part. Deviances and scores weigh rows
-    by `sample_weight`. Of equal scores the first wins.
+    by `sample_weight`. Of equal scores the first wins. Where the family's own parameter is estimated, `deviance_path_`
+    holds −2 × the mean log-likelihood.
 
     References
     ----------
@@ -164,6 +152,18 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
     max_iter: int = param(1000, whole(1), "Most iterations of a fit.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which a fit ends.")
+
+    _attrs = [
+        attr("alpha_, l1_ratio_", "float", "The chosen pair."),
+        attr("alphas_", "(n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio", "What was tried."),
+        attr("deviance_path_", "(n_l1_ratios, n_alphas, n_folds)", "Mean deviance on held-out rows; NaN: not fitted."),
+        attr("scores_", "(n_l1_ratios, n_alphas, n_folds)", "Scores on the held-out rows.", when="scoring"),
+        attr("coef_", "(n_features,)", "Coefficients, fitted to all rows; (n_classes, n_features) for a multinomial."),
+        attr("intercept_", "float", "Constant term; (n_classes,) for a multinomial."),
+        attr("loss_", "GLMLoss", "The family, with its parameter if that was estimated, and link."),
+        attr("dispersion_", "float", "The dispersion φ, as in `GeneralizedLinearRegressor`."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
 
     def _plain(self, alpha: float = 0.0, l1_ratio: float = 0.0) -> GeneralizedLinearRegressor:
         """The model with one penalty."""

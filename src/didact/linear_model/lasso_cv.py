@@ -15,7 +15,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
@@ -113,6 +113,14 @@ class _L1CV(MultiOutputMixin, RegressorMixin, Estimator):
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("dual_gap_", "float or (n_targets,)", "Duality gap of the final fit."),
+        attr("n_iter_", "int", "Penalties walked through by the final fit."),
+    ]
+
     def _ratios(self) -> Array:
         """The shares of the L1 penalty to try."""
         raise NotImplementedError
@@ -134,25 +142,6 @@ class LassoCV(_L1CV):
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
 
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The share of the L1 penalty: 1.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    alphas_ : ndarray of shape (n_alphas,)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
-
     Notes
     -----
     Cost: a path for each fold, about n p for each penalty. Weights enter fits and errors. `tol` is that of the folds;
@@ -173,6 +162,12 @@ class LassoCV(_L1CV):
     array([2., 0., 0., 0., 0.])
     """
 
+    _attrs = [
+        attr("l1_ratio_", "float", "The share of the L1 penalty: 1."),
+        attr("alphas_", "(n_alphas,)", "Penalties that were tried."),
+        attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
+    ]
+
     _test_skips = {**ON_FOLDS}
 
     def _ratios(self) -> Array:
@@ -184,25 +179,6 @@ class ElasticNetCV(_L1CV):
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
               + \alpha\Big(\rho\|b\|_1 + \frac{1-\rho}{2}\|b\|_2^2\Big)
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The chosen share of the L1 penalty.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -225,6 +201,12 @@ class ElasticNetCV(_L1CV):
     _test_skips = {**ON_FOLDS}
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
+
+    _attrs = [
+        attr("l1_ratio_", "float", "The chosen share of the L1 penalty."),
+        attr("alphas_", "(n_alphas,) or (n_l1_ratio, n_alphas)", "Penalties that were tried."),
+        attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
+    ]
 
     def _ratios(self) -> Array:
         return np.atleast_1d(np.asarray(self.l1_ratio, np.float64))

@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
     at_least,
+    attr,
     is_bool,
     is_callable,
     none,
@@ -71,23 +72,6 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
 
     .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    C_, l1_ratio_ : float
-        The chosen pair; with ``refit=False`` the means of the folds' own choices.
-    Cs_, l1_ratios_ : ndarray
-        What was tried.
-    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Scores on the held-out rows; NaN for fits that a callback kept from being made.
-    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)
-        Coefficients of every fit, the constant term last (none without `fit_intercept`).
-    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Iterations of every fit.
-    coef_, intercept_ : ndarray of shape (1 or n_classes, n_features), (1 or n_classes,)
-        Coefficients and constant terms.
 
     Notes
     -----
@@ -143,6 +127,25 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         one_of("symmetric", "reference"),
         "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
     )
+
+    _attrs = [
+        attr("C_, l1_ratio_", "float", "The chosen pair; with ``refit=False`` the means of the folds' own choices."),
+        attr("Cs_, l1_ratios_", "ndarray", "What was tried."),
+        attr(
+            "scores_",
+            "(n_folds, n_l1_ratios, n_Cs)",
+            "Scores on the held-out rows; NaN for fits that a callback stopped.",
+        ),
+        attr(
+            "coefs_paths_",
+            "(n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)",
+            "Coefficients, the constant term last (if any).",
+        ),
+        attr("n_iter_", "(n_folds, n_l1_ratios, n_Cs)", "Iterations of every fit."),
+        attr(
+            "coef_, intercept_", "(1 or n_classes, n_features), (1 or n_classes,)", "Coefficients and constant terms."
+        ),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""

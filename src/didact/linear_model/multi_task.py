@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import Search, choose_penalty
 from didact.linear_model.linear_regression import predict
@@ -29,6 +29,14 @@ Array = np.ndarray[Any, Any]
 
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
     """Abstract: what all models of several targets with common features share."""
+
+    _attrs = [
+        attr("coef_", "(n_targets, n_features)", "Coefficients; many columns are exactly zero."),
+        attr("intercept_", "(n_targets,)", "Constant terms."),
+        attr("dual_gap_", "float", "Duality gap: the objective is at most this far from its minimum."),
+        attr("n_iter_", "int", "Rounds of working sets."),
+        attr("sparse_coef_", "sparse matrix", "The coefficients, one row for each target."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,17 +65,6 @@ class MultiTaskLasso(_Tasks):
     r"""Least squares of several targets with a penalty that uses a feature for all of them or for none.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients; many columns are exactly zero.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    dual_gap_ : float
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----
@@ -107,17 +104,6 @@ class MultiTaskElasticNet(_Tasks):
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
               + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients; many columns are exactly zero.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    dual_gap_ : float
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
-
     Notes
     -----
     Cost as for `MultiTaskLasso`, which it equals with ``l1_ratio=1``; with ``l1_ratio=0`` it is ridge with α·W.
@@ -155,25 +141,6 @@ class MultiTaskLassoCV(_Tasks):
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
 
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The share of the penalty on lengths: 1.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    alphas_ : ndarray of shape (n_alphas,)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
-
     Notes
     -----
     Cost: a path for each fold, about n p T for each penalty. Weights enter fits and errors. `tol` is that of the folds;
@@ -202,6 +169,16 @@ class MultiTaskLassoCV(_Tasks):
     tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
 
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("l1_ratio_", "float", "The share of the penalty on lengths: 1."),
+        attr("coef_", "(n_targets, n_features)", "Coefficients."),
+        attr("alphas_", "(n_alphas,)", "Penalties that were tried."),
+        attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
+        attr("dual_gap_", "float", "Duality gap of the final fit."),
+        attr("n_iter_", "int", "Penalties walked through by the final fit."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLassoCV":
         """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
         choose_penalty(self, Search(np.ones(1), together=True), X, y, sample_weight)
@@ -213,25 +190,6 @@ class MultiTaskElasticNetCV(_Tasks):
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
               + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The chosen share of the penalty on lengths.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -260,6 +218,16 @@ class MultiTaskElasticNetCV(_Tasks):
     max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
     tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
+
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("l1_ratio_", "float", "The chosen share of the penalty on lengths."),
+        attr("coef_", "(n_targets, n_features)", "Coefficients."),
+        attr("alphas_", "(n_alphas,) or (n_l1_ratio, n_alphas)", "Penalties that were tried."),
+        attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
+        attr("dual_gap_", "float", "Duality gap of the final fit."),
+        attr("n_iter_", "int", "Penalties walked through by the final fit."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNetCV":
         """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""

@@ -25,6 +25,7 @@ from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     is_bool,
     is_callable,
     none,
@@ -90,6 +91,13 @@ def signs(X: Any, coef: Array, intercept: Array) -> Any:
 class _Signs(ClassifierMixin, Estimator):
     """Abstract: what ridge classifiers do once they have coefficients."""
 
+    _attrs = [
+        attr("classes_", "(n_classes,)", "Labels, sorted; the numbers of the columns of a table of labels."),
+        attr("coef_", "(1, n_features) or (n_classes, n_features)", "Coefficients; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("multilabel_", "bool", "Whether y was a table of 0 and 1."),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -114,21 +122,6 @@ class RidgeClassifier(_Signs):
     r"""Classification by ridge regression on labels coded as ±1.
 
     .. math:: \min_{B, b_0} \sum_i w_i\|t_i - B^Tx_i - b_0\|^2 + \alpha\|B\|_F^2,\qquad t_{ik} = \pm 1
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    n_iter_ : int
-        Iterations of conjugate gradients; 1 after a direct solve.
-    solver_ : str
-        The solver that was used.
 
     Notes
     -----
@@ -168,6 +161,11 @@ class RidgeClassifier(_Signs):
         "How to solve; 'auto' chooses from the shape of the data.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
@@ -214,23 +212,6 @@ class RidgeClassifierCV(_Signs):
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\sum_k\Big(\frac{t_{ik}-\hat t_{ik}(\alpha)}{1-h_i(\alpha)}\Big)^2
 
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    best_score_ : float
-        Its score.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    cv_results_ : ndarray of shape (n_samples, n_targets, n_alphas)
-        With `store_cv_results`: squared leave-one-out errors, times the weights; with `scoring`, the decision values.
-
     Notes
     -----
     Cost: two passes, 2 n p² + 9 p³ whatever the number of penalties and classes; n² p + 9 n³ for no more rows than
@@ -270,6 +251,17 @@ class RidgeClassifierCV(_Signs):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
     store_cv_results: bool = param(False, is_bool, "Whether to keep what leave-one-out gave for each row and penalty.")
+
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("best_score_", "float", "Its score."),
+        attr(
+            "cv_results_",
+            "(n_samples, n_targets, n_alphas)",
+            "Squared leave-one-out errors × weights, or decision values if `scoring`.",
+            when="store_cv_results",
+        ),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""

@@ -18,7 +18,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from didact.core.backend import float_type
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, is_callable, none, one_of, param, splitter
+from didact.core.parameters import above, array_like, attr, is_bool, is_callable, none, one_of, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.linear_model.infer import no_inference
@@ -113,19 +113,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\Big(\frac{y_i-\hat y_i(\alpha)}{1-h_i(\alpha)}\Big)^2
 
-    Attributes
-    ----------
-    alpha_ : float or ndarray of shape (n_targets,)
-        The chosen penalty; one for each target with `alpha_per_target`.
-    best_score_ : float or ndarray of shape (n_targets,)
-        Its score.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
-        With `store_cv_results`: squared leave-one-out errors, times the weights; with `scoring`, the predictions.
-
     Notes
     -----
     Cost: two passes, 2 n p² + 9 p³ whatever the number of penalties; n² p + 9 n³ for no more rows than columns.
@@ -167,6 +154,19 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: leave-one-out.")
     store_cv_results: bool = param(False, is_bool, "Whether to keep what leave-one-out gave for each row and penalty.")
     alpha_per_target: bool = param(False, is_bool, "Whether leave-one-out chooses a penalty for each target.")
+
+    _attrs = [
+        attr("alpha_", "float or (n_targets,)", "The chosen penalty; one for each target with `alpha_per_target`."),
+        attr("best_score_", "float or (n_targets,)", "Its score."),
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr(
+            "cv_results_",
+            "(n_samples[, n_targets], n_alphas)",
+            "Squared leave-one-out errors × weights, or predictions if `scoring`.",
+            when="store_cv_results",
+        ),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeCV":
         """Fit to rows X with targets y, after choosing the penalty."""
