@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 
@@ -27,7 +27,6 @@ from didact.core.parameters import (
     at_least,
     attr,
     is_bool,
-    is_callable,
     none,
     one_of,
     param,
@@ -40,9 +39,9 @@ from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.logistic import decision, predict_labels
-from didact.linear_model.regularization_path import averaged, in_memory, knowing_labels, numbers, score, split, take
+from didact.linear_model.regularization_path import knowing_labels, score, scoring_param, split, take
 from didact.linear_model.ridge import choose, solve
-from didact.linear_model.ridge_cv import fold_grids, grid_of, score_errors
+from didact.linear_model.ridge_cv import _RidgeCV, score_errors
 
 Array = np.ndarray[Any, Any]
 
@@ -207,7 +206,7 @@ class _Decided(ClassifierMixin, BaseEstimator):
         return self.classes[(X[:, 0] > 0).astype(np.intp) if X.shape[1] == 1 else X.argmax(axis=1)]
 
 
-class RidgeClassifierCV(_Signs):
+class RidgeClassifierCV(_Signs, _RidgeCV):
     r"""Ridge classification with the penalty chosen by leave-one-out or by folds.
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\sum_k\Big(\frac{t_{ik}-\hat t_{ik}(\alpha)}{1-h_i(\alpha)}\Big)^2
@@ -232,19 +231,16 @@ class RidgeClassifierCV(_Signs):
     1.0
     """
 
+    _single = RidgeClassifier
     _test_skips = {
-        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
-        "remains, of a row with a larger weight nothing.",
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
+        **_RidgeCV._test_skips,
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }
 
     alphas: Any = param((0.1, 1.0, 10.0), [array_like, above(0)], "Penalties to choose from.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    scoring: Any = param(
-        None,
-        [one_of(*get_scorer_names()), is_callable, none],
-        "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds.",
+    scoring: Any = scoring_param(
+        None, "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds."
     )
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: leave-one-out.")
     class_weight: Any = param(
@@ -252,21 +248,10 @@ class RidgeClassifierCV(_Signs):
     )
     store_cv_results: bool = param(False, is_bool, "Whether to keep what leave-one-out gave for each row and penalty.")
 
-    _attrs = [
-        attr("alpha_", "float", "The chosen penalty."),
-        attr("best_score_", "float", "Its score."),
-        attr(
-            "cv_results_",
-            "(n_samples, n_targets, n_alphas)",
-            "Squared leave-one-out errors × weights, or decision values if `scoring`.",
-            when="store_cv_results",
-        ),
-    ]
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
-        given = in_memory(self.rows(X, y, sample_weight, target=kind_of(y)), "RidgeClassifierCV", "RidgeClassifier")
-        alphas, rows = numbers(self.alphas, "alphas", 0, above=self.cv is None), signed_rows(self, given)
+        given = self._foldable(self.rows(X, y, sample_weight, target=kind_of(y)))
+        alphas, rows = self._penalties(), signed_rows(self, given)
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
@@ -303,9 +288,10 @@ class RidgeClassifierCV(_Signs):
         if self.store_cv_results:
             raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
         parts, scorer = split(self.cv, given, given.columns[1], classifier=True), self._scorer()
-        scores, model = np.full((len(parts), len(alphas)), np.nan), _Decided(self.classes_, self.multilabel_)
-        for f, grid in enumerate(fold_grids(rows, parts, alphas, self.fit_intercept)):
-            X, y, w = take(given, parts[f][1]).columns
-            for a in range(len(alphas)):
-                scores[f, a] = score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
-        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        model = _Decided(self.classes_, self.multilabel_)
+
+        def judge(test: Array) -> Any:
+            X, y, w = take(given, test).columns
+            return lambda grid, a: score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
+
+        return self._on_folds(rows, alphas, parts, judge, lambda *progress: False)
