@@ -1,8 +1,8 @@
 """The base of all estimators: a declarative shell around pure functions.
 
 A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
-constructor, validation at `fit`, both sections of its docstring, the door for data (`rows`, `map_rows`), a place in the
-registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
+constructor, validation at `fit`, both sections of its docstring, the door for data (`rows`, `map_rows`), a place in
+the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
 """
 
 import dataclasses

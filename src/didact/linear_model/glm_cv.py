@@ -169,7 +169,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
         """Fit to rows X with targets y, after choosing the penalty; offset and exposure as in the model itself."""
-        rows = self._rows(X, y, sample_weight, offset, exposure)
+        rows = self._fold_rows(X, y, sample_weight, offset, exposure)
         ratios = numbers(self.l1_ratio, "l1_ratio", 0, 1)
         grid = self._grid(rows, ratios)
         folds = split(self.cv, rows, rows.columns[1])
@@ -180,7 +180,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
         vars(self).update({name: getattr(best, name) for name in FITTED})
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
+    def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
         rows = self.rows(X, y, sample_weight, combined_offset(offset, exposure, link), target=target)
