@@ -12,9 +12,18 @@ from didact.core.parameters import attributes, is_set
 
 MODELS = all_instances()
 CLASSES = list({type(model): None for model in MODELS})
-YET = set(
-    "rows map_rows numbers_like report_convergence warn_convergence arrays coded routed routed_each training".split()
-)
+YET = {
+    "rows",
+    "map_rows",
+    "numbers_like",
+    "report_convergence",
+    "warn_convergence",
+    "arrays",
+    "coded",
+    "routed",
+    "routed_each",
+    "training",
+}
 
 SKLEARN = {name for _, cls in [*all_estimators(), ("", CallbackSupportMixin)] for name in dir(cls) if name[0] != "_"}
 
