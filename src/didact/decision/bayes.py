@@ -117,16 +117,10 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     _attrs = [
         attr("estimator_", "model", "The fitted classifier."),
         attr("classes_", "(n_classes,)", "Its labels: the order of the columns of the losses."),
-        attr(
-            "actions_",
-            "(n_actions,)",
-            "What `predict` can say: the classes or the named actions; the reject label is last.",
-        ),
+        attr("actions_", "(n_actions,)", "What `predict` can say: classes or named actions; the reject label is last."),
         attr("loss_", "(n_actions, n_classes)", "The losses λ, with the row of the reject option."),
         attr("thresholds_", "(n_classes,)", "The thresholds, given or tuned.", when="thresholds"),
-        attr(
-            "validation_risk_", "float", "Mean loss of the tuned thresholds on held-out rows.", when="thresholds='tune'"
-        ),
+        attr("validation_risk_", "float", "Mean loss of the tuned thresholds on other rows.", when="thresholds='tune'"),
     ]
 
     @classmethod

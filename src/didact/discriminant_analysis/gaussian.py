@@ -120,7 +120,7 @@ class GaussianClassifier(_Density):
         attr(
             "covariance_",
             "(n_classes or 1, n_features[, n_features])",
-            "Covariances or variances; 1 where the classes share them.",
+            "Covariances or variances; 1 where the classes share them. Isotropic ones are repeated.",
         ),
     ]
 

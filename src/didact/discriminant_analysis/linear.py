@@ -119,11 +119,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
 
     _attrs = [
-        attr(
-            "coef_",
-            "(1, n_features) or (n_classes, n_features)",
-            "Coefficients; for two classes of the second less the first.",
-        ),
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; for two classes of the second less the first."),
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr(
             "covariance_",

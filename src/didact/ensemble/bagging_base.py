@@ -78,7 +78,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
 
     _attrs = [
         attr(
-            "estimators_features_", "list of arrays", "Columns of each base model; of a precomputed kernel, its rows."
+            "estimators_features_", "list of arrays", "Columns of each base model; its rows, of a precomputed kernel."
         ),
         attr("estimators_samples_", "list of arrays", "The rows of each base model; drawn again when asked for."),
     ]

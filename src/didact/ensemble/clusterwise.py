@@ -137,13 +137,7 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     1.0
     """
 
-    _attrs = [
-        attr(
-            "estimators_",
-            "list of models",
-            "The classifier of each cluster, of classes 0 … K−1.",
-        )
-    ]
+    _attrs = [attr("estimators_", "list of models", "The classifier of each cluster, of classes 0 … K−1.")]
 
     _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
     _test_skips = SKIPS

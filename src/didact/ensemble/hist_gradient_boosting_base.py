@@ -104,11 +104,7 @@ class _Boosting(Estimator):
 
     _attrs = [
         attr("do_early_stopping_", "bool", "Whether the fit was watched by early stopping."),
-        attr(
-            "train_score_, validation_score_",
-            "ndarray",
-            "With early stopping, minus the loss before the first and after each iteration; else empty.",
-        ),
+        attr("train_score_, validation_score_", "ndarray", "With early stopping, minus the loss from the start on."),
         attr("is_categorical_", "(n_features,) or None", "Which columns are categorical."),
         attr("categories_", "Categories or None", "The values of the categorical columns."),
     ]

@@ -40,12 +40,7 @@ class RandomForestClassifier(_ForestClassifier):
     """
 
     _attrs = [
-        attr(
-            "oob_score_",
-            "float",
-            "Accuracy on weighted rows out of bag, of all outputs together.",
-            when="oob_score",
-        ),
+        attr("oob_score_", "float", "Accuracy on weighted rows out of bag, of all outputs together.", when="oob_score"),
         attr(
             "oob_decision_function_",
             "(n_samples, n_classes[, n_outputs])",

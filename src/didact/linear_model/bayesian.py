@@ -166,9 +166,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
         attr("log_evidence_", "float", "Logarithm of the probability density of y, that of the flat prior taken as 1."),
         attr("X_offset_", "(n_features,)", "Means of the features; zeros without a constant term."),
         attr(
-            "intercept_variance_",
-            "float",
-            "Posterior variance of the mean at X_offset_: σ²/n, or 0 without constant term.",
+            "intercept_variance_", "float", "Posterior variance of the mean at X_offset_: σ²/n, or 0 without constant."
         ),
         attr("n_iter_", "int", "Rounds of evidence maximisation; 1 if both scales were given."),
     ]

@@ -205,12 +205,7 @@ class HuberRegressor(RegressorMixin, Estimator):
         attr("coef_", "(n_features,)", "Coefficients."),
         attr("intercept_", "float", "Constant term."),
         attr("scale_", "float", "The scale σ; about 0 if the model fits most rows exactly."),
-        attr(
-            "outliers_",
-            "(n_samples,)",
-            "Whether a row lies further than εσ from the fit; of rows in memory.",
-            when="data",
-        ),
+        attr("outliers_", "(n_samples,)", "Whether a row in memory lies further than εσ from the fit.", when="data"),
         attr("n_iter_", "int", "Iterations of the solver."),
     ]
 

@@ -123,9 +123,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         attr("bandwidth_", "float", "The fixed bandwidth, given or chosen; 0 if neighbours set it."),
         attr("neighbors_", "float", "The number of neighbours, given or chosen; 0 if the bandwidth is fixed."),
         attr("grid_", "ndarray", "Candidates of cross-validation.", when="span='cv'"),
-        attr(
-            "cv_errors_", "ndarray", "Their mean leave-one-out errors, squared or (robust) absolute.", when="span='cv'"
-        ),
+        attr("cv_errors_", "ndarray", "Their mean leave-one-out errors, squared or robust.", when="span='cv'"),
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":

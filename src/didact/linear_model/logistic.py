@@ -168,8 +168,8 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     _attrs = [
         attr(
             "coef_",
-            "(1, n_features) or (n_classes, n_features)",
-            'Coefficients; of two classes the second\'s. With "reference" the last row is 0.',
+            "(n_classes or 1, n_features)",
+            'Coefficients; of two classes the second\'s; "reference": last row 0.',
         ),
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("n_iter_", "(1,)", "Iterations of the solver."),

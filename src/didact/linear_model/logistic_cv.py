@@ -126,20 +126,12 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     _attrs = [
         attr("C_, l1_ratio_", "float", "The chosen pair; with ``refit=False`` the means of the folds' own choices."),
         attr("Cs_, l1_ratios_", "ndarray", "What was tried."),
+        attr("scores_", "(n_folds, n_l1_ratios, n_Cs)", "Scores on the held-out rows; NaN for fits not made."),
         attr(
-            "scores_",
-            "(n_folds, n_l1_ratios, n_Cs)",
-            "Scores on the held-out rows; NaN for fits that a callback stopped.",
-        ),
-        attr(
-            "coefs_paths_",
-            "(n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)",
-            "Coefficients, the constant term last (if any).",
+            "coefs_paths_", "(…, n_classes or 1, n_features + 1)", "Coefficients, by fold, ratio and C; constants last."
         ),
         attr("n_iter_", "(n_folds, n_l1_ratios, n_Cs)", "Iterations of every fit."),
-        attr(
-            "coef_, intercept_", "(1 or n_classes, n_features), (1 or n_classes,)", "Coefficients and constant terms."
-        ),
+        attr("coef_, intercept_", "(n_classes or 1, n_features), (n_classes or 1,)", "Coefficients, constant terms."),
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":

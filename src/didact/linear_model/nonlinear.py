@@ -212,11 +212,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     _attrs = [
         attr("coef_", "(n_parameters,)", "The parameters b, in the order of the function's arguments."),
-        attr(
-            "standard_errors_",
-            "(n_parameters,)",
-            "Their standard errors, approximately; infinite where the data determine nothing.",
-        ),
+        attr("standard_errors_", "(n_parameters,)", "Their approximate standard errors; infinite if undetermined."),
         attr("covariance_", "(n_parameters, n_parameters)", "Their approximate covariance."),
         attr("residual_variance_", "float", "Σ w r²/(Σ w − n_parameters)."),
         attr("dof_", "float", "Degrees of freedom, Σ w − n_parameters."),

@@ -157,18 +157,14 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
 
     _attrs = [
         attr(
-            "coef_",
-            "(1, n_features) or (n_classes, n_features)",
-            "Weights, the last ones or averaged; of two classes the second's.",
+            "coef_", "(n_classes or 1, n_features)", "Weights, the last ones or averaged; of two classes the second's."
         ),
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("t_", "float", "1 + the number of rows seen."),
         attr("mistake_bound_", "(1,) or (n_classes,)", "Bound (R/γ)² on the mistakes; infinite without separation."),
         attr("n_mistakes_", "(1,) or (n_classes,)", "Mistakes, each of which moved the weights."),
         attr(
-            "margin_",
-            "(1,) or (n_classes,)",
-            r"Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|` of the last weights, above 0 if they separate.",
+            "margin_", "(1,) or (n_classes,)", r"Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|`: above 0 if they separate."
         ),
         attr("radius_", "float", "Length of the longest row, the constant 1 of an intercept included."),
         attr(

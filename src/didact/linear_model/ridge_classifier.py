@@ -92,7 +92,7 @@ class _Signs(ClassifierMixin, Estimator):
 
     _attrs = [
         attr("classes_", "(n_classes,)", "Labels, sorted; the numbers of the columns of a table of labels."),
-        attr("coef_", "(1, n_features) or (n_classes, n_features)", "Coefficients; of two classes the second's."),
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; of two classes the second's."),
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("multilabel_", "bool", "Whether y was a table of 0 and 1."),
     ]

@@ -131,7 +131,7 @@ class _RidgeCV(_PathCV):
         attr(
             "cv_results_",
             "(n_samples[, n_targets], n_alphas)",
-            "Squared leave-one-out errors × weights, or predictions if `scoring`.",
+            "Squared leave-one-out errors × weights, or with `scoring` the predictions or decision values.",
             when="store_cv_results",
         ),
     ]

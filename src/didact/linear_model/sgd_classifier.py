@@ -122,11 +122,7 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     )
 
     _attrs = [
-        attr(
-            "coef_",
-            "(1, n_features) or (n_classes, n_features)",
-            "Weights, or their average; of two classes the second's.",
-        ),
+        attr("coef_", "(n_classes or 1, n_features)", "Weights, or their average; of two classes the second's."),
         attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
         attr("n_iter_", "int", "Passes over the rows, the most that a class needed."),
     ]

@@ -109,9 +109,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
     decoding: str = param("logistic", one_of(*LOSSES), "Hamming distance, or the loss of the margins to add up.")
 
     _attrs = [
-        attr(
-            "code_book_", "(n_classes, n_learners)", "The code: −1, +1, or 0 for classes that a learner does not see."
-        ),
+        attr("code_book_", "(n_classes, n_learners)", "The code: −1, +1, or 0 for classes unseen by a learner."),
         attr("estimators_", "list of models", "One learner for each column of the code."),
         attr("pairwise_indices_", "list of arrays, or None", "With a precomputed kernel, the rows of each learner."),
     ]

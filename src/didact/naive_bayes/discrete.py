@@ -214,11 +214,7 @@ class ComplementNB(_CountNB):
     norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
 
     _attrs = [
-        attr(
-            "class_log_prior_",
-            "(n_classes,)",
-            "Logarithms of the probabilities, for a single class alone.",
-        ),
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities, for a single class alone."),
         attr("feature_all_", "(n_features,)", "Sums over all classes."),
         attr("feature_log_prob_", "(n_classes, n_features)", "Weights −log θ (normalised if `norm`)."),
     ]

@@ -182,13 +182,7 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         "Answer for rows without neighbours: a label (of each output), 'most_frequent', or None: refuse them.",
     )
 
-    _attrs = [
-        attr(
-            "outlier_label_",
-            "list or None",
-            "Answer without neighbours, one for each output; None: the row is refused.",
-        )
-    ]
+    _attrs = [attr("outlier_label_", "list or None", "Answer without neighbours, one for each output; None: refused.")]
     metric_params: Any = metric_params_param()
     feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()

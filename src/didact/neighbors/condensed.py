@@ -87,16 +87,8 @@ class CondensedNearestNeighbor(_RowSelection):
 
     _attrs = [
         attr("sample_indices_", "(n_kept,)", "Numbers of the rows that are kept, in increasing order."),
-        attr(
-            "accuracy_before_",
-            "float",
-            "Share of rows that the nearest of all others classify rightly (leave one out).",
-        ),
-        attr(
-            "accuracy_after_",
-            "float",
-            "Share of rows that the nearest kept rows, never the row itself, classify rightly; ties are wrong.",
-        ),
+        attr("accuracy_before_", "float", "Share of rows that the nearest others classify rightly (leave one out)."),
+        attr("accuracy_after_", "float", "Share of rows that the nearest other kept rows classify rightly."),
         attr("n_iter_", "int", "Number of passes; the last one keeps nothing."),
     ]
 

@@ -71,11 +71,7 @@ class EditedNearestNeighbors(_RowSelection):
     _attrs = [
         attr("sample_indices_", "(n_kept,)", "Numbers of the rows that are left, in increasing order."),
         attr("accuracy_before_", "float", "Share of rows that the nearest of all others classifies rightly."),
-        attr(
-            "accuracy_after_",
-            "float",
-            "Share of rows that the nearest row left, other than itself, classifies rightly.",
-        ),
+        attr("accuracy_after_", "float", "Share of rows that the nearest other row left classifies rightly."),
         attr("n_iter_", "int", "Number of passes."),
     ]
 

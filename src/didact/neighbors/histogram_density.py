@@ -97,18 +97,11 @@ class HistogramDensity(DensityMixin, Estimator):
     _attrs = [
         attr("edges_", "list of ndarray", "The edges of the bins of each column."),
         attr("width_", "(n_features,)", "Widths of the bins."),
-        attr(
-            "cells_", "(n_cells, n_features)", "The cells that are not empty, by the numbers of their bins, in order."
-        ),
+        attr("cells_", "(n_cells, n_features)", "The cells that are not empty, by the numbers of their bins."),
         attr("cell_weights_", "(n_cells,)", "Weight of the rows in each of them."),
         attr("total_", "float", "Weight of all rows, those outside a given range included."),
         attr("grid_", "ndarray", 'Numbers of bins tried, if "cv" chose.', when="_searches"),
-        attr(
-            "cv_scores_",
-            "ndarray",
-            "Their leave-one-out scores, the larger the better.",
-            when="_searches",
-        ),
+        attr("cv_scores_", "ndarray", "Their leave-one-out scores, the larger the better.", when="_searches"),
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":

@@ -167,11 +167,7 @@ class KernelDensity(DensityMixin, Estimator):
         attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
         attr("sample_weight_", "(n_samples,)", "Their weights."),
         attr("bandwidth_", "float or (n_features,)", "The bandwidth, given, by a rule or chosen, in units of frame_."),
-        attr(
-            "frame_",
-            "(n_features[, n_features])",
-            "The unit of bandwidths: ones, deviations, or a lower triangle of the covariance.",
-        ),
+        attr("frame_", "(n_features[, n_features])", "The unit of bandwidths: ones, deviations or a lower triangle."),
         attr("widths_", "(n_samples,)", "The rows' own factors of the bandwidth (all 1 unless adaptive)."),
         attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
         attr("cv_scores_", "ndarray", "Their mean leave-one-out log densities.", when="bandwidth='cv'"),

@@ -79,11 +79,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     )
 
     _attrs = [
-        attr(
-            "tree_",
-            "LinearTree",
-            "`tree` (scikit-learn's arrays), `coef` and `intercept` of every node, and `centres`.",
-        )
+        attr("tree_", "LinearTree", "`tree` (scikit-learn's arrays), `coef`, `intercept` and `centres` of nodes.")
     ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":

@@ -70,9 +70,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     _attrs = [
         attr(
-            "tree_",
-            "MultiwayTree",
-            "Arrays `feature`, `threshold`, `first`, `children` and `value` (weights of classes).",
+            "tree_", "MultiwayTree", "Arrays `feature`, `threshold`, `first`, `children` and `value` (class weights)."
         ),
         attr("bin_edges_", "list of ndarray or None", "Cuts of the columns that ID3 has binned.", when="data"),
         attr("feature_importances_", "(n_features,)", "Information that the splits on each feature gain, of sum 1."),

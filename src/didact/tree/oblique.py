@@ -63,7 +63,7 @@ class _ObliqueTree(Estimator):
         attr(
             "tree_",
             "ObliqueTree",
-            "`tree` (scikit-learn's arrays; feature p + k is direction k), `directions`, `centres`.",
+            "`tree` (scikit-learn's arrays; feature p + k: direction k), `directions`, `centres`.",
         )
     ]
 
