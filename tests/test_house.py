@@ -104,6 +104,12 @@ def test_scikit_learn_s_internals_have_one_door():
     assert outside == []
 
 
+def test_types_are_offered_to_users():
+    """The marker of PEP 561, which the wheel takes along with all files of the package."""
+    assert (ROOT / "py.typed").exists()
+    assert 'packages = ["src/didact"]' in (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+
+
 def test_imports_are_absolute():
     for path in FILES:
         for node in ast.walk(parsed(path)):

@@ -1,8 +1,8 @@
 """The base of all estimators: a declarative shell around pure functions.
 
-A subclass declares its hyper-parameters with `param`, and gets from here the constructor, their validation at `fit`,
-the Parameters section of its docstring, the door for data (`rows`, `map_rows`), a place in the registry, callbacks,
-and the one `ConvergenceWarning` of a solver that stopped short.
+A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
+constructor, validation at `fit`, both sections of its docstring, the door for data (`rows`, `map_rows`), a place in
+the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
 """
 
 import dataclasses
@@ -24,11 +24,21 @@ from didact.core.categories import learn_categories
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
-from didact.core.parameters import INSTEAD, declared_parameters, describe, param
+from didact.core.parameters import (
+    INSTEAD,
+    Attribute,
+    attr,
+    attributes,
+    declared_parameters,
+    describe,
+    describe_attribute,
+    param,
+)
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
 from didact.core.rows.memory import finite_sum
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
+FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # after those that are written here
 _REGISTRY: dict[str, type] = {}
 
 
@@ -50,11 +60,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _conditional: ClassVar[list[str]] = []  # attributes that not every fit sets: the next one forgets them
+    _attrs: ClassVar[list[Attribute]] = [
+        attr("n_features_in_", "int", "Number of columns of X."),
+        attr("feature_names_in_", "(n_features_in_,)", "Names of the columns, if all are strings.", "data"),
+    ]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False)(cls)
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
+        sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
+        cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
@@ -64,7 +81,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 setattr(cls, name, checked(_finite(method)))
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
-            _REGISTRY[cls.__name__] = cls
+            _REGISTRY[f"{cls.__module__}.{cls.__qualname__}"] = cls
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -134,8 +151,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 
 def registry() -> dict[str, type]:
-    """All public estimators that have been imported, by name."""
-    return dict(sorted(_REGISTRY.items()))
+    """All public estimators that have been imported, by full name, in the order of the names of their classes."""
+    return dict(sorted(_REGISTRY.items(), key=lambda entry: (entry[1].__name__, entry[0])))
 
 
 def instances(cls: Any) -> list[Any]:
@@ -158,10 +175,16 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls."""
+    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls.
+
+    What only some fits set is forgotten at its beginning, so that nothing of another fit stays.
+    """
+    forgets = fit.__name__ == "fit"
 
     @functools.wraps(fit)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in self._conditional if forgets else ():
+            vars(self).pop(name, None)
         try:
             model = fit(self, *args, **kwargs)
         except (ValueError, ArithmeticError) as error:
@@ -203,14 +226,17 @@ def _refuse_extreme(X: Any, error: Exception | None) -> None:
 
 
 def _documented(cls: type) -> str:
-    """The class docstring with its Parameters section, which stands before the first other section."""
+    """The class docstring with its Parameters and Attributes sections, which stand before the first other section."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    entries = "\n".join(describe(f) for f in declared_parameters(cls))
-    section = f"Parameters\n----------\n{entries}\n" if entries else ""
-    if not section or "\nParameters\n---" in text:
-        return text
-    for heading in ("Attributes", "Notes", "References", "Examples"):
-        before, found, after = text.partition(f"\n{heading}\n---")
-        if found:
-            return f"{before}\n{section}{found}{after}"
-    return f"{text}\n\n{section}"
+    entries = {
+        "Parameters": [describe(field) for field in declared_parameters(cls)],
+        "Attributes": [describe_attribute(attribute) for attribute in attributes(cls)],
+    }
+    sections = "".join(
+        f"\n{heading}\n{'-' * len(heading)}\n" + "\n".join(found) + "\n"
+        for heading, found in entries.items()
+        if found and f"\n{heading}\n---" not in text
+    )
+    first = FIRST_SECTION.search(text)
+    at = first.start() if first else len(text)
+    return f"{text[:at]}{'' if first else chr(10)}{sections}{text[at:]}"

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_model
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, splitter
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, splitter
 from didact.core.rows import Batches
 from didact.decision.answers import (
     chosen_risk,
@@ -51,21 +51,6 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     With the 0/1 loss this is the most probable class. A reject option with cost c is one more action: with the 0/1 loss
     a row is rejected exactly if its largest probability is below 1 − c (Chow's rule).
-
-    Attributes
-    ----------
-    estimator_ : model
-        The fitted classifier.
-    classes_ : ndarray of shape (n_classes,)
-        Its labels: the order of the columns of the losses.
-    actions_ : ndarray of shape (n_actions,)
-        What `predict` can say: the classes or the named actions, and last the reject label if rows can be rejected.
-    loss_ : ndarray of shape (n_actions, n_classes)
-        The losses λ, with the row of the reject option.
-    thresholds_ : ndarray of shape (n_classes,)
-        The thresholds, given or tuned (only with thresholds).
-    validation_risk_ : float
-        The mean loss of the tuned thresholds on the rows held out (only with thresholds="tune").
 
     Notes
     -----
@@ -129,6 +114,15 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         False, is_bool, "Whether to decide by one-against-all scores, and to reject rows where none or several fire."
     )
 
+    _attrs = [
+        attr("estimator_", "model", "The fitted classifier."),
+        attr("classes_", "(n_classes,)", "Its labels: the order of the columns of the losses."),
+        attr("actions_", "(n_actions,)", "What `predict` can say: classes or named actions; the reject label is last."),
+        attr("loss_", "(n_actions, n_classes)", "The losses λ, with the row of the reject option."),
+        attr("thresholds_", "(n_classes,)", "The thresholds, given or tuned.", when="thresholds"),
+        attr("validation_risk_", "float", "Mean loss of the tuned thresholds on other rows.", when="thresholds='tune'"),
+    ]
+
     @classmethod
     def from_densities(
         cls, distributions: Any, priors: Any = None, loss: Any = None, classes: Any = None, **params: Any
@@ -166,8 +160,6 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         reject = reject_row(self.reject_cost, loss, self.doubt)
         self.actions_ = action_labels(self.classes_ if names is None else names, self.reject_label, reject is not None)
         self.loss_ = loss if reject is None else np.vstack([loss, reject])
-        for name in ("thresholds_", "validation_risk_"):
-            vars(self).pop(name, None)
         if self.thresholds is not None or not self.doubt:
             require_probabilities(model)
         if self.thresholds is not None:

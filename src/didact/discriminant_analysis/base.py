@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin, clone
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.parameters import attr
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
@@ -36,6 +37,12 @@ EM_TOL = 1e-8  # gain of the log-likelihood, for each unit of weight, at which E
 
 class _Discriminant(ClassifierMixin, Estimator):
     """Learns means and scatter of classes, and predicts from scores of the classes. Abstract."""
+
+    _attrs = [
+        attr("priors_", "(n_classes,)", "Probabilities of the classes."),
+        attr("means_", "(n_classes, n_features)", "Means of the classes."),
+        attr("n_iter_", "int", "Steps of EM; 1 where nothing is missing."),
+    ]
 
     _missing = True
     _sparse = False

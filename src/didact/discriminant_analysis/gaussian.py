@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.errors import ParameterError
-from didact.core.parameters import array_like, at_least, between, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
@@ -53,22 +53,6 @@ class GaussianClassifier(_Density):
     "euclidean"          one variance, equal priors     nearest mean: template matching
     "dot_product"        as before, means of length 1   the mean with the largest dot product
     ==================== ============================== ===========================================================
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes, of length 1 with "dot_product".
-    covariance_ : ndarray
-        (n_classes, n_features, n_features) for full ones, (n_classes, n_features) for variances; with 1 in place of
-        n_classes where the classes share it. Isotropic variances are repeated for each column.
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -128,6 +112,16 @@ class GaussianClassifier(_Density):
     priors: Any = param(None, [one_of("equal"), array_like, none], "Probabilities of the classes; None: from the data.")
     tol: float = param(1e-8, at_least(0), "Gain of the log-likelihood of a row at which EM ends.")
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
+
+    _attrs = [
+        attr("class_count_", "(n_classes,)", "Weight of each class."),
+        attr("means_", "(n_classes, n_features)", 'Means of the classes, of length 1 with "dot_product".'),
+        attr(
+            "covariance_",
+            "(n_classes or 1, n_features[, n_features])",
+            "Covariances or variances; 1 where the classes share them. Isotropic ones are repeated.",
+        ),
+    ]
 
     @property
     def _test_skips(self) -> dict[str, str]:

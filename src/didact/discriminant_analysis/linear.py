@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
@@ -53,30 +53,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     .. math:: g_k(x) = x^T\Sigma^{-1}\mu_k - \tfrac12\mu_k^T\Sigma^{-1}\mu_k + \log\pi_k,\qquad
         \max_W \frac{|W^TS_BW|}{|W^TS_WW|}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients of the discriminants; for two classes of the second less the first.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Covariance within the classes, shrunk; with "svd" only if `store_covariance`.
-    scalings_ : ndarray of shape (n_features, rank)
-        Directions of the projection, with variance 1 within the classes; not with "lsqr". The largest entry of each is
-        positive.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance between the classes along each direction; not with "lsqr".
-    xbar_ : ndarray of shape (n_features,)
-        Mean of the classes' means, weighted by their probabilities; with "svd".
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -141,6 +117,30 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         None, [has("fit"), none], "Object with fit(X) and covariance_; rows in memory, with 'lsqr' and 'eigen'."
     )
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
+
+    _attrs = [
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; for two classes of the second less the first."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr(
+            "covariance_",
+            "(n_features, n_features)",
+            "Covariance within the classes, shrunk. With 'svd' only if `store_covariance`.",
+            when=lambda model: model.solver != "svd" or model.store_covariance,
+        ),
+        attr(
+            "scalings_",
+            "(n_features, rank)",
+            "Directions of the projection, with variance 1 within the classes; the largest entry of each is positive.",
+            when="solver!='lsqr'",
+        ),
+        attr(
+            "explained_variance_ratio_",
+            "(n_components,)",
+            "Share of the variance between the classes along each direction.",
+            when="solver!='lsqr'",
+        ),
+        attr("xbar_", "(n_features,)", "Mean of the classes' means, by their probabilities.", when="solver='svd'"),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""

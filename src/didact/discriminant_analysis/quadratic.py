@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import float_type
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
@@ -39,23 +39,6 @@ class QuadraticDiscriminantAnalysis(_Density):
     r"""Gaussian classes with a covariance each: the border between two classes is a quadric.
 
     .. math:: g_k(x) = \log\pi_k - \tfrac12\log|\Sigma_k| - \tfrac12(x-\mu_k)^T\Sigma_k^{-1}(x-\mu_k)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes.
-    scalings_ : list of ndarray of shape (n_features,)
-        Variances of each class along its principal axes, falling.
-    rotations_ : list of ndarray of shape (n_features, n_features)
-        These axes, as columns.
-    covariance_ : list of ndarray of shape (n_features, n_features)
-        Covariances of the classes, regularised; with `store_covariance`.
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -106,6 +89,12 @@ class QuadraticDiscriminantAnalysis(_Density):
         None, [has("fit"), none], "Object with fit(X) and covariance_; rows in memory, with solver='eigen'."
     )
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
+
+    _attrs = [
+        attr("scalings_", "list of (n_features,)", "Variances of each class along its principal axes, falling."),
+        attr("rotations_", "list of (n_features, n_features)", "These axes, as columns."),
+        attr("covariance_", "list of (n_features, n_features)", "Covariances, regularised.", when="store_covariance"),
+    ]
 
     @property
     def _test_skips(self) -> dict[str, str]:

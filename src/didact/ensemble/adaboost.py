@@ -30,7 +30,7 @@ from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels
-from didact.core.parameters import above, has, none, one_of, param, random_state, whole
+from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop.iterate import Report
@@ -140,21 +140,6 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
     .. math:: H(x) = \arg\max_k \sum_t c_t\,[h_t(x) = k],\qquad
        c_t = \nu\Big(\log\frac{1-\varepsilon_t}{\varepsilon_t} + \log(K-1)\Big)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_classes_ : int
-        Number K of classes.
-    estimators_ : list of models
-        The learners; they know the classes by their numbers 0 … K−1.
-    estimator_weights_ : ndarray of shape (n_learners,)
-        Votes: c, or α = c/2 for algorithm "binary".
-    estimator_errors_ : ndarray of shape (n_learners,)
-        Weighted errors ε.
-    error_bound_ : ndarray of shape (n_learners,)
-        A bound on the training error after each round.
-
     Notes
     -----
     Cost: one fit and one prediction a round. Base models get weights that sum to 1, as in scikit-learn: relative
@@ -193,6 +178,15 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
         one_of("auto", "reweight", "resample"),
         "Pass weights to the base model, or draw rows by them; 'auto': pass them where the base model takes them.",
     )
+
+    _attrs = [
+        attr("n_classes_", "int", "Number K of classes."),
+        attr("estimators_", "list of models", "The learners; they know the classes by their numbers 0 … K−1."),
+        attr("estimator_weights_", "(n_learners,)", 'Votes: c, or α = c/2 for algorithm "binary".'),
+        attr("estimator_errors_", "(n_learners,)", "Weighted errors ε."),
+        attr("feature_importances_", "(n_features,)", "The learners' importances, averaged by their votes."),
+        attr("error_bound_", "(n_learners,)", "A bound on the training error after each round."),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator

@@ -19,7 +19,7 @@ from sklearn.metrics import r2_score
 from didact.core.backend import to_numpy
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
-from didact.core.parameters import above, has, none, one_of, param, random_state, whole
+from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop.iterate import Report
@@ -78,15 +78,6 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     .. math:: f(x) = \mathrm{median}\{f_t(x);\ \nu\log(1/\beta_t)\},\qquad \beta_t = \bar L_t/(1-\bar L_t)
 
-    Attributes
-    ----------
-    estimators_ : list of models
-        The learners.
-    estimator_weights_ : ndarray of shape (n_learners,)
-        Their weights in the median.
-    estimator_errors_ : ndarray of shape (n_learners,)
-        Their mean losses.
-
     Notes
     -----
     Cost: one fit and one prediction a round; predicting sorts L numbers a row. Differs from scikit-learn: `weighting`
@@ -118,6 +109,13 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
     weighting: str = param(
         "resample", one_of("resample", "reweight"), "Draw rows by their weights, or pass the weights to the base model."
     )
+
+    _attrs = [
+        attr("estimators_", "list of models", "The learners."),
+        attr("estimator_weights_", "(n_learners,)", "Their weights in the median."),
+        attr("estimator_errors_", "(n_learners,)", "Their mean losses."),
+        attr("feature_importances_", "(n_features,)", "The learners' importances, averaged by their weights."),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS
-from didact.core.parameters import one_of, param
+from didact.core.parameters import attr, one_of, param
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_decisions, class_probabilities, grouped_sum, nan_mean, nan_median
 from didact.ensemble.warm_start import continued
@@ -76,23 +76,6 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     .. math:: P(k\mid x) = \frac1L\sum_l P_l(k\mid x) \quad\text{or}\quad \frac1L\#\{l : h_l(x) = k\}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_classes_ : int
-        Number of classes.
-    estimators_ : list of models
-        The fitted base models; they know the classes by their numbers 0 … K−1.
-    estimators_features_ : list of arrays
-        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
-    estimators_samples_ : list of arrays
-        The rows of each base model; drawn again when asked for.
-    oob_score_ : float
-        Accuracy on rows out of bag, if `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Probabilities from the models that have not seen the row, if `oob_score`; NaN if all have.
-
     Notes
     -----
     Cost: L fits, spread over the threads. sample_weight is the probability of a row to be drawn. A base model that
@@ -120,6 +103,18 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS, **OTHER_COLUMNS}
 
     combine: str = param("mean", one_of("mean", "vote"), "Average the probabilities, or count the votes.")
+
+    _attrs = [
+        attr("n_classes_", "int", "Number of classes."),
+        attr("estimators_", "list of models", "The base models; they know the classes by their numbers 0 … K−1."),
+        attr("oob_score_", "float", "Accuracy on rows out of bag.", when="oob_score"),
+        attr(
+            "oob_decision_function_",
+            "(n_samples, n_classes)",
+            "Probabilities from the models that have not seen the row; NaN if all have.",
+            when="oob_score",
+        ),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
@@ -167,21 +162,6 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     .. math:: f(x) = \frac1L\sum_l f_l(x) \quad\text{or}\quad \mathrm{median}_l\, f_l(x)
 
-    Attributes
-    ----------
-    estimators_ : list of models
-        The fitted base models.
-    estimators_features_ : list of arrays
-        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
-    estimators_samples_ : list of arrays
-        The rows of each base model; drawn again when asked for.
-    oob_score_ : float
-        R² on rows out of bag, if `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions of the models that have not seen the row, if `oob_score`; NaN if all have.
-    n_outputs_ : int
-        Number of outputs.
-
     Notes
     -----
     Cost: L fits, spread over the threads. The median resists single learners that went astray. sample_weight is the
@@ -210,6 +190,18 @@ class BaggingRegressor(RegressorMixin, _Bagging):
     _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS, **OTHER_COLUMNS}
 
     combine: str = param("mean", one_of("mean", "median"), "How to combine the predictions.")
+
+    _attrs = [
+        attr("estimators_", "list of models", "The fitted base models."),
+        attr("oob_score_", "float", "R² on rows out of bag.", when="oob_score"),
+        attr(
+            "oob_prediction_",
+            "(n_samples[, n_outputs])",
+            "Predictions of the models that have not seen the row; NaN if all have.",
+            when="oob_score",
+        ),
+        attr("n_outputs_", "int", "Number of outputs."),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator

@@ -24,7 +24,7 @@ from sklearn.model_selection import check_cv
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, seeded, take
-from didact.core.parameters import above, array_like, between, none, one_of, param, random_state, splitter, whole
+from didact.core.parameters import above, array_like, attr, between, none, one_of, param, random_state, splitter, whole
 from didact.core.random import seed_sequence
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier
@@ -70,19 +70,6 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
     r"""Classifiers weighted by what their predictions of unseen rows say about them.
 
     .. math:: P(k\mid x) = \sum_m \bar q_m P_m(k\mid x)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    estimators_ : list of models
-        The models, fitted to all rows; they know the classes by their numbers 0 … K−1.
-    weights_ : ndarray of shape (n_models,)
-        Posterior probabilities of the models, or the posterior mean of their weights.
-    weights_std_ : ndarray of shape (n_models,)
-        Posterior standard deviations of the weights of a combination; 0 for averaging.
-    log_likelihoods_ : ndarray of shape (n_models,)
-        Log-likelihood of the rows out of fold for each model.
 
     Notes
     -----
@@ -130,6 +117,13 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
     )
     n_draws: int = param(500, whole(1), "Draws of the weights of a combination.")
     random_state: Any = param(None, random_state, "Seed of the draws and of the models.")
+
+    _attrs = [
+        attr("estimators_", "list of models", "Fitted to all rows; they know the classes by their numbers 0 … K−1."),
+        attr("weights_", "(n_models,)", "Posterior probabilities of the models, or posterior means of their weights."),
+        attr("weights_std_", "(n_models,)", "Posterior standard deviations of these weights; 0 for averaging."),
+        attr("log_likelihoods_", "(n_models,)", "Log-likelihood of the rows out of fold for each model."),
+    ]
 
     def _models(self) -> list[tuple[str, Any]]:
         if self.estimators is not None:

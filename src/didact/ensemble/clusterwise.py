@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, take
-from didact.core.parameters import at_least, has, none, param, random_state, whole
+from didact.core.parameters import at_least, attr, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
 from didact.engines.components.lloyd import assign, kmeans
@@ -70,6 +70,12 @@ class _Clusterwise(OfModels, Estimator):
     tol: float = param(1e-4, at_least(0), "Mean squared step of the centres, relative to the variance, that ends it.")
     random_state: Any = param(None, random_state, "Seed of k-means and of the models.")
 
+    _attrs = [
+        attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
+        attr("cluster_sizes_", "(n_clusters,)", "Weight of the rows of each cluster."),
+        attr("n_iter_", "int", "Iterations of k-means in the best run."),
+    ]
+
     def _fit_clusters(self, X: Any, y: Array, w: Any, params: dict[str, Any]) -> None:
         """Set cluster_centers_, cluster_sizes_, n_iter_ and estimators_."""
         seeds = seed_sequence(self.random_state).spawn(self.n_init + self.n_clusters)
@@ -112,19 +118,6 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     .. math:: P(k\mid x) = P_{c(x)}(k\mid x),\qquad c(x) = \arg\min_c \|x - \mu_c\|
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    estimators_ : list of models
-        The classifier of each cluster; they know the classes by their numbers 0 … K−1.
-    n_iter_ : int
-        Iterations of k-means in the best run.
-
     Notes
     -----
     Cost: k-means, n p K an iteration, and a fit for each cluster. The columns need similar scales. A cluster of one
@@ -143,6 +136,8 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     >>> ClusterwiseClassifier(LogisticRegression(), n_clusters=2, random_state=0).fit(X, y).score(X, y)
     1.0
     """
+
+    _attrs = [attr("estimators_", "list of models", "The classifier of each cluster, of classes 0 … K−1.")]
 
     _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
@@ -176,17 +171,6 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
 
     .. math:: f(x) = f_{c(x)}(x),\qquad c(x) = \arg\min_c \|x - \mu_c\|
 
-    Attributes
-    ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    estimators_ : list of models
-        The regressor of each cluster.
-    n_iter_ : int
-        Iterations of k-means in the best run.
-
     Notes
     -----
     Cost: k-means, n p K an iteration, and a fit for each cluster. The columns need similar scales. The prediction jumps
@@ -206,6 +190,8 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     >>> model.predict([[-2.5], [2.5]]).round(6)
     array([2.5, 2.5])
     """
+
+    _attrs = [attr("estimators_", "list of models", "The regressor of each cluster.")]
 
     _test_params = [{"random_state": 0}]
     _test_skips = SKIPS

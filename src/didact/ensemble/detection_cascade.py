@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
-from didact.core.parameters import between, has, none, param, random_state, whole
+from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
 from didact.ensemble.adaboost import boost
 from didact.ensemble.held_out import split_rows
@@ -74,23 +74,6 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     .. math:: h(x) = 1 \iff \sum_t \alpha_{st}h_{st}(x) \ge \theta_s \text{ for all stages } s
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        Labels, sorted; the second is the one to be detected.
-    stages_ : list of (models, votes)
-        Learners and votes of each stage.
-    thresholds_ : ndarray of shape (n_stages,)
-        Least sum of votes with which a row passes.
-    detection_rates_ : ndarray of shape (n_stages,)
-        Share of the held-out positives that reach a stage and pass it.
-    false_positive_rates_ : ndarray of shape (n_stages,)
-        Share of the held-out negatives that reach a stage and pass it.
-    stage_costs_ : ndarray of shape (n_stages,)
-        Number of learners of each stage.
-    mean_cost_ : float
-        Learners that are asked about a held-out row, on average.
-
     Notes
     -----
     Cost: boosting at each stage, on all positives and the negatives that still pass. A stage that cannot reach
@@ -120,6 +103,16 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
     max_learners: int = param(50, whole(1), "Most learners of a stage.")
     validation_fraction: float = param(0.3, between(0, 1, "neither"), "Share of the rows that is held out.")
     random_state: Any = param(None, random_state, "Seed of the split and of the learners.")
+
+    _attrs = [
+        attr("classes_", "(2,)", "Labels, sorted; the second is the one to be detected."),
+        attr("stages_", "list of pairs", "Learners and votes of each stage."),
+        attr("thresholds_", "(n_stages,)", "Least sum of votes with which a row passes."),
+        attr("detection_rates_", "(n_stages,)", "Share of the held-out positives that reach a stage and pass it."),
+        attr("false_positive_rates_", "(n_stages,)", "Share of the held-out negatives that reach a stage and pass it."),
+        attr("stage_costs_", "(n_stages,)", "Number of learners of each stage."),
+        attr("mean_cost_", "float", "Learners that are asked about a held-out row, on average."),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator

@@ -16,6 +16,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
     is_callable,
@@ -125,6 +126,15 @@ class _Forest(Estimator):
         "Columns that are categories: those of a category type, or a mask, positions or names.",
     )
 
+    _attrs = [
+        attr("trees_", "list of Tree", "The arrays of the trees."),
+        attr("estimators_", "list of models", "The trees as models of their own; made when asked for."),
+        attr("estimators_samples_", "list of arrays", "Row numbers that each tree was grown from, as often as drawn."),
+        attr("feature_importances_", "(n_features,)", "Mean share of each feature in the decrease of impurity."),
+        attr("n_outputs_", "int", "Number of outputs."),
+        attr("categories_", "Categories or None", "Values of the categorical columns."),
+    ]
+
     def _recipe(
         self, X: Any, weights: Array | None, targets: Callable[[Any], Any], outputs: int, classes: int
     ) -> Recipe:
@@ -178,8 +188,6 @@ class _Forest(Estimator):
 
     def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""
-        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):  # of the last fit
-            vars(self).pop(name, None)
         self._drawn = recipe.drawn
         have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
         if have > self.n_estimators:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
-from didact.core.parameters import is_bool, none, one_of, param
+from didact.core.parameters import attr, is_bool, none, one_of, param
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
 from didact.engines.trees.targets import check_counts, drawn_counts, label_targets, value_targets
@@ -73,6 +73,11 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         "Weights of the classes; 'balanced': equal in sum, in all rows or ('balanced_subsample') in each tree's draw.",
     )
     combine: str = param("mean", one_of("mean", "vote"), "Average the trees' probabilities, or count their votes.")
+
+    _attrs = [
+        attr("classes_", "(n_classes,), or a list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("n_classes_", "int or list of int", "Number of classes of each output."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with labels y; sample_weight counts rows."""

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import between, has, none, one_of, param
+from didact.core.parameters import attr, between, has, none, one_of, param
 from didact.engines.trees.boost_loss import Following
 from didact.engines.trees.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import _Boosting
@@ -61,20 +61,6 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     r"""Gradient boosting of numbers with trees on binned columns.
 
     .. math:: z(x) = z_0 + \nu \sum_t f_t(x), \qquad f_t = \arg\min_f \sum_i g_i f(x_i) + \tfrac12 h_i f(x_i)^2
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Iterations, one tree each.
-    n_trees_per_iteration_ : int
-        1.
-    do_early_stopping_ : bool
-        Whether the fit was watched by early stopping.
-    train_score_, validation_score_ : ndarray
-        With early stopping, the score (minus the loss) before the first and after each iteration, on the training and
-        on the held-out rows.
-    categories_ : Categories or None
-        The values of the categorical columns.
 
     Notes
     -----
@@ -117,6 +103,11 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
         [between(0, 1), none],
         "Which quantile the quantile loss predicts; share of the residuals within Huber's width (None: 0.9).",
     )
+
+    _attrs = [
+        attr("n_iter_", "int", "Iterations, one tree each."),
+        attr("n_trees_per_iteration_", "int", "1."),
+    ]
 
     def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         loss = self._loss()
@@ -163,22 +154,6 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
 
     for two classes and for more; z is a sum of trees, one tree for each class and iteration if there are more than two.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_iter_ : int
-        Iterations.
-    n_trees_per_iteration_ : int
-        1 for two classes, else their number.
-    do_early_stopping_ : bool
-        Whether the fit was watched by early stopping.
-    train_score_, validation_score_ : ndarray
-        With early stopping, the score (minus the loss) before the first and after each iteration, on the training and
-        on the held-out rows.
-    categories_ : Categories or None
-        The values of the categorical columns.
-
     Notes
     -----
     Cost: n p for binning, then for each class at most n p log₂(leaves) additions and leaves · p · bins scores an
@@ -218,6 +193,12 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
+
+    _attrs = [
+        attr("classes_", "(n_classes,)", "The labels."),
+        attr("n_iter_", "int", "Iterations."),
+        attr("n_trees_per_iteration_", "int", "1 for two classes, else their number."),
+    ]
 
     def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
         if isinstance(data, Spread):

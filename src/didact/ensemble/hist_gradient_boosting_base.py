@@ -15,6 +15,7 @@ from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
     is_callable,
@@ -100,6 +101,13 @@ class _Boosting(Estimator):
     n_iter_no_change: int = param(10, whole(1), "Iterations without improvement after which the fit stops.")
     tol: float = param(1e-7, at_least(0), "What counts as an improvement of the score.")
     random_state: Any = param(None, random_state, "Seed of the draws of rows, features and held-out rows.")
+
+    _attrs = [
+        attr("do_early_stopping_", "bool", "Whether the fit was watched by early stopping."),
+        attr("train_score_, validation_score_", "ndarray", "With early stopping, minus the loss from the start on."),
+        attr("is_categorical_", "(n_features,) or None", "Which columns are categorical."),
+        attr("categories_", "Categories or None", "The values of the categorical columns."),
+    ]
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,

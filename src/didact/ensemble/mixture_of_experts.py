@@ -21,7 +21,7 @@ from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import at_least, one_of, param, random_state, whole
+from didact.core.parameters import at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import MemoryRows, Rows
@@ -154,25 +154,6 @@ class MixtureOfExperts(Estimator):
 
     With ``experts="linear"`` a regressor (Gaussian noise), with ``experts="logistic"`` a classifier.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; of a classifier.
-    gate_coef_ : ndarray of shape (n_experts, n_features)
-        Coefficients V of the gate.
-    gate_intercept_ : ndarray of shape (n_experts,)
-        Its constant terms.
-    expert_coef_ : ndarray of shape (n_experts, n_features) or (n_experts, n_classes, n_features)
-        Coefficients of the experts.
-    expert_intercept_ : ndarray of shape (n_experts,) or (n_experts, n_classes)
-        Their constant terms.
-    noise_variance_ : ndarray of shape (n_experts,)
-        Variances of the noise of linear experts.
-    log_likelihood_ : float
-        Penalised log-likelihood of a unit of weight, on standardised data.
-    n_iter_ : int
-        EM iterations of the best start.
-
     Notes
     -----
     Cost: one pass an iteration, n q²M² for q = p + 1 (logistic experts: n q²(M² + MK²)), where q is at most n + 1. Data
@@ -206,6 +187,17 @@ class MixtureOfExperts(Estimator):
     tol: float = param(1e-6, at_least(0), "Gain in log-likelihood of a unit of weight at which EM ends.")
     max_iter: int = param(2000, whole(1), "Most EM iterations of a start.")
     random_state: Any = param(None, random_state, "Seed of the starts after the first.")
+
+    _attrs = [
+        attr("classes_", "(n_classes,)", "Labels, sorted.", when="experts='logistic'"),
+        attr("gate_coef_", "(n_experts, n_features)", "Coefficients V of the gate."),
+        attr("gate_intercept_", "(n_experts,)", "Its constant terms."),
+        attr("expert_coef_", "(n_experts[, n_classes], n_features)", "Coefficients of the experts."),
+        attr("expert_intercept_", "(n_experts,) or (n_experts, n_classes)", "Their constant terms."),
+        attr("noise_variance_", "(n_experts,)", "Variances of the noise.", when="experts='linear'"),
+        attr("log_likelihood_", "float", "Penalised log-likelihood of a unit of weight, on standardised data."),
+        attr("n_iter_", "int", "EM iterations of the best start."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

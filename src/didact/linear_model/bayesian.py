@@ -28,7 +28,7 @@ from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import above, array_like, at_least, is_bool, one_of, param, whole
+from didact.core.parameters import above, array_like, at_least, attr, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
@@ -115,30 +115,6 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     .. math:: w \mid y \sim N(m, A^{-1}),\quad A = S^{-1} + X^TX/\sigma^2,\quad m = \mu + A^{-1}X^T(y - X\mu)/\sigma^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Posterior mean of the weights.
-    intercept_ : float
-        Posterior mean of the constant term, which has a flat prior.
-    sigma_ : ndarray of shape (n_features, n_features)
-        Posterior covariance of the weights.
-    alpha_ : float
-        Precision 1/σ² of the noise.
-    lambda_ : float or ndarray of shape (n_features,) or (n_features, n_features)
-        Precision of the prior: one number, one for each weight (infinite for weights that ARD found irrelevant), or
-        the inverse of the given covariance.
-    scores_ : ndarray of shape (n_iter_ + 1,)
-        Logarithm of the evidence before each round and at the end; it never falls.
-    log_evidence_ : float
-        Logarithm of the evidence, the probability density of y. For the flat prior its density is taken as 1.
-    X_offset_ : ndarray of shape (n_features,)
-        Means of the features; zeros without a constant term.
-    intercept_variance_ : float
-        Posterior variance of the prediction's mean at X_offset_: σ²/n, or 0 without a constant term.
-    n_iter_ : int
-        Rounds of evidence maximisation; 1 if both scales were given.
-
     Notes
     -----
     Cost: one pass of n p², p³ for a decomposition, then p for each round (p³ with ARD). Sample weights are frequencies.
@@ -176,6 +152,25 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, with a flat prior.")
     max_iter: int = param(300, whole(1), "Most rounds of evidence maximisation.")
     tol: float = param(1e-6, at_least(0), "Slope of the mean log evidence, in logarithms of scales, at which it ends.")
+
+    _attrs = [
+        attr("coef_", "(n_features,)", "Posterior mean of the weights."),
+        attr("intercept_", "float", "Posterior mean of the constant term, which has a flat prior."),
+        attr("sigma_", "(n_features, n_features)", "Posterior covariance of the weights."),
+        attr("alpha_", "float", "Precision 1/σ² of the noise."),
+        attr(
+            "lambda_",
+            "float or (n_features[, n_features])",
+            "Precision of the prior: one, one for each weight (infinite where ARD found it irrelevant), or a matrix.",
+        ),
+        attr("scores_", "(n_iter_ + 1,)", "Log evidence before each round and at the end; it never falls."),
+        attr("log_evidence_", "float", "Logarithm of the probability density of y, that of the flat prior taken as 1."),
+        attr("X_offset_", "(n_features,)", "Means of the features; zeros without a constant term."),
+        attr(
+            "intercept_variance_", "float", "Posterior variance of the mean at X_offset_: σ²/n, or 0 without constant."
+        ),
+        attr("n_iter_", "int", "Rounds of evidence maximisation; 1 if both scales were given."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""

@@ -23,7 +23,7 @@ from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import above, is_bool, one_of, param
+from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import refuse_square
@@ -169,21 +169,6 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     The covariance belongs to the rows and is given to `fit`: as variances (n,), as a matrix (n, n), or with
     ``factor=True`` as a matrix R, with any number of columns, such that Σ = RRᵀ (standard deviations, if (n,)).
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    scale_ : float or ndarray of shape (n_targets,)
-        The factor σ² of the covariance, given or estimated.
-    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_targets, n_features, n_features)
-        Covariance of the estimated coefficients.
-    coef_error_ : ndarray of the shape of coef_
-        Standard errors of the coefficients.
-    intercept_error_ : float or ndarray of shape (n_targets,)
-        Standard error of the constant term; 0 without one.
-
     Notes
     -----
     Cost: n p² for independent noise (n² p for more columns than rows, without a matrix p × p), n³/3 + n² p for a full
@@ -211,6 +196,15 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         "Factor σ² of the covariance in standard errors: a number (1: the covariance is exact), or estimated from the "
         "residuals. It does not change the coefficients.",
     )
+
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("scale_", "float or (n_targets,)", "The factor σ² of the covariance, given or estimated."),
+        attr("coef_covariance_", "([n_targets, ]n_features, n_features)", "Covariance of the estimated coefficients."),
+        attr("coef_error_", "ndarray of the shape of coef_", "Standard errors of the coefficients."),
+        attr("intercept_error_", "float or (n_targets,)", "Standard error of the constant term; 0 without one."),
+    ]
 
     def fit(self, X: Any, y: Any = None, covariance: Any = None, factor: bool = False, noise_mean: Any = None) -> Any:
         """Fit to rows X with targets y, whose noise has the given covariance (None: equal variances) and mean."""

@@ -22,7 +22,7 @@ from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
+from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Rows, is_dask
 from didact.engines.linear.fit import fit_linear
@@ -145,6 +145,13 @@ class _GLM(RegressorMixin, Estimator):
     max_iter: int = param(1000, whole(1), "Most iterations of the solver.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("loss_", "GLMLoss", "The family and link."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
 
     def _model(self) -> tuple[Any, Link | None]:
         """The family and the link."""

@@ -18,7 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
@@ -70,21 +70,6 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
               \text{Oja:}\ \ \Delta w = \eta\,y\,(x - y\,w), \qquad
               \text{Sanger:}\ \ \Delta w_k = \eta\,y_k\Big(x - \sum_{l\le k} y_l w_l\Big)
 
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Weights of the units, of length 1 or, but for Hebb's rule, close to it. Signs are arbitrary.
-    mean_ : ndarray of shape (n_features,)
-        What is subtracted from each row: the mean of the rows seen, 0 without `center`.
-    scale_ : float
-        Mean squared length of the rows seen, less their mean; rates are measured in 1/scale_.
-    n_samples_seen_ : int
-        Rows that the mean and the scale are of.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of steps.
-
     Notes
     -----
     What fires together wires together: weights grow where input and answer have the same sign. Hebb's rule alone grows
@@ -133,6 +118,19 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     tol: float | None = param(1e-3, [at_least(0), none], "Largest change of a weight in a pass at which the fit ends.")
     shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
     random_state: Any = param(None, random_state, "Seed of the first weights and of the shuffling.")
+
+    _attrs = [
+        attr(
+            "components_",
+            "(n_components, n_features)",
+            "Weights of the units, about of length 1 but for Hebb's rule; signs are arbitrary.",
+        ),
+        attr("mean_", "(n_features,)", "What is subtracted from each row: the mean of the rows, 0 without `center`."),
+        attr("scale_", "float", "Mean squared length of the rows, less their mean; the unit of 1/rates."),
+        attr("n_samples_seen_", "int", "Rows that the mean and the scale are of."),
+        attr("n_iter_", "int", "Passes over the rows."),
+        attr("t_", "float", "1 + the number of steps."),
+    ]
 
     def fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Learn from rows X, pass after pass, until the weights settle."""

@@ -23,7 +23,7 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import at_least, is_bool, param, whole
+from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.column_units import FAILED, column_units, in_units
@@ -167,19 +167,6 @@ class HuberRegressor(RegressorMixin, Estimator):
     .. math:: \min_{w, b, \sigma} \sum_i s_i\Big(\sigma + H_\epsilon\Big(\frac{y_i - x_i^Tw - b}{\sigma}\Big)\sigma\Big)
         + \alpha\|w\|^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    scale_ : float
-        The scale σ; about 0 if the model fits most rows exactly.
-    outliers_ : ndarray of shape (n_samples,)
-        Whether a row lies further than εσ from the fit (not for batches and Dask collections).
-    n_iter_ : int
-        Iterations of the solver.
-
     Notes
     -----
     Cost: some ten passes of n p² (Newton) up to 300 features; beyond, passes of n p (L-BFGS). Sample weights are
@@ -215,6 +202,14 @@ class HuberRegressor(RegressorMixin, Estimator):
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
     tol: float = param(1e-05, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("scale_", "float", "The scale σ; about 0 if the model fits most rows exactly."),
+        attr("outliers_", "(n_samples,)", "Whether a row in memory lies further than εσ from the fit.", when="data"),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
@@ -223,7 +218,6 @@ class HuberRegressor(RegressorMixin, Estimator):
             result = minimise(objective, start, self.tol, self.max_iter, progress.report)
         vars(self).update(self._fitted(objective, result.x))
         self.report_convergence(result)
-        vars(self).pop("outliers_", None)
         if isinstance(rows, MemoryRows):
             error = np.abs(to_numpy(rows.columns[1]) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
             self.outliers_ = error > self.epsilon * self.scale_

@@ -23,7 +23,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import at_least, between, is_bool, param, whole
+from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.design import Design
@@ -185,6 +185,14 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients; many are exactly zero."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("dual_gap_", "float or (n_targets,)", "Duality gap: the objective is at most this far from its minimum."),
+        attr("n_iter_", "int", "Rounds of working sets."),
+        attr("sparse_coef_", "sparse matrix", "The coefficients, one row for each target."),
+    ]
+
     def _ratio(self) -> float:
         """The share of the L1 penalty."""
         raise NotImplementedError
@@ -212,17 +220,6 @@ class Lasso(_L1):
     r"""Least squares with an L1 penalty.
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients; many are exactly zero.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----
@@ -252,17 +249,6 @@ class ElasticNet(_L1):
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
               + \alpha\Big(\rho\|b\|_1 + \frac{1-\rho}{2}\|b\|_2^2\Big)
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients; many are exactly zero.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----

@@ -24,7 +24,7 @@ from sklearn.base import ClassifierMixin
 from didact.core.backend import float_type, is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, none, one_of, param
+from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.linear_model.linear_regression import Solution
@@ -74,15 +74,6 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     .. math:: \min_{W, b} \sum_i s_i \|t_i - W^Tx_i - b\|^2 + \alpha\|W\|^2
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second against the first.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-
     Notes
     -----
     Cost: n p² + p³/3 for any number of classes, in two passes; wide sparse data by conjugate gradients. Sample weights
@@ -114,6 +105,11 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
     tol: float = param(1e-8, at_least(0), "Relative residual of conjugate gradients; direct solves are exact.")
+
+    _attrs = [
+        attr("coef_", "(1, n_features) or (n_classes, n_features)", "Coefficients; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LeastSquaresClassifier":
         """Fit to rows X with labels y; sample_weight counts rows."""

@@ -17,7 +17,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, param
+from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import blas_for
@@ -185,19 +185,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    rank_ : int
-        Rank of the centred data (not for wide sparse data).
-    singular_ : ndarray
-        Singular values of the centred data (not for wide sparse data).
-    n_iter_ : int
-        Iterations of conjugate gradients (for wide sparse data only).
-
     Notes
     -----
     Cost: one pass, n p² + p³/3; a second pass when the condition is poor. Sample weights are frequencies. Shape of
@@ -228,6 +215,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
         "Relative residual at which conjugate gradients stop on wide sparse data; direct solves are exact.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("rank_", "int", "Rank of the centred data; not of wide sparse data.", when="data"),
+        attr("singular_", "ndarray", "Singular values of the centred data; not of wide sparse data.", when="data"),
+        attr("n_iter_", "int", "Iterations of conjugate gradients; of wide sparse data.", when="data"),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces, dense, keep
 from didact.engines.smoothing.local_regression import (
@@ -76,27 +76,6 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     .. math:: \hat y(x) = \beta_0,\quad
         \beta = \arg\min_\beta \sum_i w_i\,K(\|x_i-x\|/h)\,\big(y_i - \beta^T\phi(x_i-x)\big)^2
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows that predictions are made from: those of positive weight, sorted if there is one feature.
-    y_fit_ : ndarray of shape (n_samples,)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    robustness_ : ndarray of shape (n_samples,)
-        Their factors from robust rounds: 0 for outliers, 1 without such rounds.
-    scale_ : ndarray of shape (n_features,)
-        What features are divided by.
-    bandwidth_ : float
-        The fixed bandwidth, given or chosen; 0 if neighbours set it.
-    neighbors_ : float
-        The number of neighbours, given or chosen; 0 if the bandwidth is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_errors_ : ndarray
-        Their mean leave-one-out errors, squared or, with robust rounds, absolute (only with "cv").
-
     Notes
     -----
     Cost of a prediction: with one feature and the tricube O(log n), whatever the span, as long windows are summed from
@@ -140,6 +119,18 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     robust_rounds: int = param(0, whole(0), "Rounds in which rows with large residuals lose weight.")
     scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first.")
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight, sorted if there is one feature."),
+        attr("y_fit_", "(n_samples,)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("robustness_", "(n_samples,)", "Their factors from robust rounds: 0 for outliers, 1 without such rounds."),
+        attr("scale_", "(n_features,)", "What features are divided by."),
+        attr("bandwidth_", "float", "The fixed bandwidth, given or chosen; 0 if neighbours set it."),
+        attr("neighbors_", "float", "The number of neighbours, given or chosen; 0 if the bandwidth is fixed."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="span='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean leave-one-out errors, squared or robust.", when="span='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
@@ -174,8 +165,6 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         self.X_fit_, self.y_fit_ = points.X * self.scale_, points.y
         self.sample_weight_, self.robustness_ = points.w, points.factors
         self.bandwidth_, self.neighbors_ = rule.bandwidth, rule.neighbours
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         if len(errors):
             self.grid_, self.cv_errors_ = np.asarray([r.bandwidth or r.neighbours for r in rules]), errors
 

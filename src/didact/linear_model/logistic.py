@@ -22,7 +22,7 @@ from sklearn.base import ClassifierMixin
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.engines.linear.fit import fit_linear
@@ -119,17 +119,6 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     .. math:: \min_{w, b}\; C\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \tfrac{1-\rho}{2}\|w\|_2^2 + \rho\|w\|_1
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second. In the "reference" parametrisation the last row is zero.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : ndarray of shape (1,)
-        Iterations of the solver.
-
     Notes
     -----
     Cost: Newton n p² a step and about six steps (two or three from a sampled start when there are many rows); L-BFGS
@@ -175,6 +164,16 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
     )
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    _attrs = [
+        attr(
+            "coef_",
+            "(n_classes or 1, n_features)",
+            'Coefficients; of two classes the second\'s; "reference": last row 0.',
+        ),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("n_iter_", "(1,)", "Iterations of the solver."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to rows X with labels y; sample_weight counts rows."""

@@ -17,23 +17,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
-from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
     at_least,
+    attr,
     is_bool,
-    is_callable,
     none,
     one_of,
     param,
     splitter,
     whole,
 )
-from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.engines.linear.fit import fit_linear
 from didact.linear_model.infer import no_inference
@@ -52,44 +50,26 @@ from didact.linear_model.regularization_path import (
     Fit,
     FitOne,
     Fits,
+    _PathCV,
     averaged,
-    in_memory,
     knowing_labels,
     numbers,
     score,
+    scoring_param,
     split,
     tabulate,
     take,
     total_weight,
-    walk,
-    warn_short,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
 
 Array = np.ndarray[Any, Any]
 
 
-class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
+class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
 
     .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    C_, l1_ratio_ : float
-        The chosen pair; with ``refit=False`` the means of the folds' own choices.
-    Cs_, l1_ratios_ : ndarray
-        What was tried.
-    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Scores on the held-out rows; NaN for fits that a callback kept from being made.
-    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)
-        Coefficients of every fit, the constant term last (none without `fit_intercept`).
-    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Iterations of every fit.
-    coef_, intercept_ : ndarray of shape (1 or n_classes, n_features), (1 or n_classes,)
-        Coefficients and constant terms.
 
     Notes
     -----
@@ -113,6 +93,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     (100.0, [0, 1])
     """
 
+    _single = LogisticRegression
     _tensors = True
     _test_params = [
         {"Cs": (0.01, 0.1, 1.0), "cv": 3, "tol": 1e-8},
@@ -136,9 +117,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five, stratified.")
-    scoring: Any = param(
-        "neg_log_loss", [one_of(*get_scorer_names()), is_callable, none], "What to choose by; None: the accuracy."
-    )
+    scoring: Any = scoring_param("neg_log_loss", "What to choose by; None: the accuracy.")
     refit: bool = param(True, is_bool, "Whether to fit the best pair to all rows; else the folds' best are averaged.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
@@ -152,18 +131,27 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
     )
 
+    _attrs = [
+        attr("C_, l1_ratio_", "float", "The chosen pair; with ``refit=False`` the means of the folds' own choices."),
+        attr("Cs_, l1_ratios_", "ndarray", "What was tried."),
+        attr("scores_", "(n_folds, n_l1_ratios, n_Cs)", "Scores on the held-out rows; NaN for fits not made."),
+        attr(
+            "coefs_paths_", "(…, n_classes or 1, n_features + 1)", "Coefficients, by fold, ratio and C; constants last."
+        ),
+        attr("n_iter_", "(n_folds, n_l1_ratios, n_Cs)", "Iterations of every fit."),
+        attr("coef_, intercept_", "(n_classes or 1, n_features), (n_classes or 1,)", "Coefficients, constant terms."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
         rows = self.rows(X, y, sample_weight, None, target="labels")
-        rows = in_memory(rows, "LogisticRegressionCV", "LogisticRegression(C=…)")
+        rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
         folds = split(self.cv, rows, rows.columns[1], classifier=True)
         shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
-        with FitProgress(self, int(np.prod(shape)), X=X, y=y) as progress:
-            orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
-            fits = walk(self._fold(rows, encoded), folds, orders, progress.report)
-        self._store_paths(fits, shape)
+        orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
+        self._store_paths(self._walk(self._fold(rows, encoded), folds, orders, X, y), shape)
         coef, intercept = self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
         self.coef_, self.intercept_ = coef.astype(float_type(rows)), intercept.astype(float_type(rows))
         return self
@@ -189,7 +177,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
             X, y, w, _ = take(rows, test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                model = self._plain(self.Cs_[strength], self.l1_ratios_[ratio])
+                model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
                 objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
@@ -201,11 +189,8 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
 
         return prepare
 
-    def _plain(self, C: float, l1_ratio: float) -> LogisticRegression:
-        """The model with one penalty, not fitted."""
-        names = LogisticRegression().get_params()
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
-        model = LogisticRegression(**shared, C=float(C), l1_ratio=float(l1_ratio), warm_start=True)
+    def _with_classes(self, C: float, l1_ratio: float) -> LogisticRegression:
+        model = self._plain(C=C, l1_ratio=l1_ratio).set_params(warm_start=True)
         model.classes_ = self.classes_
         return model
 
@@ -213,14 +198,13 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         self.scores_ = tabulate(fits, shape, lambda f: f.score)
         self.coefs_paths_ = tabulate(fits, shape, lambda f: f.kept)
         self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
-        warn_short(self, fits)
 
     def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """The pair with the best mean score, fitted to all rows from the mean of the folds' coefficients."""
         mean = averaged(self.scores_, axis=0).T  # of equal scores the first C wins, then the first share
         c, r = np.unravel_index(np.argmax(mean), mean.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(self.l1_ratios_[r])
-        best = self._plain(self.C_, self.l1_ratio_)
+        best = self._with_classes(self.C_, self.l1_ratio_)
         best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
         best.fit(X, y, sample_weight)
         return best.coef_, best.intercept_

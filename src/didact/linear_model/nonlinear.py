@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, is_callable, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.linear.least_squares import Triangle
@@ -159,21 +159,6 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     .. math:: \min_b \sum_i w_i (y_i - f(x_i; b))^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_parameters,)
-        The parameters b, in the order of the function's arguments.
-    standard_errors_ : ndarray of shape (n_parameters,)
-        Their approximate standard errors; infinite for parameters that the data do not determine.
-    covariance_ : ndarray of shape (n_parameters, n_parameters)
-        Their approximate covariance.
-    residual_variance_ : float
-        Σ w r²/(Σ w − n_parameters).
-    dof_ : float
-        Degrees of freedom, Σ w − n_parameters.
-    n_iter_ : int
-        Iterations.
-
     Notes
     -----
     The function is called as ``function(X, *parameters)`` with an array of rows and returns one number for each, row by
@@ -224,6 +209,15 @@ class NonlinearRegressor(RegressorMixin, Estimator):
     tol: float = param(
         1e-8, at_least(0), "Share of the residuals that the parameters could still explain, at which to stop."
     )
+
+    _attrs = [
+        attr("coef_", "(n_parameters,)", "The parameters b, in the order of the function's arguments."),
+        attr("standard_errors_", "(n_parameters,)", "Their approximate standard errors; infinite if undetermined."),
+        attr("covariance_", "(n_parameters, n_parameters)", "Their approximate covariance."),
+        attr("residual_variance_", "float", "Σ w r²/(Σ w − n_parameters)."),
+        attr("dof_", "float", "Degrees of freedom, Σ w − n_parameters."),
+        attr("n_iter_", "int", "Iterations."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NonlinearRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""

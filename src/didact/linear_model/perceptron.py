@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Rows
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
@@ -103,27 +103,6 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     The averaged perceptron takes the mean of the weights after every row; the voted one keeps all weight vectors, and
     each votes as often as it survived a row. More than two classes are learnt one against the rest.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights: the last ones, or their average with variant="averaged"; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of rows seen.
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Mistakes, each of which moved the weights.
-    margin_ : ndarray of shape (1,) or (n_classes,)
-        Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|` of the last weights: above 0 just where they separate the classes.
-    radius_ : float
-        Length of the longest row, with the constant 1 as one more coordinate where there is an intercept.
-    voters_, voter_intercepts_, votes_, voter_outputs_ : ndarray of shape (n_voters, …)
-        With variant="voted": all weight vectors, their survival counts, and the row of coef_ each belongs to.
-
     Notes
     -----
     `mistake_bound_` is :math:`(R/\gamma)^2` with the margin γ of the hyperplane that was found, infinite if it does not
@@ -175,6 +154,26 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     )
     warm_start: bool = param(False, is_bool, "Whether to begin with the weights of the last fit.")
     variant: str = param("plain", one_of("plain", "averaged", "voted"), "Which weights predict: last, mean or all.")
+
+    _attrs = [
+        attr(
+            "coef_", "(n_classes or 1, n_features)", "Weights, the last ones or averaged; of two classes the second's."
+        ),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("t_", "float", "1 + the number of rows seen."),
+        attr("mistake_bound_", "(1,) or (n_classes,)", "Bound (R/γ)² on the mistakes; infinite without separation."),
+        attr("n_mistakes_", "(1,) or (n_classes,)", "Mistakes, each of which moved the weights."),
+        attr(
+            "margin_", "(1,) or (n_classes,)", r"Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|`: above 0 if they separate."
+        ),
+        attr("radius_", "float", "Length of the longest row, the constant 1 of an intercept included."),
+        attr(
+            "voters_, voter_intercepts_, votes_, voter_outputs_",
+            "(n_voters, …)",
+            "All weight vectors, their survival counts, and the row of coef_ each belongs to.",
+            when="variant='voted'",
+        ),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Perceptron":
         """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls."""

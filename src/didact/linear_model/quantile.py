@@ -23,7 +23,7 @@ from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.overflow import largest_entries
-from didact.core.parameters import at_least, between, is_bool, none, one_of, param
+from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.constrained.quantile_program import quantile_program
@@ -69,15 +69,6 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     .. math:: \min_{b, b_0} \frac1W\sum_i w_i\max(\tau r_i, (\tau-1)r_i) + \alpha\|b\|_1,\quad r_i = y_i - x_i^Tb - b_0
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    n_iter_ : int
-        Iterations of the solver.
-
     Notes
     -----
     Cost: ten to twenty iterations, each four passes and n p². Memory of some ten numbers a row; X may come in batches
@@ -117,6 +108,12 @@ class QuantileRegressor(RegressorMixin, Estimator):
         "Options of HiGHS as SciPy's `linprog` takes them; for the own method tol (largest relative gap, 1e-12) and "
         "max_iter (200).",
     )
+
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""

@@ -5,14 +5,17 @@ Along a path the penalty goes from strong to weak and each fit starts from the o
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.metrics import make_scorer
+from sklearn.metrics import get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import is_callable, none, one_of, param
+from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
@@ -30,6 +33,37 @@ ON_FOLDS = {
     "collections": IN_MEMORY,
     "callbacks": CALLBACKS,
 }
+
+
+def scoring_param(default: str | None, doc: str) -> Any:
+    """What to choose a penalty by: the name of a scorer, a scorer, or None for the model's own measure."""
+    return param(default, [one_of(*get_scorer_names()), is_callable, none], doc)
+
+
+class _PathCV(Estimator):
+    """Abstract: a linear model whose penalty is chosen on held-out rows, then fitted to all of them."""
+
+    _single: ClassVar[type]  # the model with one penalty
+    _test_skips = ON_FOLDS
+
+    def _plain(self, **penalty: float) -> Any:
+        """The model with one penalty, not fitted; it has all parameters that the two have in common."""
+        known = self._single._parameter_constraints  # type: ignore[attr-defined]
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in known}
+        return self._single(**{**shared, **{name: float(value) for name, value in penalty.items()}})
+
+    def _foldable(self, rows: Rows, name: str | None = None, plain: str | None = None) -> MemoryRows:
+        """The rows, if folds can be taken from them."""
+        return in_memory(rows, name or type(self).__name__, plain or self._single.__name__)
+
+    def _walk(self, prepare: Any, folds: Sequence[Split], orders: Sequence[Any], X: Any, y: Any) -> "Fits":
+        """All fits on the folds, each ratio's strengths in order; one warning for those that stopped short."""
+        with FitProgress(self, len(folds) * sum(map(len, orders)), X=X, y=y) as progress:
+            fits = walk(prepare, folds, orders, progress.report)
+        short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
+        if short:
+            self.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
+        return fits
 
 
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
@@ -136,13 +170,6 @@ def tabulate(fits: Fits, shape: tuple[int, int, int], part: Callable[[Fit], Any]
     for index, value in values.items():
         table[index] = value
     return table
-
-
-def warn_short(estimator: Any, fits: Fits) -> None:
-    """One warning for all fits of a path that stopped short."""
-    short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
-    if short:
-        estimator.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
 
 
 def numbers(values: Any, name: str, low: float, high: float = np.inf, above: bool = False) -> Array:

@@ -22,7 +22,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, is_sparse, is_tensor
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.memory import refuse_square
@@ -224,17 +224,6 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha \|b\|^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    n_iter_ : int
-        Iterations of conjugate gradients; 1 after a direct solve.
-    solver_ : str
-        The solver that was used.
-
     Notes
     -----
     Cost: one pass, n p² + p³/3 (primal); n² p + n³/3 (dual); two sparse products an iteration (sparse_cg). A system
@@ -269,6 +258,13 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         "How to solve; 'auto' chooses from the shape of the data.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to rows X with targets y; sample_weight counts rows."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 
@@ -25,8 +25,8 @@ from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     is_bool,
-    is_callable,
     none,
     one_of,
     param,
@@ -39,9 +39,9 @@ from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.logistic import decision, predict_labels
-from didact.linear_model.regularization_path import averaged, in_memory, knowing_labels, numbers, score, split, take
+from didact.linear_model.regularization_path import knowing_labels, score, scoring_param, split, take
 from didact.linear_model.ridge import choose, solve
-from didact.linear_model.ridge_cv import fold_grids, grid_of, score_errors
+from didact.linear_model.ridge_cv import _RidgeCV, score_errors
 
 Array = np.ndarray[Any, Any]
 
@@ -90,6 +90,13 @@ def signs(X: Any, coef: Array, intercept: Array) -> Any:
 class _Signs(ClassifierMixin, Estimator):
     """Abstract: what ridge classifiers do once they have coefficients."""
 
+    _attrs = [
+        attr("classes_", "(n_classes,)", "Labels, sorted; the numbers of the columns of a table of labels."),
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("multilabel_", "bool", "Whether y was a table of 0 and 1."),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -114,21 +121,6 @@ class RidgeClassifier(_Signs):
     r"""Classification by ridge regression on labels coded as ±1.
 
     .. math:: \min_{B, b_0} \sum_i w_i\|t_i - B^Tx_i - b_0\|^2 + \alpha\|B\|_F^2,\qquad t_{ik} = \pm 1
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    n_iter_ : int
-        Iterations of conjugate gradients; 1 after a direct solve.
-    solver_ : str
-        The solver that was used.
 
     Notes
     -----
@@ -168,6 +160,11 @@ class RidgeClassifier(_Signs):
         "How to solve; 'auto' chooses from the shape of the data.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
@@ -209,27 +206,10 @@ class _Decided(ClassifierMixin, BaseEstimator):
         return self.classes[(X[:, 0] > 0).astype(np.intp) if X.shape[1] == 1 else X.argmax(axis=1)]
 
 
-class RidgeClassifierCV(_Signs):
+class RidgeClassifierCV(_Signs, _RidgeCV):
     r"""Ridge classification with the penalty chosen by leave-one-out or by folds.
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\sum_k\Big(\frac{t_{ik}-\hat t_{ik}(\alpha)}{1-h_i(\alpha)}\Big)^2
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    best_score_ : float
-        Its score.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    cv_results_ : ndarray of shape (n_samples, n_targets, n_alphas)
-        With `store_cv_results`: squared leave-one-out errors, times the weights; with `scoring`, the decision values.
 
     Notes
     -----
@@ -251,17 +231,16 @@ class RidgeClassifierCV(_Signs):
     1.0
     """
 
+    _single = RidgeClassifier
     _test_skips = {
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
+        **_RidgeCV._test_skips,
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }
 
     alphas: Any = param((0.1, 1.0, 10.0), [array_like, above(0)], "Penalties to choose from.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    scoring: Any = param(
-        None,
-        [one_of(*get_scorer_names()), is_callable, none],
-        "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds.",
+    scoring: Any = scoring_param(
+        None, "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds."
     )
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: leave-one-out.")
     class_weight: Any = param(
@@ -271,8 +250,8 @@ class RidgeClassifierCV(_Signs):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
-        given = in_memory(self.rows(X, y, sample_weight, target=kind_of(y)), "RidgeClassifierCV", "RidgeClassifier")
-        alphas, rows = numbers(self.alphas, "alphas", 0, above=self.cv is None), signed_rows(self, given)
+        given = self._foldable(self.rows(X, y, sample_weight, target=kind_of(y)))
+        alphas, rows = self._penalties(), signed_rows(self, given)
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
@@ -309,9 +288,10 @@ class RidgeClassifierCV(_Signs):
         if self.store_cv_results:
             raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
         parts, scorer = split(self.cv, given, given.columns[1], classifier=True), self._scorer()
-        scores, model = np.full((len(parts), len(alphas)), np.nan), _Decided(self.classes_, self.multilabel_)
-        for f, grid in enumerate(fold_grids(rows, parts, alphas, self.fit_intercept)):
-            X, y, w = take(given, parts[f][1]).columns
-            for a in range(len(alphas)):
-                scores[f, a] = score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
-        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        model = _Decided(self.classes_, self.multilabel_)
+
+        def judge(test: Array) -> Any:
+            X, y, w = take(given, test).columns
+            return lambda grid, a: score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
+
+        return self._on_folds(rows, alphas, parts, judge, lambda *progress: False)

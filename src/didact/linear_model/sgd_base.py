@@ -22,7 +22,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
@@ -106,6 +106,8 @@ class _SGD(Estimator):
     average: Any = param(
         False, [is_bool, whole(1)], "Whether the result is the average of all steps' weights, or of those from here on."
     )
+
+    _attrs = [attr("t_", "float", "1 + the number of steps.")]
 
     def _training(self) -> Training:
         loss = self._noun()

@@ -7,7 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.backend import float_type, namespace
-from didact.core.parameters import none, one_of, param
+from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
@@ -77,19 +77,6 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     minimises (exponential), or a classifier with probabilities that resists outliers (modified_huber). More than two
     classes are learnt one against the rest.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights, or their average over the steps; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : int
-        Passes over the rows, the most that a class needed.
-    t_ : float
-        1 + the number of steps.
-
     Notes
     -----
     The order of rows matters. Rows in memory are shuffled before each pass; more than 16,384 of them in runs of
@@ -133,6 +120,12 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
+
+    _attrs = [
+        attr("coef_", "(n_classes or 1, n_features)", "Weights, or their average; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("n_iter_", "int", "Passes over the rows, the most that a class needed."),
+    ]
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type
-from didact.core.parameters import at_least, one_of, param
+from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.rows import Rows
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
@@ -38,17 +38,6 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     r"""Linear regression learnt by stochastic gradients, batch by batch or by plain gradient descent.
 
     .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights, or their average over the steps.
-    intercept_ : ndarray of shape (1,)
-        Constant term.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of steps.
 
     Notes
     -----
@@ -97,6 +86,11 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         RATES_IN_WORDS,
     )
     power_t: float = param(0.25, at_least(0), "Exponent of the rate 'invscaling'.")
+
+    _attrs = [
+        attr("coef_", "(n_features,)", "Weights, or their average over the steps."),
+        attr("intercept_", "(1,)", "Constant term."),
+    ]
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None

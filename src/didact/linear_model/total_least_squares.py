@@ -23,7 +23,7 @@ from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import is_bool, param
+from didact.core.parameters import attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
@@ -99,17 +99,6 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \min_{E, F, B} \|[E\;F]\|_F \quad\text{such that}\quad (X + E)B = Y + F
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term: the fit passes through the means.
-    distance_ : float
-        Length of the smallest change, the root of the sum of squared orthogonal distances.
-    singular_values_ : ndarray
-        Singular values of the centred [X Y].
-
     Notes
     -----
     Cost: 2 n (p + k)² in one pass, and one more pass of n p for the means if there is a constant term. Sample weights
@@ -130,6 +119,13 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     """
 
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is free of error.")
+
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term: the fit passes through the means."),
+        attr("distance_", "float", "Root of the sum of squared orthogonal distances, the smallest change."),
+        attr("singular_values_", "ndarray", "Singular values of the centred [X Y]."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TotalLeastSquares":
         """Fit to rows X with targets y; sample_weight counts rows."""

@@ -20,7 +20,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, seeded, take
-from didact.core.parameters import above, array_like, has, none, one_of, param, random_state
+from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
@@ -71,17 +71,6 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     .. math:: \arg\min_k \sum_l L(w_{kl}\, g_l(x)),\qquad w_{kl} \in \{-1, 0, +1\}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    code_book_ : ndarray of shape (n_classes, n_learners)
-        The code: −1, +1, and 0 for classes that a learner does not see.
-    estimators_ : list of models
-        One learner for each column of the code.
-    pairwise_indices_ : list of arrays, or None
-        With a precomputed kernel, the rows of each learner.
-
     Notes
     -----
     Cost: one fit for each column. A code whose words have least distance d corrects ⌊(d−1)/2⌋ wrong learners: the
@@ -116,6 +105,12 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
         "random", [one_of(*KINDS), array_like], "Kind of code (see code_matrix), or a matrix (n_classes, n_learners)."
     )
     decoding: str = param("logistic", one_of(*LOSSES), "Hamming distance, or the loss of the margins to add up.")
+
+    _attrs = [
+        attr("code_book_", "(n_classes, n_learners)", "The code: −1, +1, or 0 for classes unseen by a learner."),
+        attr("estimators_", "list of models", "One learner for each column of the code."),
+        attr("pairwise_indices_", "list of arrays, or None", "With a precomputed kernel, the rows of each learner."),
+    ]
 
     def _base(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator

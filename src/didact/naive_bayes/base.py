@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Rows, blocks_of
 from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
@@ -26,6 +27,8 @@ COUNTED = "Weights count rows, beside which alpha is a number of rows: other uni
 
 class _NaiveBayes(ClassifierMixin, Estimator):
     """Fit, update and predict. Abstract."""
+
+    _attrs = [attr("class_count_", "(n_classes,)", "Weight of each class.")]
 
     _missing = True
 

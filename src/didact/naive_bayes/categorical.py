@@ -7,7 +7,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
@@ -67,23 +67,6 @@ class CategoricalNB(_NaiveBayes):
 
     .. math:: P(x_j = t\mid k) = \frac{N_{kjt}+\alpha}{N_{kj}+\alpha n_j}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    category_count_ : list of ndarray of shape (n_classes, n_values)
-        Counts of the values of each column.
-    feature_log_prob_ : list of ndarray of shape (n_classes, n_values)
-        Logarithms of their probabilities.
-    n_categories_ : ndarray of shape (n_features,)
-        Number of values of each column.
-    categories_ : Categories or None
-        The values of category columns, in the order of their codes.
-
     Notes
     -----
     Cost O(n p); prediction O(n p K). Columns hold the numbers 0, 1, 2, …, or are of category type, or are named in
@@ -117,6 +100,14 @@ class CategoricalNB(_NaiveBayes):
     categorical_features: Any = param(
         "from_dtype", [one_of("from_dtype"), array_like, none], "Columns whose values are to be numbered."
     )
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("category_count_", "list of (n_classes, n_values)", "Counts of the values of each column."),
+        attr("feature_log_prob_", "list of (n_classes, n_values)", "Logarithms of their probabilities."),
+        attr("n_categories_", "(n_features,)", "Number of values of each column."),
+        attr("categories_", "Categories or None", "The values of category columns, in the order of their codes."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,7 +20,7 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import array_like, at_least, is_bool, none, param
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import MemoryRows, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
@@ -110,6 +110,11 @@ class _CountNB(_NaiveBayes):
     fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
     class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
 
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("feature_count_", "(n_classes, n_features)", "Sums of the counts."),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # on data that are no counts
@@ -156,19 +161,6 @@ class MultinomialNB(_CountNB):
     .. math:: \log P(k, x) = \log P(k) + \sum_j x_j\log\theta_{kj}, \qquad
         \theta_{kj} = \frac{N_{kj}+\alpha_j}{\sum_i(N_{ki}+\alpha_i)}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        Sums of the counts.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        log θ.
-
     Notes
     -----
     Cost: one addition for each stored count, whatever the number of classes; prediction O(entries × K). A missing count
@@ -187,6 +179,8 @@ class MultinomialNB(_CountNB):
     >>> MultinomialNB().fit([[2, 0], [3, 1], [0, 4]], ["a", "a", "b"]).predict([[1, 0]]).tolist()
     ['a']
     """
+
+    _attrs = [attr("feature_log_prob_", "(n_classes, n_features)", "log θ.")]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -208,21 +202,6 @@ class ComplementNB(_CountNB):
     .. math:: \theta_{kj} = \frac{\sum_{c\ne k}N_{cj}+\alpha_j}{\sum_i\big(\sum_{c\ne k}N_{ci}+\alpha_i\big)}, \qquad
         \text{score}_k(x) = -\sum_j x_j\log\theta_{kj}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes; used only if there is one class.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        Sums of the counts.
-    feature_all_ : ndarray of shape (n_features,)
-        Sums over all classes.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        Weights −log θ (normalised if `norm`).
-
     Notes
     -----
     Cost as `MultinomialNB`. The scores are no log probabilities, so `sample` is not offered. Shape of computation:
@@ -241,6 +220,12 @@ class ComplementNB(_CountNB):
     """
 
     norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities, for a single class alone."),
+        attr("feature_all_", "(n_features,)", "Sums over all classes."),
+        attr("feature_log_prob_", "(n_classes, n_features)", "Weights −log θ (normalised if `norm`)."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,19 +255,6 @@ class BernoulliNB(_CountNB):
     .. math:: \log P(k, x) = \log P(k) + \sum_j \big(x_j\log p_{kj} + (1-x_j)\log(1-p_{kj})\big), \qquad
         p_{kj} = \frac{N_{kj}+\alpha}{N_k+2\alpha}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        How often each column is one.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        log p.
-
     Notes
     -----
     Cost: one addition for each stored one; prediction O(entries × K). A missing value counts neither as zero nor as
@@ -303,6 +275,11 @@ class BernoulliNB(_CountNB):
     _test_skips = {"constant_columns": NOT_COUNTS, "weight_scale": COUNTED}
 
     binarize: float | None = param(0.0, [at_least(0), none], "Above this a value counts as 1; None: X is binary.")
+
+    _attrs = [
+        attr("feature_count_", "(n_classes, n_features)", "How often each column is one."),
+        attr("feature_log_prob_", "(n_classes, n_features)", "log p."),
+    ]
 
     @property
     def _count(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import array_like, at_least, none, param
+from didact.core.parameters import array_like, at_least, attr, none, param
 from didact.core.rows import Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
@@ -42,21 +42,6 @@ class GaussianNB(_NaiveBayes):
     .. math:: \log P(k, x) = \log P(k)
         - \tfrac12\sum_j\Big(\log 2\pi\sigma_{kj}^2 + \frac{(x_j-\mu_{kj})^2}{\sigma_{kj}^2}\Big)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_prior_ : ndarray of shape (n_classes,)
-        Probability of each class.
-    theta_ : ndarray of shape (n_classes, n_features)
-        Means.
-    var_ : ndarray of shape (n_classes, n_features)
-        Variances, with epsilon_ added.
-    epsilon_ : float
-        What was added to the variances.
-
     Notes
     -----
     Cost: one pass, O(n p) and K small products a block; prediction O(n p K). Missing values are left out of the sums,
@@ -78,6 +63,13 @@ class GaussianNB(_NaiveBayes):
     var_smoothing: float = param(
         1e-9, at_least(0), "Part of the largest variance of all columns added to each variance."
     )
+
+    _attrs = [
+        attr("class_prior_", "(n_classes,)", "Probability of each class."),
+        attr("theta_", "(n_classes, n_features)", "Means."),
+        attr("var_", "(n_classes, n_features)", "Variances, with epsilon_ added."),
+        attr("epsilon_", "float", "What was added to the variances."),
+    ]
 
     def _statistic(self, rows: Rows, first: bool) -> Components:
         S = rows.reduce(variance_rows, "diagonal")

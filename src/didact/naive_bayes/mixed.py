@@ -12,7 +12,7 @@ from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
@@ -147,19 +147,6 @@ class MixedNB(_NaiveBayes):
 
     .. math:: \log P(k, x) = \log P(k) + \sum_j \log p_j(x_j\mid k)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    kinds_ : list of str
-        The kind of each column.
-    categories_ : Categories or None
-        The values of category columns, in the order of their codes.
-
     Notes
     -----
     Cost: one pass, O(n p), and one more over a sample if columns are cut into bins; prediction O(n p K). Missing values
@@ -200,6 +187,12 @@ class MixedNB(_NaiveBayes):
     fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
     class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
     categorical_features: Any = param("from_dtype", [one_of("from_dtype"), array_like, none], "Columns of categories.")
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("kinds_", "list of str", "The kind of each column."),
+        attr("categories_", "Categories or None", "The values of category columns, in the order of their codes."),
+    ]
 
     def _statistic(self, rows: Rows, first: bool) -> MixedStats:
         if first:

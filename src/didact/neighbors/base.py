@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
 from didact.engines.neighbors import Index, build_index
@@ -76,6 +76,13 @@ def categorical_features_param() -> Any:
 
 class _Neighbors(Estimator):
     """An index of the training rows. Abstract."""
+
+    _attrs = [
+        attr("n_samples_fit_", "int", "Number of fitted rows."),
+        attr("effective_metric_", "str or callable", 'The metric; "minkowski" with p = 1, 2, ∞ under its own name.'),
+        attr("effective_metric_params_", "dict", "Its parameters."),
+        attr("categories_", "Categories or None", 'The values of the categorical columns, for the metric "gower".'),
+    ]
 
     @property
     def _missing(self) -> bool:  # type: ignore[override]

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, none, param, whole
+from didact.core.parameters import array_like, at_least, attr, none, param, whole
 from didact.neighbors.answers import Question, class_labels, class_shares
 from didact.neighbors.base import (
     LONELY,
@@ -29,6 +29,11 @@ Array = np.ndarray[Any, Any]
 
 class ClassAnswers:
     """Learning labels, and answering by votes."""
+
+    _attrs = [
+        attr("classes_", "(n_classes,) or list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("outputs_2d_", "bool", "Whether y had several columns."),
+    ]
 
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
@@ -75,21 +80,6 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     r"""The class that most of the k nearest rows have.
 
     .. math:: P(c\mid x) = \sum_{i\in N_k(x)} w(d_i)\,[y_i=c] \Big/ \sum_{i\in N_k(x)} w(d_i)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,) or list of these
-        Labels, sorted; a list if there are several outputs.
-    n_samples_fit_ : int
-        Number of fitted rows.
-    outputs_2d_ : bool
-        Whether y had several columns.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
 
     Notes
     -----
@@ -146,23 +136,6 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
 
     .. math:: P(c\mid x) = \sum_{d_i\le r} w(d_i)\,[y_i=c] \Big/ \sum_{d_i\le r} w(d_i)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,) or list of these
-        Labels, sorted; a list if there are several outputs.
-    outlier_label_ : list or None
-        Answer for a row without neighbours, one for each output; None: such a row is refused.
-    n_samples_fit_ : int
-        Number of fitted rows.
-    outputs_2d_ : bool
-        Whether y had several columns.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-
     Notes
     -----
     A row without neighbours gets `outlier_label`, with probability 1 if that is one of the classes and with
@@ -205,6 +178,8 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         [Integral, str, array_like, none],
         "Answer for rows without neighbours: a label (of each output), 'most_frequent', or None: refuse them.",
     )
+
+    _attrs = [attr("outlier_label_", "list or None", "Answer without neighbours, one for each output; None: refused.")]
     metric_params: Any = metric_params_param()
     feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import ParameterError
-from didact.core.parameters import is_bool, param, random_state, whole
+from didact.core.parameters import attr, is_bool, param, random_state, whole
 from didact.core.random import streams
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.condensing import Condensed, condense, condense_by
@@ -57,20 +57,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
     Then the nearest kept row has the right label for every row.
 
-    Attributes
-    ----------
-    sample_indices_ : ndarray of shape (n_kept,)
-        Numbers of the rows that are kept, in increasing order.
-    accuracy_before_ : float
-        Share of the rows that the nearest of all other rows classify rightly (leave one out).
-    accuracy_after_ : float
-        Share of all rows that the nearest of the kept rows classify rightly, where no row votes for itself and a tie is
-        wrong.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_iter_ : int
-        Number of passes; the last one keeps nothing.
-
     Notes
     -----
     **The kept rows depend on the order of the rows**; with `shuffle` it is drawn. A tie counts as wrong, so that equal
@@ -99,6 +85,13 @@ class CondensedNearestNeighbor(_RowSelection):
     n_seeds: int = param(1, whole(1), "Rows of each class that loses rows that are kept at the outset.")
     shuffle: bool = param(False, is_bool, "Whether the rows are visited in a drawn order instead of the given one.")
     random_state: Any = param(None, random_state, "Seed of the order.")
+
+    _attrs = [
+        attr("sample_indices_", "(n_kept,)", "Numbers of the rows that are kept, in increasing order."),
+        attr("accuracy_before_", "float", "Share of rows that the nearest others classify rightly (leave one out)."),
+        attr("accuracy_after_", "float", "Share of rows that the nearest other kept rows classify rightly."),
+        attr("n_iter_", "int", "Number of passes; the last one keeps nothing."),
+    ]
 
     def _select(self, X: Any, codes: Array, distance: Any) -> Selected:
         drawn = streams(self.random_state, 1)[0] if self.shuffle else None

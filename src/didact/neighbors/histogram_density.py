@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows.gather import keep
 from didact.neighbors import histogram_bins as bins_of
@@ -47,23 +47,6 @@ class HistogramDensity(DensityMixin, Estimator):
     r"""Density by counting rows in equal bins.
 
     .. math:: \hat p(x) = \frac{\text{rows in the cell of }x}{n\cdot\text{volume of a cell}}
-
-    Attributes
-    ----------
-    edges_ : list of ndarray
-        The edges of the bins of each column.
-    width_ : ndarray of shape (n_features,)
-        Widths of the bins.
-    cells_ : ndarray of shape (n_cells, n_features)
-        The cells that are not empty, each by the numbers of its bins, in order.
-    cell_weights_ : ndarray of shape (n_cells,)
-        Weight of the rows in each of them.
-    total_ : float
-        Weight of all rows, those outside a given range included.
-    grid_ : ndarray
-        Numbers of bins a column that were tried (only with "cv").
-    cv_scores_ : ndarray
-        Their leave-one-out scores, the larger the better (only with "cv").
 
     Notes
     -----
@@ -108,6 +91,16 @@ class HistogramDensity(DensityMixin, Estimator):
     criterion: str = param(
         "least_squares", one_of("least_squares", "likelihood"), "What 'cv' looks at: squared error or log likelihood."
     )
+
+    _attrs = [
+        attr("edges_", "list of ndarray", "The edges of the bins of each column."),
+        attr("width_", "(n_features,)", "Widths of the bins."),
+        attr("cells_", "(n_cells, n_features)", "The cells that are not empty, by the numbers of their bins."),
+        attr("cell_weights_", "(n_cells,)", "Weight of the rows in each of them."),
+        attr("total_", "float", "Weight of all rows, those outside a given range included."),
+        attr("grid_", "ndarray", 'Numbers of bins tried, if "cv" chose.', when="_searches"),
+        attr("cv_scores_", "ndarray", "Their leave-one-out scores, the larger the better.", when="_searches"),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
         """Count the rows X in bins; sample_weight counts rows, y is ignored."""
@@ -159,10 +152,11 @@ class HistogramDensity(DensityMixin, Estimator):
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)
 
+    def _searches(self) -> bool:
+        return self.width is None and isinstance(self.bins, str) and self.bins == "cv"
+
     def _best(self, found: Any, axes: tuple[Axes, ...], n: float) -> int:
-        for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
-        if self.width is not None or self.bins != "cv" if isinstance(self.bins, str) else True:
+        if not self._searches():
             return 0
         self.grid_ = np.array([one.count.max() for one in axes])
         self.cv_scores_ = bins_of.cv_scores(found, axes, n, self.criterion)

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_callable, none, one_of, param, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
 from didact.core.rows.gather import keep
@@ -96,28 +96,11 @@ class KernelDensity(DensityMixin, Estimator):
 
     .. math:: \hat p(x) = \frac1{n h^D}\sum_{i=1}^n K\Big(\frac{\|x-x_i\|}h\Big)
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    bandwidth_ : float or ndarray of shape (n_features,)
-        The bandwidth, given, by a rule or chosen, in units of frame_.
-    frame_ : ndarray of shape (n_features,) or (n_features, n_features)
-        What a bandwidth of 1 is: ones, standard deviations, or a lower triangle of the covariance.
-    widths_ : ndarray of shape (n_samples,)
-        The rows' own factors of the bandwidth (all 1 unless adaptive).
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_scores_ : ndarray
-        Their mean leave-one-out log densities (only with "cv"): a row's own window is left out; the own widths or
-        covariances of the others are those of all rows.
-
     Notes
     -----
     Cost: a query looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core; fewer with a
-    tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Far from all
+    tolerance. A covariance for each point takes all rows, D² each. Cross-validation leaves out a row's own window; the
+    own widths or covariances of the others are those of all rows. Rows are kept, dense and in memory. Far from all
     rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of the others is
     −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn: with shape="full"
     they give SciPy's `gaussian_kde`. The cosine window integrates to one in every dimension, which scikit-learn's does
@@ -178,6 +161,16 @@ class KernelDensity(DensityMixin, Estimator):
     leaf_size: int = param(256, whole(1), "Rows in a leaf of the tree; it changes the time, not the answer.")
     metric_params: Any = param(None, [dict, none], "Parameters of the metric: p of 'minkowski', V of 'mahalanobis', …")
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("bandwidth_", "float or (n_features,)", "The bandwidth, given, by a rule or chosen, in units of frame_."),
+        attr("frame_", "(n_features[, n_features])", "The unit of bandwidths: ones, deviations or a lower triangle."),
+        attr("widths_", "(n_samples,)", "The rows' own factors of the bandwidth (all 1 unless adaptive)."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
+        attr("cv_scores_", "ndarray", "Their mean leave-one-out log densities.", when="bandwidth='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
@@ -220,8 +213,6 @@ class KernelDensity(DensityMixin, Estimator):
         return distance_named(self.metric, 2.0, more, X)
 
     def _choose(self, X: Array, w: Array) -> Any:
-        for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
         D = X.shape[1]
         if self.bandwidth in ("scott", "silverman") if isinstance(self.bandwidth, str) else False:
             return rule(self.bandwidth, float(w.sum()), D)

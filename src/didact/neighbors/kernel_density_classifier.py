@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, none, one_of, param, whole
 from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
@@ -64,17 +64,6 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     .. math:: P(k\mid x) \propto P(k)\,\frac1{n_k h_k^D}\sum_{i:\,y_i=k} K\Big(\frac{\|x-x_i\|}{h_k}\Big)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_prior_ : ndarray of shape (n_classes,)
-        Probability of each class.
-    densities_ : list of KernelDensity or None
-        The density of each class; None for one whose rows all have weight 0.
-
     Notes
     -----
     Cost: that of `KernelDensity` on all rows. Sample weights are turned into numbers of rows as there, relative ones
@@ -113,6 +102,12 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
     priors: Any = param(None, [array_like, none], "Probabilities of the classes; None: from the data.")
     atol: float = param(0.0, at_least(0), "Absolute error of the densities that is allowed.")
     rtol: float = param(0.0, at_least(0), "Relative error of the densities that is allowed; 0: exact.")
+
+    _attrs = [
+        attr("class_count_", "(n_classes,)", "Weight of each class."),
+        attr("class_prior_", "(n_classes,)", "Probability of each class."),
+        attr("densities_", "list of KernelDensity or None", "Density of each class; None without weight."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensityClassifier":
         """Estimate the density of each class; sample_weight counts rows."""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, none, one_of, param
+from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
 from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
@@ -52,23 +52,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Regression by local means, weighted by a window (Nadaraya–Watson).
 
     .. math:: \hat y(x) = \sum_i \frac{K(\|x-x_i\|/h)}{\sum_j K(\|x-x_j\|/h)}\,y_i
-
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    bandwidth_ : float or ndarray of shape (n_features,)
-        The bandwidth, given or chosen, in units of scale_.
-    scale_ : ndarray of shape (n_features,)
-        What features are divided by.
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors (only with "cv").
 
     Notes
     -----
@@ -105,6 +88,16 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         False, is_bool, "Whether to divide features by their standard deviations first (constant ones stay)."
     )
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("bandwidth_", "float or (n_features,)", "The bandwidth, given or chosen, in units of scale_."),
+        attr("scale_", "(n_features,)", "What features are divided by."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="bandwidth='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
@@ -118,8 +111,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         return self
 
     def _choose(self, X: Array, w: Array) -> Any:
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         if not isinstance(self.bandwidth, str):
             return given(self.bandwidth, X.shape[1])
         if w.sum() <= 1.0:

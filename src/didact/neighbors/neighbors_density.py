@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import param, whole
+from didact.core.parameters import attr, param, whole
 from didact.core.rows.gather import keep
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
@@ -52,13 +52,6 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     .. math:: \hat p(x) = \frac{k}{n\,V_D\,d_k(x)^D}
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-
     Notes
     -----
     Cost: O(k log n) a query in few dimensions. The estimate adapts to how dense the rows are, but it is no density: its
@@ -89,6 +82,11 @@ class KNeighborsDensity(DensityMixin, Estimator):
     }
 
     n_neighbors: int = param(5, whole(1), "Number k of rows that the ball has to hold.")
+
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, none, one_of, param, whole
+from didact.core.parameters import array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.neighbors import Index
 from didact.neighbors.base import (
@@ -102,27 +102,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     .. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
 
-    Attributes
-    ----------
-    n_neighbors_ : int
-        The number of neighbours, given or chosen.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets of the training rows.
-    sample_weight_ : ndarray of shape (n_samples,) or None
-        Weights of the training rows; None: all are 1.
-    n_samples_fit_ : int
-        The number of training rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
@@ -157,6 +136,15 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         "Weights by distance, over that of the k-th.",
     )
     grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 from 1 to 256 or to n − 1.")
+
+    _attrs = [
+        attr("n_neighbors_", "int", "The number of neighbours, given or chosen."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Targets of the training rows."),
+        attr("sample_weight_", "(n_samples,) or None", "Weights of the training rows; None: all are 1."),
+        attr("n_samples_fit_", "int", "The number of training rows."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="n_neighbors='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="n_neighbors='cv'"),
+    ]
     algorithm: str = algorithm_param()
     leaf_size: int = leaf_size_param()
     metric: Any = metric_param()
@@ -169,8 +157,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         """Index the rows X with targets y (one or several columns), and choose k; sample_weight counts rows."""
         targets, self.sample_weight_ = self._index_rows(X, y, sample_weight, target="outputs")
         self.y_fit_ = np.asarray(targets, np.float64)
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         candidates = self._candidates()
         errors = np.zeros(1)
         with FitProgress(self, 0, X=X, y=y):

@@ -53,17 +53,6 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     .. math:: \hat y(x) = \sum_{i\in N_k(x)} w(d_i)\,y_i \Big/ \sum_{i\in N_k(x)} w(d_i)
 
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        Number of fitted rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
@@ -113,17 +102,6 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     r"""The mean of the values of all rows within a radius.
 
     .. math:: \hat y(x) = \sum_{d_i\le r} w(d_i)\,y_i \Big/ \sum_{d_i\le r} w(d_i)
-
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        Number of fitted rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
 
     Notes
     -----

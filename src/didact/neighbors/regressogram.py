@@ -18,7 +18,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
@@ -142,25 +142,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \hat y(x) = \mathrm{mean}\{y_i : \lfloor (x_i-o)/h\rfloor = \lfloor (x-o)/h\rfloor\}
 
-    Attributes
-    ----------
-    origin_ : ndarray of shape (n_features,)
-        Where bins begin.
-    bandwidth_ : ndarray of shape (n_features,)
-        Their widths, given or chosen.
-    bins_ : ndarray of shape (n_bins, n_features)
-        The numbers of the bins that hold rows, in order.
-    values_ : ndarray of shape (n_bins,) or (n_bins, n_outputs)
-        Means of y in these bins.
-    weights_ : ndarray of shape (n_bins,)
-        Weights of the rows in these bins.
-    mean_ : float or ndarray of shape (n_outputs,)
-        The mean of all rows, predicted in empty bins.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
@@ -202,6 +183,17 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         None, [array_like, none], "Numbers of bins tried by 'cv'; None: from 1 up to the square root of n."
     )
 
+    _attrs = [
+        attr("origin_", "(n_features,)", "Where bins begin."),
+        attr("bandwidth_", "(n_features,)", "Their widths, given or chosen."),
+        attr("bins_", "(n_bins, n_features)", "The numbers of the bins that hold rows, in order."),
+        attr("values_", "(n_bins,) or (n_bins, n_outputs)", "Means of y in these bins."),
+        attr("weights_", "(n_bins,)", "Weights of the rows in these bins."),
+        attr("mean_", "float or (n_outputs,)", "The mean of all rows, predicted in empty bins."),
+        attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # most bins of many columns are empty
@@ -242,6 +234,9 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
             raise ParameterError("grid must hold numbers of bins from 1 on.")
         return [extent / number for number in numbers]
 
+    def _searches(self) -> bool:
+        return self.bandwidth is None and isinstance(self.bins, str)
+
     def _keep(self, grids: tuple[Bins, ...], widths: list[Array], errors: Array, rows: Any) -> None:
         best = int(np.argmin(errors))
         chosen, self.bandwidth_ = grids[best], widths[best]
@@ -249,9 +244,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         self.bins_, self.weights_ = chosen.number, chosen.weight
         self.values_ = chosen.mean if rows.y_ndim == 2 else chosen.mean[:, 0]
         self.mean_ = mean if rows.y_ndim == 2 else float(mean[0])
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
-        if self.bandwidth is None and isinstance(self.bins, str):
+        if self._searches():
             self.grid_, self.cv_errors_ = np.array(widths), errors
 
     def predict(self, X: Any) -> Any:

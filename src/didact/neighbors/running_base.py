@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
@@ -78,6 +78,16 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     column: Any = param(
         None, [whole(0), str, none], "Number or name of the column that is x; None: X has one column only."
     )
+
+    _attrs = [
+        attr("x_fit_", "(n_samples,)", "The column that is x, in order; rows of weight 0 are left out."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("n_neighbors_", "int", "Places in a window, given or chosen; 0 if the bandwidth is fixed."),
+        attr("bandwidth_", "float", "Half the width of a window, given or chosen; 0 if the number of places is fixed."),
+        attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -143,8 +153,6 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         return np.geomspace(extent * self._least / places, extent, CANDIDATES).tolist() if extent > 0 else [1.0]
 
     def _keep(self, rows: Sorted, y_ndim: int, candidates: list[RunningWindow], errors: Array) -> None:
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         best = candidates[int(np.argmin(errors))]
         self.n_neighbors_, self.bandwidth_ = best.k, best.h
         if self._searches():

@@ -1,5 +1,6 @@
 """Running means, medians and lines: the smoothers of one column, as users meet them."""
 
+from didact.core.parameters import attr
 from didact.neighbors.running_base import _Running
 
 
@@ -7,23 +8,6 @@ class RunningMean(_Running):
     r"""Running means: the mean of the rows around x.
 
     .. math:: \hat y(x) = \frac{\sum_{i\in W(x)} w_i y_i}{\sum_{i\in W(x)} w_i}
-
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
 
     Notes
     -----
@@ -55,23 +39,6 @@ class RunningMedian(_Running):
 
     .. math:: \hat y(x) = \mathrm{median}\{y_i : i \in W(x)\}
 
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean absolute leave-one-out errors.
-
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
@@ -94,6 +61,8 @@ class RunningMedian(_Running):
     array([2., 4.])
     """
 
+    _attrs = [attr("cv_errors_", "ndarray", "Their mean absolute leave-one-out errors.", when="_searches")]
+
     _kind = "median"
 
 
@@ -101,23 +70,6 @@ class RunningLine(_Running):
     r"""Running lines: the least-squares line through the rows around x.
 
     .. math:: \hat y(x) = \bar y + \frac{S_{xy}}{S_{xx}}(x - \bar x)\quad\text{over the rows in } W(x)
-
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
 
     Notes
     -----

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
 from didact.core.errors import InputError
-from didact.core.parameters import none, one_of, param
+from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.grow_rows import coded_rows
@@ -69,6 +69,11 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         [dict, list, one_of("balanced"), none],
         "Weights of the classes, one dict for each output if there are several; 'balanced': equal in sum.",
     )
+
+    _attrs = [
+        attr("classes_", "(n_classes,), or a list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("n_classes_", "int or list of int", "Number of classes of each output."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
@@ -218,23 +223,6 @@ class DecisionTreeClassifier(_TreeClassifier):
 
     Gini :math:`1 - \sum_k p_k^2`, entropy :math:`-\sum_k p_k \log_2 p_k`, misclassification :math:`1 - \max_k p_k`.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these
-        Labels, sorted; a list if there are several outputs.
-    n_classes_ : int or list of int
-        Number of classes of each output.
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
-
     Notes
     -----
     Cost: n p log n for sorting, then about 2 n p a level, without another sort; with bins at most n p a level, on all
@@ -268,19 +256,6 @@ class DecisionTreeRegressor(_TreeRegressor):
 
     Squared error :math:`\sum_i w_i(y_i-\bar y)^2/W`, absolute error :math:`\sum_i w_i|y_i-\mathrm{med}|/W`, Poisson
     deviance :math:`\sum_i w_i y_i\log(y_i/\bar y)/W`; "friedman_mse" is another name of the squared error's gain.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, none, param, whole
+from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
@@ -38,11 +38,6 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     .. math:: \hat y(x) = b_{l(x)}^Tx + c_{l(x)},\qquad
         \min \sum_{l} \sum_{i: l(x_i) = l} w_i (y_i - b_l^Tx_i - c_l)^2 + \alpha\|b_l\|^2
-
-    Attributes
-    ----------
-    tree_ : LinearTree
-        `tree` (arrays with scikit-learn's names), `coef` and `intercept` of every node, and `centres`.
 
     Notes
     -----
@@ -82,6 +77,10 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
     smoothing: float = param(
         0.0, at_least(0), "Weight of the parent's model when a node's is mixed with it; 15 in M5, 0: none."
     )
+
+    _attrs = [
+        attr("tree_", "LinearTree", "`tree` (scikit-learn's arrays), `coef`, `intercept` and `centres` of nodes.")
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
         """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""

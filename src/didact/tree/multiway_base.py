@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, between, none, one_of, param, random_state, whole
+from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.engines.trees.c45 import Cases, Rule, grow, packed
@@ -67,6 +67,15 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
     random_state: Any = param(None, random_state, "Seed of the draw of held-out rows.")
+
+    _attrs = [
+        attr(
+            "tree_", "MultiwayTree", "Arrays `feature`, `threshold`, `first`, `children` and `value` (class weights)."
+        ),
+        attr("bin_edges_", "list of ndarray or None", "Cuts of the columns that ID3 has binned.", when="data"),
+        attr("feature_importances_", "(n_features,)", "Information that the splits on each feature gain, of sum 1."),
+        attr("categories_", "Categories or None", "Values of the categorical columns, in the order of their codes."),
+    ]
 
     bin_edges_: ClassVar[Any] = None
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.trees.gathered import gathered
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
@@ -59,6 +59,14 @@ class _ObliqueTree(Estimator):
         1e-3, at_least(0), "Ridge of the discriminants, as a share of the variances; large: nearest means."
     )
 
+    _attrs = [
+        attr(
+            "tree_",
+            "ObliqueTree",
+            "`tree` (scikit-learn's arrays; feature p + k: direction k), `directions`, `centres`.",
+        )
+    ]
+
     def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any, unit: float) -> None:
         """The tree of these rows, whose weights w are in units of a case."""
         power = powers(X)
@@ -97,13 +105,6 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     r"""Classification tree whose splits are Fisher's linear discriminants.
 
     .. math:: w^Tx \le t,\qquad w = (S_W + \lambda D)^{-1}(\mu_1 - \mu_0)
-
-    Attributes
-    ----------
-    tree_ : ObliqueTree
-        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
 
     Notes
     -----
@@ -158,11 +159,6 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     r"""Regression tree whose splits are linear functions, fitted by ridge regression at every node.
 
     .. math:: w^Tx \le t,\qquad w = (S + \lambda D)^{-1} \mathrm{cov}(x, y)
-
-    Attributes
-    ----------
-    tree_ : ObliqueTree
-        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
 
     Notes
     -----

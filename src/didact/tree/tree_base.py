@@ -13,7 +13,7 @@ from didact.core.backend import local
 from didact.core.categories import Categories
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
+from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.core.rows.gather import Pieces, dense
@@ -143,6 +143,14 @@ class _TreeModel(Estimator):
         [one_of("from_dtype"), array_like, none],
         "Columns that are categories: those of a category type, or a mask, positions or names.",
     )
+
+    _attrs = [
+        attr("tree_", "Tree", "The arrays of the tree, with scikit-learn's names."),
+        attr("feature_importances_", "(n_features,)", "Share of each feature in the decrease of impurity."),
+        attr("max_features_", "int", "Features drawn at each node."),
+        attr("n_outputs_", "int", "Number of outputs."),
+        attr("categories_", "Categories or None", "Values of the categorical columns."),
+    ]
 
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""
