@@ -8,6 +8,7 @@ the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopp
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable
