@@ -18,7 +18,7 @@ from didact.engines.components.posterior import (
     most_probable,
     posterior,
 )
-from didact.engines.components.scores import LOG_2PI
+from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.class_scatter import ClassScatter, class_scatter
 from didact.parts.statistics.class_sums import spread
 from didact.parts.statistics.moments import label_counts

@@ -6,7 +6,6 @@ variance is an :class:`InverseGamma`, which grows to :math:`(k + \tfrac n2, s + 
 unknown it is a :class:`NormalInverseGamma`. The predictive of the latter two is a :class:`StudentT`.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ from didact.distributions.base import (
 )
 from didact.distributions.heavy import StudentT
 from didact.distributions.positive import InverseGamma
-
-LOG_2PI = math.log(2 * math.pi)
+from didact.parts.families.log_densities import LOG_2PI, log_gaussian
 
 
 class _Gaussian(NamedTuple):
@@ -63,8 +61,7 @@ class Gaussian(Distribution, _Gaussian):
         return super().__new__(cls, mean, variance)
 
     def log_prob(self, x: Array) -> Array:
-        d = np.asarray(x, np.float64) - self.mean
-        return -0.5 * (LOG_2PI + np.log(self.variance) + d * d / self.variance)
+        return log_gaussian(np.asarray(x, np.float64), self.mean, self.variance)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
         shape = np.broadcast_shapes(np.shape(self.mean), np.shape(self.variance))

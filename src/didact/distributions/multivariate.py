@@ -14,9 +14,8 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
+from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.moments import Moments, moments
-
-LOG_2PI = math.log(2 * math.pi)
 
 
 def factor(matrix: Array, name: str = "covariance") -> Array:

@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import local
+from didact.core.beside import beside
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
@@ -45,7 +45,6 @@ READS_ALL = {
     "text_refused/category": "Columns of a category type are read as they are.",
     "constant_columns": "Features are drawn among all columns, constant ones among them.",
 }
-_packs: "WeakKeyDictionary[Any, tuple[Any, str, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
 
 
 class ForestPack(NamedTuple):
@@ -196,13 +195,14 @@ class _Forest(Estimator):
 
     @property
     def _pack(self) -> Any:
-        """All trees packed for prediction; kept beside the model, not in it."""
+        """All trees packed for prediction."""
         check_is_fitted(self)
-        known = _packs.get(self)
-        if known is None or known[0] is not self.trees_ or known[1] != self.combine:
-            pack = ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_)
-            known = _packs[self] = self.trees_, self.combine, pack
-        return known[2]
+        return beside(
+            self,
+            lambda: ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_),
+            self.trees_,
+            self.combine,
+        )
 
     def _leaf_values(self) -> list[Array]:
         """What each tree's nodes add to the prediction, (nodes, columns)."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.engines.smoothing import local_moments_loops, local_regression
-from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, median, smooth
+from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, smooth
 
 
 def points(n=300, p=3, seed=0):
@@ -71,12 +71,6 @@ def test_a_row_that_determines_its_own_fit_is_predicted_by_the_mean():
     data = Points(np.array([[0.0], [0.1], [0.2], [50.0]]), np.array([1.0, 2.0, 3.0, 10.0]), np.ones(4), np.ones(4))
     loo = left_out(data, smooth(data, data.X, Rule("tricube", 0, 1.0, 0.0)))
     np.testing.assert_allclose(loo[3], 4.0)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=12))
-def test_the_weighted_median_is_that_of_repeated_values(pairs):
-    values, w = np.asarray(pairs).T
-    assert median(values.astype(float), w.astype(float)) == np.median(np.repeat(values, w))
 
 
 def test_bisquare_weights():

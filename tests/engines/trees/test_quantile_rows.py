@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.rows import KeptBlocks
-from didact.engines.trees.boost_loss import weighted_quantile
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of, numbers_of
 
 

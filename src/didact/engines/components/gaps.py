@@ -19,10 +19,11 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import MemoryRows, Rows
-from didact.distributions.multivariate import LOG_2PI, factor, log_det
+from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
+from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.class_scatter import ClassScatter
 from didact.parts.statistics.class_sums import ClassMoments, moments_by_class
 from didact.parts.statistics.moments import Sums, label_codes

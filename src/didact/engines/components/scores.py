@@ -7,7 +7,6 @@ One product of a block of rows with each :math:`W_k`. In rows with missing value
 their marginal density is Gaussian, too.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.engines.components.gaps import fill, patterns
 from didact.engines.components.low_rank import LowRank, Whitener
+from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.class_scatter import GAPS_IN_TENSORS
 
 Array = np.ndarray[Any, Any]
-LOG_2PI = math.log(2 * math.pi)
 
 
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
