@@ -13,8 +13,8 @@ from sklearn.svm import SVC, SVR
 import didact
 from didact.ensemble import BaggingClassifier, BaggingRegressor
 from didact.ensemble.bagging_base import draw
-from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.linear_model import LinearRegression, LogisticRegression, Ridge
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 X, Y = load_iris(return_X_y=True)

@@ -123,13 +123,15 @@ class TargetSums(Protocol):
 
 
 def root_of_slopes(slopes: Callable[[float], tuple[float, float]], z: float) -> float:
-    """Where a convex function has its least value: Newton steps, which halve the interval where they would leave it."""
+    """Where a convex function has its least value: by Newton steps and, where these lead nowhere, by halving."""
     low, high = -math.inf, math.inf
-    for _ in range(50):
+    for k in range(150):
         g, h = slopes(z)
         low, high = (z, high) if g < 0 else (low, z)
-        last, z = z, z - min(max(g / max(h, np.finfo(float).tiny), -10.0), 10.0)
-        z = z if low <= z <= high else 0.5 * (low + high)
+        step = min(max(g / max(h, np.finfo(float).tiny), -10.0), 10.0)
+        last, z = z, z - step * 2.0 ** max(k - 20, 0)
+        if not low <= z <= high or (k > 20 and math.isfinite(high - low)):
+            z = 0.5 * (low + high)
         if abs(z - last) <= 1e-10 * max(1.0, abs(z)):
             break
     return float(z)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from didact.engines.smoothing import local_moments_loops, local_regression
 from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, smooth

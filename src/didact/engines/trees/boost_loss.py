@@ -25,7 +25,7 @@ from didact.parts.statistics.weighted_quantile import weighted_quantile
 Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
-LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
+LOOPS: dict[type, Any] = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
 
 
 class Following(Loss, NamedTuple("Following", [("share", float)])):
