@@ -30,14 +30,21 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map
-from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.forest import Recipe, code_table, draw, draw_counts, exact_table, grow_forest
+from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
-from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
-from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, monotone_signs, weights_in_cases
+from didact.tree.tree_base import (
+    BINS,
+    bin_counts,
+    feature_count,
+    growth_limits,
+    growth_table,
+    in_memory,
+    monotone_signs,
+    weights_in_cases,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -134,21 +141,10 @@ class _Forest(Estimator):
         p, (weights, unit) = X.shape[1], weights_in_cases(weights)
         rows = None if weights is None or (weights > 0).all() else np.flatnonzero(weights)
         n = X.shape[0] if rows is None else len(rows)
-        mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
-        if isinstance(X, Coded):
-            table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
-        elif self.max_bins is None:
-            table = exact_table(X, mask, signs, self._random_splits)
-        else:
-            bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
-            table = code_table(bin_codes(X, bins), bins, signs, self._random_splits)
-        leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
-        limits = Limits(
-            1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),
-            max(2, count_of(self.min_samples_split, n), 2 * leaf), leaf, float(self.min_weight_fraction_leaf),
-            float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
-        )  # fmt: skip
+        most = None if self.max_bins is None else self._most_bins()
+        table = growth_table(X, weights, signs, self._random_splits, most, self.categories_)
+        limits = growth_limits(self.get_params(deep=False), n, p, 1.0, self._random_splits)
         return Recipe(
             table, targets, weights, X.shape[0], self._draws(n), limits, float(self.ccp_alpha), signs, unit, rows
         )

@@ -134,11 +134,9 @@ def _forward(
         if how != "median":
             return (total + w[k] * outputs[k]) / (w[taken].sum() + w[k])
         chosen = outputs[[*taken, k]]
-        return (
-            np.median(chosen, axis=0)
-            if weights is None
-            else weighted_quantile(chosen.T, w[[*taken, k]], 0.5, averaged=False)
-        )
+        if weights is None:
+            return np.median(chosen, axis=0)
+        return weighted_quantile(chosen.T, w[[*taken, k]], 0.5, averaged=False)
 
     while len(taken) < limit:
         candidates = [k for k in np.flatnonzero(w).tolist() if replacement or k not in taken]

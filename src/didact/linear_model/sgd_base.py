@@ -108,7 +108,7 @@ class _SGD(Estimator):
     )
 
     def _training(self) -> Training:
-        loss = self._noun()
+        loss = self._loss
         if self.learning_rate in PASSIVE_AGGRESSIVE:
             refuse_unsuited(self)
         return Training(
@@ -125,7 +125,8 @@ class _SGD(Estimator):
         else:
             self.report_convergence(result)
 
-    def _noun(self) -> Any:
+    @property
+    def _loss(self) -> Any:
         if not isinstance(self.loss, str):
             return self.loss
         loss: Any = LOSSES[self.loss]

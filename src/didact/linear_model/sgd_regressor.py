@@ -135,7 +135,3 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
         return self.map_rows(X, values, "coef_", "intercept_", "_loss")
-
-    @property
-    def _loss(self) -> Any:
-        return self._noun()

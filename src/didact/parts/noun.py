@@ -69,6 +69,12 @@ def special(function: Callable[..., Any], *arrays: Array) -> Array:
     return like(function(*(to_numpy(a) for a in arrays)), arrays[-1])
 
 
+def logistic(z: Array) -> Array:
+    """1/(1 + e^−z)."""
+    xp = namespace(z)
+    return expit(z) if xp is np else 1.0 / (1.0 + xp.exp(-z))
+
+
 def log_odds(p: float) -> float:
     """log(p/(1 − p)) of a share, of which 0 and 1 are as near as rounding allows."""
     eps = float(np.finfo(float).eps)
@@ -155,23 +161,19 @@ class Loss(OfTargets):
     classes: ClassVar[tuple[float, float] | None] = None
     curvature: ClassVar[str] = "exact"
     steep: ClassVar[bool] = False
-
-    @property
-    def leaf_quantile(self) -> float | None:
-        """Which quantile of its residuals a leaf of a boosted tree becomes; None: leaves are Newton steps."""
-        return None
-
-    @property
-    def leaf_width(self) -> float:
-        """How far from that quantile residuals count for the leaf's value; 0: it is the quantile."""
-        return 0.0
+    leaf_quantile: ClassVar[Any] = None  # None: leaves are Newton steps
+    leaf_width: ClassVar[Any] = (
+        0.0  # how far from the quantile residuals count for a leaf's value; 0: it is the quantile
+    )
 
     def mean(self, z: Array) -> Array:
         """What z predicts: the number z, and of two classes the probability of the second."""
-        return z if self.classes is None else special(expit, z)
+        return z if self.classes is None else logistic(z)
 
     def best_constant(self, rows: TargetSums) -> Any:
-        """The constant z of least loss."""
+        """The constant z of least loss; where leaves are near quantiles, that quantile."""
+        if self.leaf_quantile is not None:
+            return rows.quantile_at(self.leaf_quantile)
         return root_of_slopes(rows.slopes, 0.0 if self.classes else rows.quantile_at(0.5))
 
     def for_classes(self) -> Any:

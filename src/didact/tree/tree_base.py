@@ -97,7 +97,7 @@ def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
     return (None, 1.0) if w is None else in_cases(w)
 
 
-def growth_limits(params: dict[str, Any], n: int, p: int, weight: float) -> Limits:
+def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot: bool) -> Limits:
     """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
     leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
     return Limits(
@@ -108,7 +108,7 @@ def growth_limits(params: dict[str, Any], n: int, p: int, weight: float) -> Limi
         float(params["min_weight_fraction_leaf"] * weight),
         float(params["min_impurity_decrease"] * weight),
         0 if drawn >= p else drawn,
-        params["splitter"] == "random",
+        by_lot,
     )
 
 
@@ -175,7 +175,7 @@ class _TreeModel(Estimator):
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""
         self.max_features_ = feature_count(self.max_features, p)
-        return growth_limits(self.get_params(deep=False), n, p, weight)
+        return growth_limits(self.get_params(deep=False), n, p, weight, self.splitter == "random")
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""

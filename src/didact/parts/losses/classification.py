@@ -113,8 +113,7 @@ class ClassLoss(Noun):
     classes: ClassVar[tuple[float, float] | None] = None
     curvature: ClassVar[str] = "exact"
     steep: ClassVar[bool] = False
-    leaf_quantile: ClassVar[float | None] = None
-    leaf_width: ClassVar[float] = 0.0
+    leaf_quantile: ClassVar[Any] = None
 
     def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
         """The loss of each row (n,) and its derivatives in its K scores (n, K)."""

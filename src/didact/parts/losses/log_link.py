@@ -92,7 +92,7 @@ class Poisson(Tweedie):
 
     def __new__(cls, power: float = 1.0) -> Self:
         """The power is part of the name."""
-        require(power == 1, f"The variance of a Poisson distribution has the power 1, not {power!r}.")
+        require(power == 1, f"This loss has the power 1, not {power!r}.")
         return super().__new__(cls, power)
 
 
@@ -107,5 +107,5 @@ class Gamma(Tweedie):
 
     def __new__(cls, power: float = 2.0) -> Self:
         """The power is part of the name."""
-        require(power == 2, f"The variance of a gamma distribution has the power 2, not {power!r}.")
+        require(power == 2, f"This loss has the power 2, not {power!r}.")
         return super().__new__(cls, power)

@@ -3,10 +3,8 @@
 import math
 from typing import Any
 
-from scipy.special import expit
-
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Loss, Plain, TargetSums, log_max, log_odds, mask, special
+from didact.parts.noun import Array, Loss, Plain, TargetSums, log_max, log_odds, logistic, mask
 
 MINUS_PLUS = (-1.0, 1.0)
 
@@ -108,7 +106,7 @@ class Exponential(Loss, Plain):
 
     def mean(self, z: Array) -> Array:
         """1/(1 + e^−2z): z is half the log-odds."""
-        return special(expit, 2.0 * z)
+        return logistic(2.0 * z)
 
     def best_constant(self, rows: TargetSums) -> Any:
         """Half the log-odds."""

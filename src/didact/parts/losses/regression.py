@@ -43,16 +43,7 @@ class Absolute(Loss, Plain):
     """
 
     __slots__ = ()
-    curvature = "one"
-
-    @property
-    def leaf_quantile(self) -> float:
-        """The median."""
-        return 0.5
-
-    def best_constant(self, rows: TargetSums) -> Any:
-        """The median."""
-        return rows.quantile_at(0.5)
+    curvature, leaf_quantile = "one", 0.5
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """|r|, sign(r) and 0, for r = z − y."""
@@ -77,26 +68,13 @@ class Huber(Loss, NamedTuple("Huber", [("delta", float)])):
     """
 
     __slots__ = ()
-    curvature = "one"
+    curvature, leaf_quantile = "one", 0.5
+    leaf_width = property(lambda self: self.delta)
 
     def __new__(cls, delta: float = 1.35) -> Self:
         """Check the parameter."""
         require(delta > 0, f"Huber's delta must be positive, got {delta!r}.")
         return super().__new__(cls, float(delta))
-
-    @property
-    def leaf_quantile(self) -> float:
-        """The median, from which a step is made (Friedman 2001, doi:10.1214/aos/1013203451, algorithm 4)."""
-        return 0.5
-
-    @property
-    def leaf_width(self) -> float:
-        """δ."""
-        return self.delta
-
-    def best_constant(self, rows: TargetSums) -> Any:
-        """The median, which is near."""
-        return rows.quantile_at(0.5)
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r held within ±δ."""
@@ -126,20 +104,12 @@ class Quantile(Loss, NamedTuple("Quantile", [("q", float)])):
 
     __slots__ = ()
     curvature = "one"
+    leaf_quantile = property(lambda self: self.q)
 
     def __new__(cls, q: float = 0.5) -> Self:
         """Check the parameter."""
         require(0 < q < 1, f"A quantile q lies between 0 and 1, got {q!r}.")
         return super().__new__(cls, float(q))
-
-    @property
-    def leaf_quantile(self) -> float:
-        """q."""
-        return self.q
-
-    def best_constant(self, rows: TargetSums) -> Any:
-        """The q-quantile."""
-        return rows.quantile_at(self.q)
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """½|r| + (½ − q)r, its slope (0 at r = 0) and 0, for r = z − y."""
