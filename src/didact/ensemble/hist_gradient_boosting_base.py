@@ -132,7 +132,7 @@ class _Boosting(Estimator):
         rows = self._training_rows(X, y, sample_weight)
         held = self._validation_rows(X_val, y_val, sample_weight_val)
         task = self._task(self._data(rows), held)
-        booster, held, state = (self._spread_booster if isinstance(task.data, Spread) else self._booster)(task)
+        booster, held, state = (self._booster if isinstance(task.data, tuple) else self._spread_booster)(task)
         self._iterate(booster, held, state, (X, y))
         return self
 
@@ -208,7 +208,7 @@ class _Boosting(Estimator):
         return Booster(X, codes, bins, objective, plan, np.ascontiguousarray(raw)), held, state
 
     def _spread_booster(self, task: Task) -> tuple[RowsBooster, Any, Packed | None]:
-        """The same on rows that stay on the workers."""
+        """As `_booster`, for rows that stay on the workers."""
         parts, weighted = task.data.parts(task.loss, task.outputs, task.classes, task.factors)
         out, n = None, first_rows(parts)[1]
         if self._holds_out(n, task.held):
