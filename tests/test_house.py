@@ -206,3 +206,63 @@ def _compiled(tree):
     names = {alias.asname or alias.name: alias.name for door in doors for alias in door.names}
     marks = [mark for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) for mark in n.decorator_list]
     return {names[id] for mark in marks if (id := getattr(getattr(mark, "func", mark), "id", None)) in names}
+
+
+# ------------------------------------------------------------------------------------------------ privates
+
+# What a class declares of itself, for its subclasses and the machinery, and what a NamedTuple offers under such names.
+DECLARED = {"_parameter_constraints", "_test_skips", "_replace", "_fields", "_make", "_asdict"}
+PRIVATES = {
+    "core/": (
+        {"_sparse", "_missing", "_infinite", "_finds_infinity", "_tensors"}  # traits that estimators declare
+        | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
+        | {"_cache", "_getframe"},  # of Numba and Python, which have no other way
+        "the machinery reads what estimators declare, and the ecosystem's own privates",
+    ),
+    "ensemble/prune.py": (
+        {"_members", "_weights_not_none"},
+        "a copy of an ensemble of any kind with some of its learners has their part of its state",
+    ),
+    "linear_model/glm_cv.py": (
+        {"_model", "_target_rows", "_objective", "_minimise", "_estimates", "_alternate", "_fitted"},
+        "the cross-validated model goes along the steps of the plain one",
+    ),
+    "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
+    "linear_model/inference.py": ({"_source"}, "two results of the same class are compared"),
+    "linear_model/inference_summary.py": ({"_source"}, "the text of a result: one subject in two files"),
+    "linear_model/regularization_path.py": (
+        {"_sign", "_response_method", "_kwargs"},
+        "scikit-learn's scorers show their parts nowhere else",
+    ),
+    "neighbors/kernel_density_classifier.py": ({"_ready"}, "the densities of all classes are asked in one pass"),
+}
+
+
+def privates(tree):
+    """Private attributes that are read of or written to anything but the object itself or a new one of its class."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr in DECLARED:
+            continue
+        receiver = node.value.func if isinstance(node.value, ast.Call) else node.value
+        own = isinstance(receiver, ast.Name) and receiver.id in {"self", "cls", "super"}
+        if not own and not node.attr.startswith("__"):
+            yield node.attr
+
+
+def excused(name):
+    return [names for place, (names, _) in PRIVATES.items() if name.startswith(place)]
+
+
+def test_nobody_reads_anothers_privates():
+    found = {NAMES[path]: set(privates(parsed(path))) for path in FILES}
+    strange = {name: attributes.difference(*excused(name)) for name, attributes in found.items()}
+    assert {name: attributes for name, attributes in strange.items() if attributes} == {}
+    for place, (names, why) in PRIVATES.items():
+        assert why
+        used = set().union(*(attributes for name, attributes in found.items() if name.startswith(place)))
+        assert names <= used, f"{place} needs no excuse for {sorted(names - used)}"
+
+
+def test_what_counts_as_anothers_private():
+    code = "self._a; cls(1)._b; super()._c; x._d; self.x._e; x.__class__; y._replace(a=1); f(x)._g = 1"
+    assert set(privates(ast.parse(code))) == {"_d", "_e", "_g"}

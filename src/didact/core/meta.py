@@ -244,6 +244,11 @@ def seeded(model: Any, generator: np.random.Generator) -> Any:
     return model.set_params(**{name: int(generator.integers(2**31 - 1)) for name in names}) if names else model
 
 
+def check_parameters(model: Any) -> None:
+    """Refuse parameters that a model does not take, before it is fitted."""
+    model._validate_params()
+
+
 def fit_each(fit: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """`fit` on every item, on the library's threads, under scikit-learn's settings of the calling thread."""
     config = get_config()

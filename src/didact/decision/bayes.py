@@ -148,9 +148,11 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         columns = raw_columns(X, y, sample_weight) if raw else self.training(X, y, sample_weight, target="labels")
         params = self.routed(fit_params)
         if isinstance(base, FrozenEstimator):
-            return self._set_rule(base.fit(*columns[:2]))._tune(base, columns, params)
-        self.coded(columns[1])
-        return self._set_rule(fit_model(clone(base), *columns, params))._tune(base, columns, params)
+            self._set_rule(base.fit(*columns[:2]))
+        else:
+            self.coded(columns[1])
+            self._set_rule(fit_model(clone(base), *columns, params))
+        return self._tune(base, columns, params)
 
     def _set_rule(self, model: Any) -> "BayesDecision":
         """Attributes that follow from the classifier and the parameters."""

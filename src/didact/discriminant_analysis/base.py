@@ -19,7 +19,7 @@ from didact.engines.components.posterior import (
     most_probable,
     posterior,
 )
-from didact.parts.gaussian import LOG_2PI
+from didact.parts.families.log_densities import LOG_2PI
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.row_components import row_components

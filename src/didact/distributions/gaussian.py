@@ -23,7 +23,7 @@ from didact.distributions.base import (
 )
 from didact.distributions.heavy import StudentT
 from didact.distributions.positive import InverseGamma
-from didact.parts.gaussian import LOG_2PI, gaussian_log_density
+from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
 from didact.parts.statistics.components import Components
 
 

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
-from didact.parts.gaussian import LOG_2PI, gaussian_log_density
+from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
 from didact.parts.statistics.components import Components, components
 
 

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
@@ -117,16 +118,14 @@ def labels(X: Any, models: list[Any], votes: Array, n_classes: int, classes: Arr
     return classes[last_scores(X, models, votes, n_classes).argmax(axis=1)]
 
 
-def softmax(scores: Array, dtype: Any) -> Array:
+def shares(scores: Array, dtype: Any) -> Array:
     """Probabilities from scores: the softmax of scores/(K−1)."""
-    z = scores / (scores.shape[1] - 1)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return (z / z.sum(axis=1, keepdims=True)).astype(dtype, copy=False)
+    return special.softmax(scores / (scores.shape[1] - 1), axis=1).astype(dtype, copy=False)
 
 
 def probabilities(X: Any, models: list[Any], votes: Array, n_classes: int) -> Array:
     """Probabilities of the classes."""
-    return softmax(last_scores(X, models, votes, n_classes), X.dtype)
+    return shares(last_scores(X, models, votes, n_classes), X.dtype)
 
 
 def log_probabilities(X: Any, *how: Any) -> Array:
@@ -242,7 +241,7 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probabilities after each round."""
-        return (self.numbers_like(X, softmax(scores, dtype)) for scores, dtype in self._staged(X))
+        return (self.numbers_like(X, shares(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""

@@ -23,9 +23,9 @@ from didact.core.parameters import above, attr, has, none, one_of, param, random
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop.iterate import Report
-from didact.ensemble.combine import weighted_median
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeRegressor
 
 Array = np.ndarray[Any, Any]
@@ -69,7 +69,9 @@ def boost(learn: Learner, y: Array, w: Array, loss: str, rate: float, generators
 def medians(X: Any, models: list[Any], votes: Array) -> Array:
     """The weighted median of the learners' predictions."""
     columns = np.column_stack([predicted(model, X) for model in models])
-    parts = [weighted_median(columns[k : k + BLOCK], votes) for k in range(0, len(columns), BLOCK)]
+    parts = [
+        weighted_quantile(columns[k : k + BLOCK], votes, 0.5, averaged=False) for k in range(0, len(columns), BLOCK)
+    ]
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 

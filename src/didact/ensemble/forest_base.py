@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import local
+from didact.core.beside import beside
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
@@ -31,19 +31,25 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows, Rows
 from didact.core.threads import parallel_map
-from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.forest import Recipe, code_table, draw, draw_counts, exact_table, grow_forest
+from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
-from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
-from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, monotone_signs, weights_in_cases
+from didact.tree.tree_base import (
+    BINS,
+    bin_counts,
+    feature_count,
+    growth_limits,
+    growth_table,
+    in_memory,
+    monotone_signs,
+    weights_in_cases,
+)
 
 Array = np.ndarray[Any, Any]
 
 READS_ALL = {"text_refused/category": "Columns of a category type are read as they are."}
-_packs: "WeakKeyDictionary[Any, tuple[Any, str, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
 
 
 class ForestPack(NamedTuple):
@@ -142,21 +148,10 @@ class _Forest(Estimator):
         p, (weights, unit) = X.shape[1], weights_in_cases(weights)
         rows = None if weights is None or (weights > 0).all() else np.flatnonzero(weights)
         n = X.shape[0] if rows is None else len(rows)
-        mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
-        if isinstance(X, Coded):
-            table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
-        elif self.max_bins is None:
-            table = exact_table(X, mask, signs, self._random_splits)
-        else:
-            bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
-            table = code_table(bin_codes(X, bins), bins, signs, self._random_splits)
-        leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
-        limits = Limits(
-            1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),
-            max(2, count_of(self.min_samples_split, n), 2 * leaf), leaf, float(self.min_weight_fraction_leaf),
-            float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
-        )  # fmt: skip
+        most = None if self.max_bins is None else self._most_bins()
+        table = growth_table(X, weights, signs, self._random_splits, most, self.categories_)
+        limits = growth_limits(self.get_params(deep=False), n, p, 1.0, self._random_splits)
         return Recipe(
             table, targets, weights, X.shape[0], self._draws(n), limits, float(self.ccp_alpha), signs, unit, rows
         )
@@ -201,13 +196,14 @@ class _Forest(Estimator):
 
     @property
     def _pack(self) -> Any:
-        """All trees packed for prediction; kept beside the model, not in it."""
+        """All trees packed for prediction."""
         check_is_fitted(self)
-        known = _packs.get(self)
-        if known is None or known[0] is not self.trees_ or known[1] != self.combine:
-            pack = ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_)
-            known = _packs[self] = self.trees_, self.combine, pack
-        return known[2]
+        return beside(
+            self,
+            lambda: ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_),
+            self.trees_,
+            self.combine,
+        )
 
     def _leaf_values(self) -> list[Array]:
         """What each tree's nodes add to the prediction, (nodes, columns)."""

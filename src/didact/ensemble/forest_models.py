@@ -12,7 +12,7 @@ from didact.core.errors import ParameterError
 from didact.core.parameters import attr, is_bool, none, one_of, param
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
-from didact.engines.trees.targets import check_counts, drawn_counts, label_targets, value_targets
+from didact.engines.trees.targets import drawn_counts, label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
@@ -193,11 +193,10 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def _value_recipe(self, X: Any, y: Array, w: Any) -> Recipe:
         """The recipe of the trees."""
         criterion = REGRESSION[self.criterion]()
-        if self.criterion == "poisson":
-            check_counts((y < 0).any(), np.atleast_1d(y.sum(axis=0) if w is None else w @ y))
+        criterion.refuse(bool((y < 0).any()), np.atleast_1d(y.sum(axis=0) if w is None else w @ y))
 
         def values(drawn: Any) -> Any:
-            counts = drawn_counts(y, w, drawn) if self.criterion == "poisson" else y
+            counts = drawn_counts(y, w, drawn) if criterion.positive else y
             return value_targets(counts, drawn, criterion)
 
         return self._recipe(X, w, values, self.n_outputs_, 0)

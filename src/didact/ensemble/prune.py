@@ -19,8 +19,9 @@ from sklearn.utils import Bunch
 from didact.core.backend import local, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble.bagging_base import _Bagging
-from didact.ensemble.combine import class_probabilities, weighted_median
+from didact.ensemble.combine import class_probabilities
 from didact.ensemble.forest_base import _Forest
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -133,7 +134,9 @@ def _forward(
         if how != "median":
             return (total + w[k] * outputs[k]) / (w[taken].sum() + w[k])
         chosen = outputs[[*taken, k]]
-        return np.median(chosen, axis=0) if weights is None else weighted_median(chosen.T, w[[*taken, k]])
+        if weights is None:
+            return np.median(chosen, axis=0)
+        return weighted_quantile(chosen.T, w[[*taken, k]], 0.5, averaged=False)
 
     while len(taken) < limit:
         candidates = [k for k in np.flatnonzero(w).tolist() if replacement or k not in taken]

@@ -29,7 +29,7 @@ from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
-from didact.linear_model.glm_deviance import explained_deviance, mean_of, pearson_dispersion
+from didact.linear_model.glm_deviance import explained_deviance, pearson_dispersion
 from didact.linear_model.infer import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
@@ -118,7 +118,7 @@ def estimate_parameter(objective: LinearObjective, x: Array) -> float:
 
 def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
     """The mean of y for rows X."""
-    return mean_of(linear_scores(X, coef, intercept), loss)
+    return loss.mean(linear_scores(X, coef, intercept))
 
 
 def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
@@ -245,7 +245,7 @@ class _GLM(RegressorMixin, Estimator):
         if isinstance(eta, Batches):
             raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
-        return eta.map_blocks(mean_of, self.loss_, dtype=eta.dtype) if is_dask(eta) else mean_of(eta, self.loss_)
+        return eta.map_blocks(self.loss_.mean, dtype=eta.dtype) if is_dask(eta) else self.loss_.mean(eta)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None,
                   covariance: str = "model", groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip

@@ -31,14 +31,9 @@ def family_of(loss: Any) -> Any:
     return Multinomial() if isinstance(loss, Softmax) else loss.family
 
 
-def mean_of(eta: Any, loss: Any) -> Any:
-    """The mean of y for linear predictors."""
-    return loss.probabilities(eta) if isinstance(loss, Softmax) else loss.mean(eta)
-
-
 def fitted_means(X: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Array:
     """Means of a block as float64."""
-    return np.asarray(to_numpy(mean_of(linear_predictor(X, coef, intercept, offset), loss)), np.float64)
+    return np.asarray(to_numpy(loss.mean(linear_predictor(X, coef, intercept, offset))), np.float64)
 
 
 def block_weights(w: Any, n: int) -> Array:
@@ -75,7 +70,7 @@ def deviances(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, inter
     mu = fitted_means(X, offset, loss, coef, intercept)
     if offset is not None:
         shift = np.asarray(to_numpy(offset), np.float64)
-        null = np.asarray(mean_of(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None]), loss))
+        null = np.asarray(loss.mean(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None])))
     return Sums(tuple(float(each @ family.deviance(y, np.broadcast_to(m, y.shape))) for m in (mu, null)))
 
 

@@ -76,7 +76,7 @@ ORDER_MATTERS = {
 class _SGD(Estimator):
     """The parameters that learning numbers and learning classes have in common. Abstract."""
 
-    loss: str = param("squared_error", one_of("squared_error"), "")
+    loss: Any = param("squared_error", one_of("squared_error"), "")
     penalty: str | None = param(
         "l2", [one_of("l2", "l1", "elasticnet", "pnorm"), none], "Penalty R: ½‖w‖², ‖w‖₁, both, or Σ|w|ᵖ/p."
     )
@@ -110,7 +110,7 @@ class _SGD(Estimator):
     _attrs = [attr("t_", "float", "1 + the number of steps.")]
 
     def _training(self) -> Training:
-        loss = self._noun()
+        loss = self._loss
         if self.learning_rate in PASSIVE_AGGRESSIVE:
             refuse_unsuited(self)
         return Training(
@@ -127,7 +127,10 @@ class _SGD(Estimator):
         else:
             self.report_convergence(result)
 
-    def _noun(self) -> Any:
+    @property
+    def _loss(self) -> Any:
+        if not isinstance(self.loss, str):
+            return self.loss
         loss: Any = LOSSES[self.loss]
         return loss(self.epsilon) if loss._fields else loss()
 
@@ -188,6 +191,8 @@ def seen(X: Any, y: Any, w: Any, labelled: bool, loss: Any = None) -> Seen:
     if loss is None:
         return Seen(rows, weight, labels)
     y = to_numpy(y).astype(np.float64)
+    if not loss.in_domain(y).all():
+        raise InputError(f"The loss {type(loss).__name__} needs {loss.support}.")
     each = loss.value(y, np.zeros_like(y))
     return Seen(rows, weight, labels, float(each.sum() if w is None else to_numpy(w) @ each))
 

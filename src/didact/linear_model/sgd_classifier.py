@@ -11,55 +11,32 @@ from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
-from didact.linear_model.logistic import decision, predict_labels, probabilities
+from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients
-from didact.parts.losses.classification import Logistic
 
 Array = np.ndarray[Any, Any]
 
 
-def one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
-    """Class probabilities from the log-odds of each class against the rest, scaled to sum 1."""
+def class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:
+    """Class probabilities as the loss says them of each class against the rest, scaled to sum 1; equal if all are 0."""
     scores = decision(X, coef, intercept)
-    if scores.ndim == 1:
-        return probabilities(scores)
-    xp = namespace(scores)
-    each = Logistic().gradient(xp.zeros_like(scores), scores)
-    return each / xp.sum(each, axis=1, keepdims=True)
-
-
-def clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
-    """Class probabilities with the modified Huber loss: (1 + z)/2 within 0 and 1, as its minimiser z is 2p − 1.
-
-    For more than two classes scaled to sum 1, and equal where all are 0.
-    """
-    scores = decision(X, coef, intercept)
-    xp = namespace(scores)
-    each = 0.5 * (1.0 + xp.clip(scores, -1.0, 1.0))
-    if each.ndim == 1:
-        return xp.stack([1.0 - each, each], axis=1)
+    xp, each = namespace(scores), loss.mean(scores)
+    if each.ndim == 1:  # of margins: the other class has the opposite one, and its probability all digits
+        return xp.stack([loss.mean(-scores), each], axis=1)
     total = xp.sum(each, axis=1, keepdims=True)
     none = xp.astype(total == 0, each.dtype)
     return (each + none) / (total + none * each.shape[1])
 
 
-def log_clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
+def log_class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:
     """Logarithms of the class probabilities, −∞ where they are 0."""
     with np.errstate(divide="ignore"):
-        return namespace(X).log(clipped_shares(X, coef, intercept))
+        return namespace(X).log(class_shares(X, coef, intercept, loss))
 
 
-def log_one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
-    """Logarithms of the class probabilities."""
-    return namespace(X).log(one_against_rest(X, coef, intercept))
-
-
-PROBABILITIES = {
-    "log_loss": (one_against_rest, log_one_against_rest),
-    "modified_huber": (clipped_shares, log_clipped_shares),
-}
+PROBABILITIES = ("log_loss", "modified_huber")
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -168,9 +145,9 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, PROBABILITIES[self.loss][0], "coef_", "intercept_")
+        return self.map_rows(X, class_shares, "coef_", "intercept_", "_loss")
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes, with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, PROBABILITIES[self.loss][1], "coef_", "intercept_")
+        return self.map_rows(X, log_class_shares, "coef_", "intercept_", "_loss")

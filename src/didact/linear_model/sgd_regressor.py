@@ -24,14 +24,16 @@ from didact.linear_model.sgd_base import (
     train,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
+from didact.parts.noun import Loss
 
+NAMES = ("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 ONE = np.array([-1])  # one output, whose targets are numbers
 
 
-def values(X: Any, coef: Any, intercept: Any) -> Any:
+def values(X: Any, coef: Any, intercept: Any, loss: Any) -> Any:
     """Predicted targets; coefficients that are kept in a sparse matrix are a row of it."""
     scores = linear_scores(X, coef, intercept)
-    return scores if scores.ndim == 1 else scores[:, 0]
+    return loss.mean(scores if scores.ndim == 1 else scores[:, 0])
 
 
 class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
@@ -75,10 +77,13 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     ]
     _test_skips = ORDER_MATTERS
 
-    loss: str = param(
+    loss: Any = param(
         "squared_error",
-        one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
-        "Loss ℓ; absolute, Huber and ε-insensitive ones resist outliers.",
+        [
+            one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
+            Loss,
+        ],
+        "Loss ℓ: a name, or a loss of didact.parts; absolute, Huber and ε-insensitive ones resist outliers.",
     )
     learning_rate: str = param(
         "invscaling",
@@ -123,4 +128,4 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, values, "coef_", "intercept_")
+        return self.map_rows(X, values, "coef_", "intercept_", "_loss")

@@ -16,13 +16,13 @@ Rosenblatt (1956), doi:10.1214/aoms/1177728190; Parzen (1962), doi:10.1214/aoms/
 
 import math
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like
+from didact.core.beside import beside
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
@@ -59,8 +59,6 @@ from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
-
-_prepared: "WeakKeyDictionary[Any, Ready]" = WeakKeyDictionary()  # trees are made from the rows, not saved with them
 
 
 class Ready(NamedTuple):
@@ -190,7 +188,7 @@ class KernelDensity(DensityMixin, Estimator):
         self.frame_ = frame(self.shape, rows, w, getattr(self, "feature_names_in_", None))
         self.bandwidth_ = self._choose(rows, w)
         self.widths_ = self._own_widths(rows, w)
-        _prepared[self] = self._prepare()
+        self._kept_ready()
         return self
 
     def _check(self) -> None:
@@ -269,9 +267,10 @@ class KernelDensity(DensityMixin, Estimator):
     @property
     def _ready(self) -> Ready:
         check_is_fitted(self)
-        if self not in _prepared:
-            _prepared[self] = self._prepare()
-        return _prepared[self]
+        return self._kept_ready()
+
+    def _kept_ready(self) -> Ready:
+        return beside(self, self._prepare, self.X_fit_, self.sample_weight_, self.frame_, self.bandwidth_, self.widths_)
 
     def _prepare(self) -> Ready:
         """The tree, or the shapes, of the rows."""

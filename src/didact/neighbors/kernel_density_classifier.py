@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.meta import check_parameters
 from didact.core.parameters import above, array_like, at_least, attr, between, none, one_of, param, whole
 from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
@@ -148,7 +149,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
             raise ParameterError(f"bandwidth has no entry for the class {absent[0]!r}.")
         for label in labels:
             try:
-                self._density(self.bandwidth[label])._validate_params()
+                check_parameters(self._density(self.bandwidth[label]))
             except ValueError as error:
                 raise ParameterError(f"In the entry of bandwidth for the class {label!r}: {error}") from error
         return [self.bandwidth[label] for label in labels]

@@ -12,13 +12,13 @@ Nadaraya (1964), On estimating regression, doi:10.1137/1109020.
 """
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like
+from didact.core.beside import beside
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
@@ -30,8 +30,6 @@ from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
-
-_prepared: "WeakKeyDictionary[Any, Points]" = WeakKeyDictionary()  # trees are made from the rows, not saved with them
 
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
@@ -101,7 +99,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        _prepared.pop(self, None)
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
         self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
@@ -147,10 +144,10 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     @property
     def _points(self) -> Points:
-        if self not in _prepared:
-            X = self.X_fit_.astype(np.float64) / self._units
-            _prepared[self] = prepare(X, self.sample_weight_, self._targets()[0])
-        return _prepared[self]
+        def made() -> Points:
+            return prepare(self.X_fit_.astype(np.float64) / self._units, self.sample_weight_, self._targets()[0])
+
+        return beside(self, made, self.X_fit_, self.y_fit_, self.sample_weight_, self.scale_, self.bandwidth_)
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""

@@ -97,6 +97,33 @@ def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
     return (None, 1.0) if w is None else in_cases(w)
 
 
+def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot: bool) -> Limits:
+    """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
+    leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
+    return Limits(
+        1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
+        int(params["max_leaf_nodes"] or 0),
+        max(2, count_of(params["min_samples_split"], n), 2 * leaf),
+        leaf,
+        float(params["min_weight_fraction_leaf"] * weight),
+        float(params["min_impurity_decrease"] * weight),
+        0 if drawn >= p else drawn,
+        by_lot,
+    )
+
+
+def growth_table(
+    X: Any, weights: Array | None, signs: Array | None, by_lot: bool, max_bins: Any, categories: Categories | None
+) -> Any:
+    """The rows as growers read them: sorted, or coded where there are bins."""
+    if isinstance(X, Coded):
+        return code_table(X.codes, X.bins, signs, by_lot)
+    if max_bins is None or (max_bins == "auto" and few_values(X)):
+        return exact_table(X, None if categories is None else categories.mask, signs, by_lot)
+    bins = learn_bins(X, weights, BINS if max_bins == "auto" else int(max_bins), bin_counts(categories))
+    return code_table(bin_codes(X, bins), bins, signs, by_lot)
+
+
 class _TreeModel(Estimator):
     """Base of the decision trees. Abstract."""
 
@@ -155,17 +182,7 @@ class _TreeModel(Estimator):
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""
         self.max_features_ = feature_count(self.max_features, p)
-        leaf = count_of(self.min_samples_leaf, n)
-        return Limits(
-            1 << 30 if self.max_depth is None else int(self.max_depth),
-            int(self.max_leaf_nodes or 0),
-            max(2, count_of(self.min_samples_split, n), 2 * leaf),
-            leaf,
-            float(self.min_weight_fraction_leaf * weight),
-            float(self.min_impurity_decrease * weight),
-            0 if self.max_features_ >= p else self.max_features_,
-            self.splitter == "random",
-        )
+        return growth_limits(self.get_params(deep=False), n, p, weight, self.splitter == "random")
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""
@@ -189,19 +206,9 @@ class _TreeModel(Estimator):
         limits = self._limits(kept, X.shape[1], weight)
         signs = self._signs(X.shape[1], targets.outputs, classes)
         seed = self._seed()
-        tree = grow_from(self._table(X, targets.weights, signs), targets, limits, seed, signs)
+        table = growth_table(X, targets.weights, signs, self.splitter == "random", self.max_bins, self.categories_)
+        tree = grow_from(table, targets, limits, seed, signs)
         return prune_cost_complexity(tree, self.ccp_alpha)
-
-    def _table(self, X: Any, weights: Array | None, signs: Array | None) -> Any:
-        """The rows as growers read them."""
-        by_lot = self.splitter == "random"
-        if isinstance(X, Coded):
-            return code_table(X.codes, X.bins, signs, by_lot)
-        if self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
-            return exact_table(X, None if self.categories_ is None else self.categories_.mask, signs, by_lot)
-        most = BINS if self.max_bins == "auto" else int(self.max_bins)
-        bins = learn_bins(X, weights, most, bin_counts(self.categories_))
-        return code_table(bin_codes(X, bins), bins, signs, by_lot)
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""

@@ -16,7 +16,7 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.engines.smooth.newton import newton_direction
-from didact.parts.gaussian import gaussian_log_density
+from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
 

@@ -17,7 +17,7 @@ from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
-from didact.parts.gaussian import gaussian_log_density
+from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.gaps import Expected, Parameters, expected_components, outer
 from didact.parts.statistics.row_components import require_values, variance_rows

@@ -14,7 +14,7 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.engines.components.low_rank import LowRank, Whitener
-from didact.parts.gaussian import gaussian_log_density
+from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill, patterns
 

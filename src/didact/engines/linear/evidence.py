@@ -22,7 +22,7 @@ from scipy import linalg
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
-from didact.parts.gaussian import gaussian_log_density
+from didact.parts.families.log_densities import gaussian_log_density
 
 Array = np.ndarray[Any, Any]
 

@@ -180,7 +180,7 @@ class _Growth:
 
     def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
         self.layout, self.grower = layout, grower
-        self.nodes = grower._nodes(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
+        self.nodes = grower.node_room(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
         root = self.nodes.at[0]
         root["start"], root["depth"], root["key"] = 0, 0, np.uint64(seed)
         root["left"] = root["right"] = -1

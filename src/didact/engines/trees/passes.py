@@ -7,7 +7,6 @@ all rows, and `grow_rows` adds them up. Only histograms and sums travel.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from didact.core.rows import Rows
 from didact.engines.trees.bins import Bins
@@ -16,9 +15,7 @@ from didact.engines.trees.grow import Grown
 from didact.engines.trees.grow_rows import grow_rows
 from didact.engines.trees.histogram_loops import LABELS, VALUES
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.targets import check_counts
 from didact.engines.trees.tree import LEAF, Tree, apply
-from didact.parts.criteria.impurity import Poisson, SquaredError
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
 
@@ -91,9 +88,8 @@ def tree_of_values(
 ) -> Tree:
     """Grow over numbers with these sums; squared errors are about the overall mean."""
     weight, first, second, negative = sums.parts
-    if isinstance(criterion, Poisson):
-        check_counts(negative.any(), first)
-    centre = first / weight if isinstance(criterion, SquaredError) else np.zeros(len(first))
+    criterion.refuse(bool(negative.any()), first)
+    centre = first / weight if criterion.centred else np.zeros(len(first))
     shift = count_shift(data.n_rows)
     spread = second - 2 * centre * first + weight * centre**2
     most = np.sqrt(weight * np.maximum(spread, 1e-12 * second))  # at least Σ w|y − centre| (Cauchy–Schwarz)
@@ -110,7 +106,7 @@ def tree_of_values(
 def leaf_bases(X: Any, y: Any, w: Any, tree: Tree, centre: Array, criterion: Any) -> Sums:
     """Of one block: Σ w b(y) by leaf, averaged over the targets, with b of the criterion."""
     Y = np.asarray(y, np.float64).reshape(len(y), -1) - centre
-    base = (xlogy(Y, Y) if isinstance(criterion, Poisson) else Y * Y).mean(axis=1)
+    base = criterion.bases(Y).mean(axis=1)
     weights = base if w is None else base * w
     return Sums((np.bincount(apply(tree, X), weights, tree.node_count),))
 

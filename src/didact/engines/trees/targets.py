@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.errors import InputError
 from didact.core.overflow import too_large
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.channels import power_below
@@ -12,7 +11,6 @@ from didact.engines.trees.chosen_loops import chosen
 from didact.engines.trees.stat_loops import Labels, Scalar
 from didact.engines.trees.value_loops import Values
 from didact.parts.criteria.base import Criterion
-from didact.parts.criteria.impurity import AbsoluteError, Poisson, SquaredError
 
 Array = np.ndarray[Any, Any]
 
@@ -65,15 +63,13 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, np.float64)
     n, outputs = Y.shape
     w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
-    if not isinstance(criterion, AbsoluteError):
-        refuse_huge(Y)
-    centre = np.average(Y, axis=0, weights=w) if isinstance(criterion, SquaredError) else np.zeros(outputs)
-    if isinstance(criterion, Poisson):
-        check_counts((Y < 0).any(), w @ Y)
-    if isinstance(criterion, AbsoluteError):
+    if not criterion.additive:
         return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
+    refuse_huge(Y)
+    criterion.refuse(bool((Y < 0).any()), w @ Y)
+    centre = np.average(Y, axis=0, weights=w) if criterion.centred else np.zeros(outputs)
     sums = (Y - centre) * w[:, None]
-    rows = np.column_stack([exact(sums) if isinstance(criterion, Poisson) else sums, w])
+    rows = np.column_stack([exact(sums) if criterion.positive else sums, w])
     which = chosen(criterion, outputs)
     stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
     return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
@@ -86,24 +82,14 @@ def refuse_huge(y: Array) -> None:
         raise too_large("Input y", most)
 
 
-def check_counts(negative: Any, totals: Array) -> None:
-    """Refuse targets that the Poisson criterion has no logarithm for, by whether some are negative and their sums."""
-    if negative or (totals <= 0).any():
-        why = "some values of y are negative" if negative else "all values of y, or of one of its columns, are 0"
-        raise InputError(f"criterion='poisson' needs targets y ≥ 0 with a positive mean: {why}.")
-
-
 def exact(columns: Array) -> Array:
-    """Columns of numbers ≥ 0 in steps of a power of two, so small that all sums and differences of rows are exact.
-
-    The Poisson criterion refuses a side whose targets sum to zero; a rounding error in their place would be a split.
-    """
+    """Columns of numbers ≥ 0 in steps of a power of two, so small that all sums and differences of rows are exact."""
     scale = np.array([power_below(2.0**52, float(total)) for total in columns.sum(axis=0)])
     return np.asarray(np.rint(columns * scale) / scale)
 
 
 def drawn_counts(y: Array, weights: Array | None, drawn: Array | None) -> Array:
-    """Targets for a tree of Poisson's criterion on a draw of the rows: the mean of all where the draw has none above 0.
+    """Targets of a `positive` criterion for a tree on a draw of rows: the mean of all where no drawn one is above 0.
 
     Such a draw knows no rate, and a tree of it would predict 0, against which every count has an infinite deviance.
     """

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import to_numpy
-from didact.parts.gaussian import gaussian_log_density
+from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import Components, members
 
 Array = np.ndarray[Any, Any]
