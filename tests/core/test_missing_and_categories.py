@@ -26,7 +26,8 @@ class Seen(NamedTuple):
         return Seen(self.total + other.total, self.missing + other.missing)
 
 
-def look(X, y, w):
+def look(block):
+    X = block.X
     return Seen(np.nansum(X, axis=0), np.isnan(X).sum(axis=0))
 
 

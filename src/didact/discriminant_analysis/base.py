@@ -149,7 +149,7 @@ def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[
     """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
     if not isinstance(rows, MemoryRows):
         raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     if w is not None or np.isnan(X).any():
         raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
 

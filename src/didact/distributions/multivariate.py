@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
 from didact.parts.statistics.moments import Moments, moments
 
@@ -142,7 +143,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
         x, w = checked(x, w, "MultivariateGaussian")
         if x.ndim != 2:
             raise InputError("The observations of a multivariate Gaussian are rows of numbers.")
-        return moments(x, np.zeros(len(x)), w)
+        return moments(Block(x, np.zeros(len(x)), w))
 
     @classmethod
     def from_stats(cls, stats: Moments) -> "MultivariateGaussian":

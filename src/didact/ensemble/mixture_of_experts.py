@@ -23,7 +23,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
@@ -88,8 +88,8 @@ def narrowed(rows: Rows, frame: Frame) -> tuple[Rows, Frame]:
     return MemoryRows(frame.design(rows.X)[:, :-1], *rows.columns[1:]), frame.flat()
 
 
-def _codes(X: Any, y: Any, w: Any, classes: Array) -> tuple[Any, ...]:
-    return X, np.searchsorted(classes, y).astype(np.float64), w
+def _codes(block: Block, classes: Array) -> Block:
+    return block._replace(y=np.searchsorted(classes, block.y).astype(np.float64))
 
 
 def started(direction: Array, n_experts: int, n_classes: int) -> Mixture:

@@ -23,7 +23,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
@@ -79,17 +79,21 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
 
 
-def inverse_variances(X: Any, y: Any, w: Any, variances: Any, noise_mean: Any) -> tuple[Any, Any, Any]:
-    """A block without the mean of its noise, and with weights 1/variance."""
-    if w is not None:
+def inverse_variances(block: Block) -> Block:
+    """A block without the mean of its noise, and with weights 1/variance.
+
+    Variances come where other models have an offset, the mean of the noise where they have groups.
+    """
+    X, y, weight, variances, noise_mean = block
+    if weight is not None:
         raise InputError("GeneralizedLeastSquares takes no sample_weight: batches are (X, y, None, variances).")
     if noise_mean is not None:
         y = y - (noise_mean if noise_mean.ndim == y.ndim else noise_mean[:, None])
     if variances is None:
-        return X, y, None
+        return Block(X, y)
     if not bool((variances > 0).all()):
         raise InputError("Variances of the noise must be positive: leave out rows that are known without noise.")
-    return X, y, 1.0 / variances
+    return Block(X, y, 1.0 / variances)
 
 
 def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
@@ -202,7 +206,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
-        rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
+        rows = self.rows(X, y, offset=variances, groups=noise_mean, target="outputs")
         with FitProgress(self, X=X, y=y):
             Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
             solution, scale, inverse, constant = estimate(Z, self.scale, self.fit_intercept)
@@ -218,8 +222,8 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
         if not isinstance(rows, MemoryRows):
             raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
-        rows.reduce(moments_of_first)  # refuses NaN by name
-        X, y, _ = inverse_variances(*rows.columns)
+        rows.reduce(moments)  # refuses NaN by name
+        X, y, *_ = inverse_variances(rows.columns)
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
         Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
         return whiten_full(X, Y, lower_factor(covariance, len(X), factor), self.fit_intercept)
@@ -227,11 +231,6 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X, without noise."""
         return self.map_rows(X, predict, "coef_", "intercept_")
-
-
-def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
-    """Moments of a block, whatever stands beside it."""
-    return moments(X, y, w)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

@@ -54,7 +54,6 @@ from didact.linear_model.regularization_path import (
     score,
     split,
     tabulate,
-    take,
     walk,
     warn_short,
 )
@@ -184,7 +183,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         rows = self._rows(X, y, sample_weight, offset, exposure)
         ratios = numbers(self.l1_ratio, "l1_ratio", 0, 1)
         grid = self._grid(rows, ratios)
-        folds = split(self.cv, rows, rows.columns[1])
+        folds = split(self.cv, rows, rows.columns.y)
         with FitProgress(self, len(folds) * grid.size, X=X, y=y) as progress:
             orders = np.argsort(-grid, axis=1, kind="stable")
             fits = walk(self._fold(rows, grid, ratios), folds, orders, progress.report)
@@ -196,7 +195,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, combined_offset(offset, exposure, link), target=target)
+        rows = self.rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
         rows = in_memory(rows, "GeneralizedLinearRegressorCV", "GeneralizedLinearRegressor(alpha=…)")
         return rows.prepared(check_target, family)
 
@@ -223,8 +222,8 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         scorer = None if self.scoring is None else check_scoring(self._plain(), scoring=self.scoring)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            base, first = self._plain()._objective(take(rows, train), family, link)
-            X, y, w, offset = take(rows, test).columns
+            base, first = self._plain()._objective(rows.some(train), family, link)
+            X, y, w, offset, _ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
                 model = self._plain(grid[ratio, strength], ratios[ratio])

@@ -21,7 +21,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, learn
 from didact.engines.stochastic.passes import fixed
 
@@ -52,8 +52,9 @@ class Spread(NamedTuple):
         return np.zeros_like(self.mean), self.square / n + float(self.mean @ self.mean)
 
 
-def spread(X: Any, y: Any, w: Any) -> Spread:
+def spread(block: Block) -> Spread:
     """The spread of one block."""
+    X = block.X
     X = np.asarray(to_numpy(X), np.float64)
     if not len(X):
         return Spread(0, np.zeros(X.shape[1]), 0.0)
@@ -187,8 +188,8 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """One pass that begins with step t; minus the mean squared answer of a unit, as a share of the scale."""
         mean, scale = seen.taken(self.center)
         total, begin = 0.0, t
-        for X, *_ in rows.stream():
-            X = fixed(to_numpy(X) if is_tensor(X) else X)
+        for block in rows.stream():
+            X = fixed(to_numpy(block.X) if is_tensor(block.X) else block.X)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))

@@ -24,7 +24,7 @@ from didact.core.backend import float_type, is_tensor, like, namespace, to_host,
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import ROUNDING, Armijo
@@ -44,11 +44,12 @@ RIDGE = 1e-2  # curvature in the scale, by share: towards an exact fit the objec
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
-def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
+def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
     """Value and gradient of a block; unless share is None also cross-products, in which rows outside count by share."""
+    X, w = block.X, block.weight
     X = X if is_tensor(X) else X.astype(np.float64, copy=False)
     xp = namespace(X)
-    r = y - (X @ like(coef, X) + intercept)
+    r = block.y - (X @ like(coef, X) + intercept)
     t = r / scale
     psi = xp.clip(t, -epsilon, epsilon)
     each = xp.ones_like(t) if w is None else w
@@ -155,9 +156,10 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     return result
 
 
-def target_moments(X: Any, y: Any, w: Any) -> Moments:
+def target_moments(block: Block) -> Moments:
     """Mean and scatter of the targets of a block."""
-    return moments(y[:, None], y, w)
+    y = block.y
+    return moments(block._replace(X=y[:, None]))
 
 
 class HuberRegressor(RegressorMixin, Estimator):
@@ -224,7 +226,7 @@ class HuberRegressor(RegressorMixin, Estimator):
         self.report_convergence(result)
         vars(self).pop("outliers_", None)
         if isinstance(rows, MemoryRows):
-            error = np.abs(to_numpy(rows.columns[1]) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
+            error = np.abs(to_numpy(rows.columns.y) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
             self.outliers_ = error > self.epsilon * self.scale_
         return self
 

@@ -227,8 +227,7 @@ class Inference:
         rows = self._source.rows
         if not isinstance(rows, MemoryRows):
             raise InputError(f"{what} has one entry for each row: pass inference() the rows in memory, not in batches.")
-        X, y, w, offset, _ = rows.columns
-        return terms(X, y, w, offset, self._source.point), X
+        return terms(rows.columns, self._source.point), rows.X
 
     @cached_property
     def leverage(self) -> Array:

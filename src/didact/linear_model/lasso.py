@@ -62,7 +62,7 @@ class Problem:
             if not np.isfinite(S.xy).all():
                 refuse_overflow(rows, np.nan)
             return
-        _, y, w = rows.columns[:3]  # type: ignore[attr-defined]
+        _, y, w, *_ = rows.columns  # type: ignore[attr-defined]
         self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
         Y = y if y.ndim == 2 else y[:, None]
         self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())

@@ -24,7 +24,7 @@ from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
+from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split
 
 Array = np.ndarray[Any, Any]
 
@@ -63,8 +63,8 @@ def fold_errors(
     rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: Any, search: Search
 ) -> Array:
     """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
-    problem = Problem(take(rows, train), model.fit_intercept, search.positive)
-    X, y, w = take(rows, test).columns
+    problem = Problem(rows.some(train), model.fit_intercept, search.positive)
+    X, y, w, *_ = rows.some(test).columns
     Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:
@@ -85,7 +85,7 @@ def choose_penalty(model: Any, search: Search, X: Any, y: Any, sample_weight: An
         targets = search.targets(problem)
         strongest = problem.strongest(targets)
         grids = [(r, penalty_grid(strongest, r, model.eps, model.alphas)) for r in search.ratios]
-        folds = split(model.cv, rows, rows.columns[1])
+        folds = split(model.cv, rows, rows.columns.y)
         errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, model, search), folds), axis=-1)
         if not np.isfinite(errors).all():
             refuse_overflow(rows, np.nan)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.least_squares import SAFE, triangle
 from didact.linear_model.ridge import gram_trace
@@ -112,8 +112,9 @@ def _combine(V: Array, inverse: Array, target: Array) -> Array:
     return np.tensordot(V, inverse[:, :, None] * target[:, None, :], 1)
 
 
-def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Array) -> Any:
+def held_out_errors(block: Block, grid: Grid, map_: Array, shift: Array) -> Any:
     """e (n, A, k) of a block; map_ is [V, b(α) …] and shift what it makes of the means: one product does it all."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     p, A = grid.inverse.shape
     Y = (y if y.ndim == 2 else y[:, None]) - like(grid.mean_y, X)
@@ -131,19 +132,19 @@ def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Arra
     return errors
 
 
-def squared_errors(X: Any, y: Any, w: Any, *grid: Any) -> Sums:
+def squared_errors(block: Block, *grid: Any) -> Sums:
     """Σ w e² of a block, (A, k), and the number of rows."""
-    xp = namespace(X)
-    errors = held_out_errors(X, y, w, *grid)
+    xp, w = namespace(block.X), block.weight
+    errors = held_out_errors(block, *grid)
     errors *= errors
     table = xp.reshape(errors, (errors.shape[0], -1))
     total = xp.sum(table, axis=0) if w is None else w @ table
     return Sums((to_numpy(total).astype(np.float64).reshape(errors.shape[1:]), errors.shape[0]))
 
 
-def stacked_errors(X: Any, y: Any, w: Any, *grid: Any) -> Stack:
+def stacked_errors(block: Block, *grid: Any) -> Stack:
     """e, y and w of every row."""
-    columns = (held_out_errors(X, y, w, *grid), y, w)
+    columns = held_out_errors(block, *grid), block.y, block.weight
     return Stack((tuple(None if c is None else to_numpy(c) for c in columns),))
 
 
@@ -156,7 +157,7 @@ def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
 def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
     rows.reduce(gram_trace)  # refuses NaN by name
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     X = X if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     w = np.ones(len(Y)) if w is None else w

@@ -19,7 +19,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor, like, namespac
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
@@ -102,9 +102,9 @@ def more_columns(rows: Rows) -> bool:
     return rows.n_features >= MANY and rows.reduce(count_rows).parts[0] < rows.n_features
 
 
-def count_rows(X: Any, y: Any, w: Any) -> Sums:
+def count_rows(block: Block) -> Sums:
     """The number of rows of a block."""
-    return Sums((X.shape[0],))
+    return Sums((block.X.shape[0],))
 
 
 def means(rows: Rows, fit_intercept: bool) -> tuple[Array, Array, float, Array]:
@@ -138,8 +138,9 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)
 
 
-def first_moments(X: Any, y: Any, w: Any) -> Sums:
+def first_moments(block: Block) -> Sums:
     """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
+    X, y, w = block.X, block.y, block.weight
     Y = y if y.ndim == 2 else y[:, None]
     if is_tensor(X):
         xp = namespace(X)
@@ -152,8 +153,9 @@ def first_moments(X: Any, y: Any, w: Any) -> Sums:
     return Sums((ones.sum(), sums, ones @ Y, squares, xy))
 
 
-def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:
+def normal_product(block: Block, V: Array, shift: Array) -> Sums:
     """Xᵀ W (X V − 1 shiftᵀ) of a block, and the sums of its rows."""
+    X, w = block.X, block.weight
     if V.shape[1] == 1:  # products with vectors are quicker than with one-column matrices
         u = X @ V[:, 0] - shift[0]
         u = u if w is None else w * u

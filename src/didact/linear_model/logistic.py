@@ -24,7 +24,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -38,16 +38,19 @@ from didact.parts.statistics.moments import label_codes, label_counts, weigh_cla
 Array = np.ndarray[Any, Any]
 
 
-def encode(X: Any, y: Any, w: Any, offset: Any, classes: Array, class_weights: Array | None) -> tuple[Any, ...]:
+def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
-    codes = label_codes(y, classes)
+    X, w = block.X, block.weight
+    codes = label_codes(block.y, classes)
     xp = namespace(X, codes)
     if is_tensor(X):
         codes = xp.asarray(codes, device=X.device)
     if class_weights is not None:
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
-    return X, (xp.astype(codes, X.dtype if is_tensor(X) else xp.float64) if len(classes) == 2 else codes), w, offset
+    if len(classes) == 2:
+        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64)
+    return block._replace(y=codes, weight=w)
 
 
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,
@@ -178,7 +181,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, None, target="labels")
+        rows = self.rows(X, y, sample_weight, target="labels")
         rows, weight = self._encoded(rows)
         objective, l1 = build(rows, len(self.classes_), weight, self.C, self.l1_ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip

@@ -57,7 +57,6 @@ from didact.linear_model.regularization_path import (
     score,
     split,
     tabulate,
-    take,
     total_weight,
     walk,
     warn_short,
@@ -146,11 +145,11 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = self.rows(X, y, sample_weight, None, target="labels")
+        rows = self.rows(X, y, sample_weight, target="labels")
         rows = in_memory(rows, "LogisticRegressionCV", "LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
-        folds = split(self.cv, rows, rows.columns[1], classifier=True)
+        folds = split(self.cv, rows, rows.columns.y, classifier=True)
         shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
         with FitProgress(self, int(np.prod(shape)), X=X, y=y) as progress:
             orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
@@ -176,9 +175,9 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         scorer, solver = self._scorer(), {"newton-cholesky": "newton"}.get(self.solver, self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            part = take(encoded, train)
+            part = encoded.some(train)
             weight = total_weight(part)
-            X, y, w, _ = take(rows, test).columns
+            X, y, w, *_ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
                 model = self._plain(self.Cs_[strength], self.l1_ratios_[ratio])

@@ -24,7 +24,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import KINDS, Differences, differences
 from didact.engines.loop.result import Result
@@ -89,16 +89,18 @@ def _plain(X: Any) -> Array:
     return X
 
 
-def squares(X: Any, y: Any, w: Any, curve: Curve, b: Array) -> Sums:
+def squares(block: Block, curve: Curve, b: Array) -> Sums:
     """Σ w and ½ Σ w (f − y)² of a block."""
-    r = curve.values(X, b) - to_numpy(y)
+    w = block.weight
+    r = curve.values(block.X, b) - to_numpy(block.y)
     weights = np.ones(len(r)) if w is None else to_numpy(w)
     return Sums((weights.sum(dtype=np.float64), 0.5 * np.sum(weights * r * r)))
 
 
-def factor(X: Any, y: Any, w: Any, curve: Curve, b: Array) -> Triangle:
+def factor(block: Block, curve: Curve, b: Array) -> Triangle:
     """The triangular factor of √w·[J r] of a block."""
-    Z = np.column_stack([curve.jacobian(X, b), curve.values(X, b) - to_numpy(y)])
+    X, w = block.X, block.weight
+    Z = np.column_stack([curve.jacobian(X, b), curve.values(X, b) - to_numpy(block.y)])
     return Triangle(np.asarray(np.linalg.qr(Z if w is None else Z * np.sqrt(to_numpy(w))[:, None], mode="r")))
 
 

@@ -20,7 +20,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -50,11 +50,12 @@ class Geometry(NamedTuple):
         return Geometry(np.minimum(self.margin, other.margin), max(self.radius, other.radius))
 
 
-def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
+def geometry(block: Block, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
     """The geometry of one block; rows without weight do not count."""
+    X, w = block.X, block.weight
     scores = decision(X, coef, intercept)
     scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
-    sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
+    sides = np.where(to_numpy(block.y)[:, None] == positives, 1.0, -1.0)
     lengths = np.hypot(row_lengths(X), np.sqrt(constant))
     counts = slice(None) if w is None else to_numpy(w) > 0
     margins, lengths = (sides * scores)[counts], lengths[counts]

@@ -42,7 +42,7 @@ OUTCOMES = {0: "converged", 1: "iteration limit", 2: "infeasible", 3: "unbounded
 
 def by_highs(rows: MemoryRows, quantile: float, alpha: float, fit_intercept: bool, method: str, options: Any) -> Result:
     """The linear program of b⁺, b⁻ and both parts of the residuals, by HiGHS."""
-    X, y, w = (None if c is None else c if is_sparse(c) else to_numpy(c) for c in rows.columns)
+    X, y, w, *_ = rows.columns.each(lambda c: c if is_sparse(c) else to_numpy(c))
     rows.reduce(largest_entries)  # refuses NaN by name
     w = np.ones(len(y)) if w is None else w
     keep = np.flatnonzero(w > 0)

@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
 
@@ -46,8 +46,8 @@ def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     )
 
 
-def _sum(X: Any, *columns: Any) -> Sums:
-    return Sums((float(X.sum()),))
+def _sum(block: Block) -> Sums:
+    return Sums((float(block.X.sum()),))
 
 
 def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:
@@ -57,14 +57,9 @@ def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[S
     return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y)]
 
 
-def take(rows: MemoryRows, index: Array) -> MemoryRows:
-    """Some of the rows."""
-    return MemoryRows(*(None if c is None else c[index] for c in rows.columns), names=rows.names)
-
-
 def total_weight(rows: MemoryRows) -> float:
     """The weight of all rows together."""
-    w = rows.columns[2]
+    w = rows.columns.weight
     weight = float(rows.n_rows if w is None else w.sum())
     if weight <= 0:
         raise InputError("The training rows of a fold, or all rows, have no weight: all their sample weights are zero.")

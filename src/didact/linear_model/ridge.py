@@ -24,7 +24,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
@@ -109,7 +109,7 @@ def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution 
     """The dual form, or None where squares are beyond the range of numbers."""
     if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
@@ -131,8 +131,9 @@ class Trace(NamedTuple):
         return Trace(self.value + other.value)
 
 
-def gram_trace(X: Any, y: Any, w: Any) -> Trace:
+def gram_trace(block: Block) -> Trace:
     """Sum of squares of a block."""
+    X = block.X
     return Trace(float((X.multiply(X) if is_sparse(X) else X * X).sum()))
 
 
@@ -206,7 +207,7 @@ def ridge_bias_covariance(
     """
     X, coef = np.asarray(X, np.float64), np.asarray(coef, np.float64)
     w = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    S = moments(X, np.zeros(len(X)), w)
+    S = moments(Block(X, np.zeros(len(X)), w))
     values, U = linalg.eigh((S if fit_intercept else S.about_zero()).xx)
     values = np.maximum(values, 0.0)
     inverse = _inverse(values + alpha)

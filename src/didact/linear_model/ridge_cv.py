@@ -33,7 +33,7 @@ from didact.linear_model.leave_one_out import (
     with_map,
 )
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import Split, averaged, in_memory, numbers, score, split, take
+from didact.linear_model.regularization_path import Split, averaged, in_memory, numbers, score, split
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
 
@@ -78,7 +78,7 @@ def fold_grids(rows: MemoryRows, parts: list[Split], alphas: Array, fit_intercep
         grid = None
         if held is not None and len(train) > rows.n_features:
             grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
-        yield grid or grid_of(take(rows, train), alphas, fit_intercept)
+        yield grid or grid_of(rows.some(train), alphas, fit_intercept)
 
 
 def grid_of(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> Grid:
@@ -96,7 +96,7 @@ def _fold_moments(rows: MemoryRows, parts: list[Split]) -> list[Moments] | None:
         not np.array_equal(np.sort(train), np.flatnonzero(label != f)) for f, (train, _) in enumerate(parts)
     ):
         return None
-    return [take(rows, test).reduce(moments) for _, test in parts]
+    return [rows.some(test).reduce(moments) for _, test in parts]
 
 
 def ready_ridge(grid: Grid, a: int, rows: Rows) -> Ridge:
@@ -185,7 +185,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         """The grid of solutions, and scores (A,), or (A, k) for a choice per target."""
         scorer = None if self.scoring is None else check_scoring(Ridge(), scoring=self.scoring)
         if few_rows(rows):
-            _, y, w = rows.columns
+            _, y, w, *_ = rows.columns
             self._refuse_single(len(y) if w is None else np.count_nonzero(w))
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
         else:
@@ -216,13 +216,13 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         if self.store_cv_results or self.alpha_per_target:
             raise ParameterError("store_cv_results and alpha_per_target belong to leave-one-out: leave cv=None.")
         rows = in_memory(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
-        parts = split(self.cv, rows, rows.columns[1])
+        parts = split(self.cv, rows, rows.columns.y)
         scorer = check_scoring(Ridge(), scoring=self.scoring)
         scores = np.full((len(parts), len(alphas)), np.nan)
         with FitProgress(self, scores.size, X=X, y=y) as progress:
             grids = fold_grids(rows, parts, alphas, self.fit_intercept)
             for f, ((_, test), grid) in enumerate(zip(parts, grids, strict=True)):
-                held = take(rows, test).columns
+                held = rows.some(test).columns[:3]
                 for a in range(len(alphas)):
                     scores[f, a] = score(scorer, ready_ridge(grid, a, rows), *held)
                     if progress.report(f * len(alphas) + a + 1, -scores[f, a]):

@@ -62,7 +62,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _sum_up(self, rows: Rows) -> Any:
         """The statistic of all rows; sums of sparse rows are large beside them, so those in memory are one block."""
         if self._sparse_at_once and isinstance(rows, MemoryRows) and is_sparse(rows.X):
-            stats = self._summary(*rows.columns, *self._summary_arguments())
+            stats = self._summary(rows.columns, *self._summary_arguments())
         else:
             stats = rows.reduce(self._summary, *self._summary_arguments())
         refuse_too_large(rows, *self._sums_of_columns(stats))

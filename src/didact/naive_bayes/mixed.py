@@ -11,7 +11,7 @@ from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
@@ -45,19 +45,19 @@ class MixedStats(NamedTuple):
         return MixedStats(classes, weight, {kind: S.merge(other.parts[kind]) for kind, S in self.parts.items()})
 
 
-def summarize(X: Any, y: Any, w: Any, plan: Plan) -> MixedStats:
+def summarize(block: Block, plan: Plan) -> MixedStats:
     """The statistics of one block."""
     parts: dict[str, Any] = {}
     for kind, columns in plan.columns.items():
-        block = X[:, columns]
+        part = block._replace(X=block.X[:, columns])
         if kind in ("gaussian", "poisson"):
-            if kind == "poisson" and (block < 0).any():
+            if kind == "poisson" and (part.X < 0).any():
                 raise InputError("Negative values in data: a column of kind 'poisson' holds counts.")
-            parts[kind] = moments_by_class(block, y, w)
+            parts[kind] = moments_by_class(part)
         elif kind == "bernoulli":
-            parts[kind] = one_rows(block, y, w, 0.0)
+            parts[kind] = one_rows(part, 0.0)
         else:
-            parts[kind] = category_rows(binned(block, plan.edges) if kind == "binned" else block, y, w)
+            parts[kind] = category_rows(part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part)
     first = next(iter(parts.values()))
     return MixedStats(first.classes, first.weight, parts)
 
@@ -104,8 +104,9 @@ class Sampled(NamedTuple):
         return Sampled(X[::2], w[::2]) if len(X) > 2 * SAMPLE else Sampled(X, w)
 
 
-def some_rows(X: Any, y: Any, w: Any, columns: Array) -> Sampled:
+def some_rows(block: Block, columns: Array) -> Sampled:
     """Some columns of a block."""
+    X, w = block.X, block.weight
     return Sampled(np.asarray(X[:, columns], np.float64), np.ones(len(X)) if w is None else np.asarray(w, np.float64))
 
 

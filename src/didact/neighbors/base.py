@@ -88,11 +88,11 @@ class _Neighbors(Estimator):
         tags.input_tags.string = self.metric == "edit"
         return tags
 
-    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, **how: Any) -> Rows:
+    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
         """The data, checked; for the edit distance a column of words."""
         if self.metric == "edit":
             return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
-        return super().rows(X, y, sample_weight, *more, **how)
+        return super().rows(X, y, sample_weight, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
         """Check the training data, build the index of its rows, and return y and their numbers of rows.

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 from didact.core.rows.gather import dense
 from didact.parts.statistics.row_counts import WeightRange, weight_range
 
@@ -53,8 +54,9 @@ class Extent(NamedTuple):
 BIG = np.finfo(np.float64).max
 
 
-def extent(X: Any, y: Any, w: Any) -> Extent:
+def extent(block: Block) -> Extent:
     """The extent of a block; rows of weight zero do not count."""
+    X, w = block.X, block.weight
     X = dense(X, np.float64)
     seen = weight_range(w, len(X))
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
@@ -128,8 +130,9 @@ def find(cells: Array, wanted: Array) -> Array:
     return np.where(known[place] == asked, place, -1)
 
 
-def count(X: Any, y: Any, w: Any, unit: float, *axes: Axes) -> Cells:
+def count(block: Block, unit: float, *axes: Axes) -> Cells:
     """The counts of a block, of weights in a unit."""
+    X, w = block.X, block.weight
     X = dense(X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64) / unit
     pairs = []

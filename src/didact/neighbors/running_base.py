@@ -21,6 +21,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.rows import Block
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import Sorted, Window, left_out, smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
@@ -31,9 +32,10 @@ Array = np.ndarray[Any, Any]
 CANDIDATES = 20  # widths that are tried
 
 
-def gather(X: Any, y: Any, w: Any, column: int) -> Pieces:
+def gather(block: Block, column: int) -> Pieces:
     """The rows of a block that count; a missing value in any column shows in their sum."""
-    x, Y = one_column(X, column), as_columns(y)
+    X, w = block.X, block.weight
+    x, Y = one_column(X, column), as_columns(block.y)
     w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
     return Pieces(((x[w > 0], Y[w > 0], w[w > 0], np.array([float(0.0 * X.sum())])),))
 

@@ -15,7 +15,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import Pieces, dense
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
@@ -77,10 +77,11 @@ def bin_counts(categories: Categories | None) -> Array | None:
     return None if categories is None else np.maximum(categories.counts, categories.mask)
 
 
-def whole_block(X: Any, y: Any, w: Any) -> Pieces:
+def whole_block(block: Block) -> Pieces:
     """All rows of a block, those of weight 0 too: draws of rows go by their numbers."""
+    X, w = block.X, block.weight
     X = dense(X)
-    return Pieces(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
+    return Pieces(((X, np.asarray(block.y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
 
 
 def in_memory(rows: Rows) -> tuple[Any, Any, Any]:

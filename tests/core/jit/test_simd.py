@@ -60,10 +60,11 @@ def test_add_outer(rows, k):
 
 WITHOUT = """
 import numpy as np
+from didact.core.rows import Block
 from didact.parts.statistics.class_scatter import scatter_of_rows
 rng = np.random.default_rng(0)
 X, y, w = rng.normal(size=(80, 38)), rng.integers(0, 2, 80), rng.uniform(1, 2, 80)
-S = scatter_of_rows(X, y, w, False, None)
+S = scatter_of_rows(Block(X, y, w), False, None)
 D = X[y == 1] - S.mean[1]
 np.testing.assert_allclose(S.mean[1], np.average(X[y == 1], axis=0, weights=w[y == 1]))
 np.testing.assert_allclose(S.scatter[1], (w[y == 1] * D.T) @ D, atol=1e-10)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows
+from didact.core.rows import Block, MemoryRows
+from didact.parts.statistics import class_scatter as engine
 from didact.parts.statistics.class_scatter import class_scatter, scatter_of_rows
-from didact.parts.statistics.moments import class_scatter as engine
 
 
 def oracle(X, y, w=None):
@@ -55,7 +55,9 @@ def test_sums_are_numpys(n, p, K, single, weighted, pooled, seed):
 def test_merging_is_associative_and_classes_may_differ(pooled):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 4)), np.repeat(["b", "a", "c"], 30)
-    a, b, c = (scatter_of_rows(X[s], y[s], None, pooled, None) for s in (slice(0, 40), slice(40, 41), slice(41, 90)))
+    a, b, c = (
+        scatter_of_rows(Block(X[s], y[s], None), pooled, None) for s in (slice(0, 40), slice(40, 41), slice(41, 90))
+    )
     for S in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
         assert_is(S.finished(), X, y)
 
@@ -93,7 +95,7 @@ def test_no_order_of_rows_or_weights_costs_digits(p, case):
     else:
         X[:600] += 1e6  # more than are handled at a time
         w = np.where(X[:, 0] > 1e5, 1e-12, 1.0) if "light" in case else None
-    S = scatter_of_rows(X, y, w, False, None)
+    S = scatter_of_rows(Block(X, y, w), False, None)
     mean, scatter = exact(X, y, w)
     np.testing.assert_allclose(S.mean, mean, rtol=1e-11, atol=1e-15 * np.abs(X).max())
     np.testing.assert_allclose(S.scatter, scatter, rtol=1e-10, atol=1e-11 * scatter.max())
@@ -115,7 +117,7 @@ def test_no_order_of_rows_or_weights_costs_digits(p, case):
 def test_labels_of_any_kind(labels):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 2)), labels[rng.integers(0, len(labels), 60)]
-    S = scatter_of_rows(X, y, None, False, None)
+    S = scatter_of_rows(Block(X, y, None), False, None)
     assert S.classes.dtype == y.dtype
     assert_is(S, X, y)
 

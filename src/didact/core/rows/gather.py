@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.rows.memory import Block
 
 Array = np.ndarray[Any, Any]
 
@@ -23,10 +24,10 @@ class Pieces(NamedTuple):
         return tuple(None if part[0] is None else np.concatenate(part) for part in zip(*self.blocks, strict=True))
 
 
-def keep(X: Any, y: Any, w: Any) -> Pieces:
+def keep(block: Block) -> Pieces:
     """The rows of a block that count, with their targets (or None) and weights."""
-    X, y = dense(X), None if y is None else to_numpy(y)
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, y = dense(block.X), None if block.y is None else to_numpy(block.y)
+    w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
     counts = slice(None) if (w > 0).all() else w > 0
     return Pieces(((X[counts], None if y is None else y[counts], w[counts]),))
 

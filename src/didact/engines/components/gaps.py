@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.distributions.multivariate import LOG_2PI, factor, log_det
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
@@ -81,8 +81,9 @@ def spread_of_gaps(groups: list[Group], inverses: list[Array], w: Array, p: int)
     return total.reshape(p, p)
 
 
-def expected_rows(X: Any, y: Any, w: Any, classes: Array, means: Array, precisions: Array, log_dets: Array) -> Sums:
+def expected_rows(block: Block, classes: Array, means: Array, precisions: Array, log_dets: Array) -> Sums:
     """The E step of a block's rows with gaps: log-likelihood, Σ w d by class, Σ w E[ddᵀ] by covariance."""
+    X, y, w = block.X, block.y, block.weight
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
     chosen = np.isnan(X).any(axis=1) & (w > 0)
     X, w = np.asarray(X[chosen], np.float64), w[chosen]
@@ -165,7 +166,7 @@ def rows_with_gaps(rows: Rows) -> Rows:
     if not isinstance(rows, MemoryRows):
         return rows
     hole = np.isnan(rows.X).any(axis=1)
-    return MemoryRows(*(None if c is None else np.asarray(c)[hole] for c in rows.columns), **rows.how())
+    return rows.some(hole)
 
 
 def first_guess(rows: Rows, S: ClassScatter) -> ClassScatter:

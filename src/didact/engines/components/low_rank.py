@@ -17,7 +17,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.parts.statistics.class_sums import refuse_too_large
 from didact.parts.statistics.moments import NARROW, label_codes, label_counts
 from didact.parts.statistics.shrinkage import estimated_share
@@ -167,10 +167,10 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         return None
     if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
         return None
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
     X, y, w = np.asarray(X[w > 0], np.float64), to_numpy(y)[w > 0], w[w > 0]
-    classes, weight = label_counts(None, y, w)
+    classes, weight = label_counts(Block(y=y, weight=w))
     codes = label_codes(y, classes)
     order = np.argsort(codes, kind="stable")
     D, roots, edges = X[order], np.sqrt(w[order]), np.searchsorted(codes[order], np.arange(len(classes) + 1))

@@ -11,7 +11,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 
 Array = np.ndarray[Any, Any]
 
@@ -28,8 +28,9 @@ class Largest(NamedTuple):
         return Largest(np.maximum(self.sizes, other.sizes))
 
 
-def largest_entries(X: Any, *columns: Any) -> Largest:
+def largest_entries(block: Block) -> Largest:
     """The largest absolute value of each column of a block."""
+    X = block.X
     if not X.shape[0]:
         return Largest(np.zeros(X.shape[1]))
     if is_sparse(X):
@@ -40,19 +41,21 @@ def largest_entries(X: Any, *columns: Any) -> Largest:
     return Largest(np.asarray(to_numpy(xp.max(xp.abs(X), axis=0)), np.float64))
 
 
-def largest_target(X: Any, y: Any, *columns: Any) -> Largest:
+def largest_target(block: Block) -> Largest:
     """The largest absolute value of the targets of a block."""
-    return largest_entries(y if y.ndim == 2 else y[:, None])
+    y = block.y
+    return largest_entries(Block(y if y.ndim == 2 else y[:, None]))
 
 
-def in_units(X: Any, *columns: Any) -> tuple[Any, ...]:
-    """A block whose columns are divided by units, which come last."""
-    *others, units = columns
+def in_units(block: Block, units: Array) -> Block:
+    """A block whose columns of X are divided by units."""
+    X = block.X
     if is_sparse(X):
         X = X.copy()
         X.data = X.data / units.astype(X.dtype)[X.indices]
-        return (X, *others)
-    return (X / like(units.astype(_type_name(X)), X), *others)
+    else:
+        X = X / like(units.astype(_type_name(X)), X)
+    return block._replace(X=X)
 
 
 def _type_name(values: Any) -> str:

@@ -116,7 +116,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
     if rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1)):
         return None
     thin = rows.thinned(THINNING)
-    weights = thin.columns[2]
+    weights = thin.columns.weight
     weight = float(thin.n_rows) if weights is None else float(weights.sum())
     return objective._replace(rows=thin, weight=weight) if weight > 0 else None
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
+from didact.core.rows import Block
 from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
 from didact.parts.statistics.class_scatter_loops import add_scatter, extent, group, moments_by_class
 from didact.parts.statistics.class_sums import both, refuse_too_large, spread
@@ -127,8 +128,9 @@ def _looked_at(found: ClassScatter, rows: Rows) -> ClassScatter:
 
 
 @in_pieces
-def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) -> ClassScatter:
+def scatter_of_rows(block: Block, pooled: bool, only: Array | None) -> ClassScatter:
     """The statistic of one block, of all classes or of some only."""
+    X, y, w = block.X, block.y, block.weight
     if only is not None or (w is not None and not is_tensor(w) and (w == 0).any()):
         keep = np.ones(len(X), bool) if only is None else np.isin(to_numpy(y), only)
         labels = np.unique(to_numpy(y)[keep])
@@ -141,7 +143,7 @@ def scatter_of_rows(X: Any, y: Any, w: Any, pooled: bool, only: Array | None) ->
 def _of_rows(X: Any, y: Any, w: Any, pooled: bool) -> ClassScatter:
     """The statistic of rows that all have weight."""
     if is_tensor(X):
-        counts = label_counts(None, y, w)
+        counts = label_counts(Block(y=y, weight=w))
         return _of_tensor(X, label_codes(y, counts.values), w, counts.values, counts.weights, pooled)
     X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
     w = None if w is None else np.asarray(w, np.float64)

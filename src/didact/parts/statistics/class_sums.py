@@ -13,6 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
+from didact.core.rows import Block
 from didact.core.rows.memory import Rows, listed
 from didact.core.threads import parallel_map
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
@@ -110,7 +111,7 @@ def wide_sum(a: Array, b: Array) -> Array:
 
 def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
     """Labels of a block, the class code and the weight of each row, and the weight of each class."""
-    counts = label_counts(None, y, w)
+    counts = label_counts(Block(y=y, weight=w))
     codes = to_numpy(label_codes(y, counts.values)).astype(np.int64)
     w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64, copy=False)
     return counts.values, codes, w, counts.weights
@@ -149,8 +150,9 @@ def one_hot(codes: Array, w: Array, K: int) -> Array:
     return H
 
 
-def moments_by_class(X: Any, y: Any, w: Any) -> ClassMoments:
+def moments_by_class(block: Block) -> ClassMoments:
     """Moments of the columns of one block, by class; NaN is left out."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     K = len(classes)
     X = np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)

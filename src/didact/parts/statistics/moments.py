@@ -13,6 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
 from didact.parts.statistics.moment_loops import centred_products
 
@@ -69,8 +70,9 @@ class Moments(NamedTuple):
 
 
 @in_pieces
-def moments(X: Any, y: Any, w: Any) -> Moments:
+def moments(block: Block) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:
@@ -172,8 +174,9 @@ class Counts(NamedTuple):
         return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
 
 
-def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
+def label_counts(block: Block) -> Counts:
     """The labels of one block with their weights."""
+    y, w = block.y, block.weight
     if is_tensor(y):
         xp = namespace(y)
         values = xp.unique_values(y)
@@ -247,8 +250,9 @@ class Histogram(NamedTuple):
         return Histogram(self.edges, self.weights + other.weights)
 
 
-def histogram(X: Any, y: Any, w: Any, edges: Array) -> Histogram:
+def histogram(block: Block, edges: Array) -> Histogram:
     """The histogram of one block."""
+    X, w = block.X, block.weight
     counts = [
         np.bincount(np.searchsorted(e, column, side="right"), w, len(e) + 1)
         for e, column in zip(edges, X.T, strict=True)
