@@ -48,7 +48,7 @@ class _Reader(Estimator):
         return self
 
     def predict(self, X):
-        return self.map_rows(X, row_sums, "categories_")
+        return self.fitted().map_rows(X, row_sums, self.categories_)
 
 
 def frame(colours=("b", "a", None, "b", "c", "a")):

@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
@@ -109,11 +109,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         rows.missing = self._missing
         return rows
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on new data of any kind, as the kind of collection that came in."""
+    def fitted(self) -> Self:
+        """The model itself, once it is fitted; else scikit-learn's `NotFittedError`."""
         check_is_fitted(self)
+        return self
+
+    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
+
+        Attributes are read after a look at whether there are any: ``self.fitted().map_rows(X, predict, self.coef_)``.
+        """
         rows = self.rows(X, target="none", reset=False)
-        return self.numbers_like(X, rows.map(fn, *(getattr(self, name) for name in attributes)))
+        return self.numbers_like(X, rows.map(fn, *args))
 
     def numbers_like(self, X: Any, found: Any) -> Any:
         """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""

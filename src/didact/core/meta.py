@@ -121,12 +121,10 @@ class OfModels(MetaEstimatorMixin):
             raise InputError(f"{name} needs at least 2 classes, but y has one class only: {classes[:1].tolist()[0]!r}.")
         return classes, codes
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on new data of any kind; what the base models cannot read is refused before."""
-        check_is_fitted(self)
+    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(X, *args)`` on new data of any kind; what the base models cannot read is refused before."""
         rows = self.rows(X, target="none", reset=False)
-        how = fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes)
-        return self.numbers_like(X, rows.map(checked_call, *how))
+        return self.numbers_like(X, rows.map(checked_call, fn, rows.names, rows.missing, *args))
 
     def arrays(self, X: Any) -> Any:
         """New rows X in memory as the base models get them, checked."""

@@ -140,7 +140,7 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The weighted median of the learners' predictions."""
-        return self.map_rows(X, medians, "estimators_", "estimator_weights_")
+        return self.fitted().map_rows(X, medians, self.estimators_, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predictions after each round."""

@@ -185,8 +185,8 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """The weighted mean of the models' probabilities."""
-        return self.map_rows(X, probabilities, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""
-        return self.map_rows(X, labels, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.weights_, self.classes_)

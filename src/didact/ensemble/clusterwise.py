@@ -95,7 +95,7 @@ class _Clusterwise(OfModels, Estimator):
 
     def predict_cluster(self, X: Any) -> Any:
         """The number of each row's cluster."""
-        return self.map_rows(X, clusters, "cluster_centers_")
+        return self.fitted().map_rows(X, clusters, self.cluster_centers_)
 
 
 SKIPS = {
@@ -164,11 +164,11 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from each row's own model."""
-        return self.map_rows(X, probabilities, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.cluster_centers_, self.estimators_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that each row's own model finds most probable."""
-        return self.map_rows(X, labels, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, labels, self.cluster_centers_, self.estimators_, self.classes_)
 
 
 class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
@@ -221,4 +221,4 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
 
     def predict(self, X: Any) -> Any:
         """The prediction of each row's own model."""
-        return self.map_rows(X, numbers, "cluster_centers_", "estimators_")
+        return self.fitted().map_rows(X, numbers, self.cluster_centers_, self.estimators_)

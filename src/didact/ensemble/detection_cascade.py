@@ -182,15 +182,15 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Positive for rows that pass all stages, and the lower the earlier a row is rejected."""
-        return self.map_rows(X, decisions, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, decisions, self.stages_, self.thresholds_)
 
     def predict(self, X: Any) -> Any:
         """The second class for rows that pass all stages, else the first."""
-        return self.map_rows(X, labels, "stages_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, labels, self.stages_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the last stage that each row reaches, from 0."""
-        return self.map_rows(X, last_stages, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, last_stages, self.stages_, self.thresholds_)
 
     def cost(self, X: Any) -> Array:
         """The number of learners that are asked about each row."""

@@ -258,12 +258,11 @@ class _Forest(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The number of the leaf in which each row ends in each tree, (n, trees)."""
-        return self.map_rows(X, _all_leaves, "trees_")
+        return self.fitted().map_rows(X, _all_leaves, self.trees_)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes in all trees, side by side, and where the columns of each tree begin."""
-        check_is_fitted(self)
-        paths = self.map_rows(X, _all_paths, "trees_")
+        paths = self.fitted().map_rows(X, _all_paths, self.trees_)
         return paths, np.concatenate([[0], np.cumsum([t.node_count for t in self.trees_])])
 
     def _out_of_bag(self, k: int) -> Array:

@@ -278,9 +278,9 @@ class _Boosting(Estimator):
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 
-    def _answer(self, X: Any, fn: Callable[..., Array], *attributes: str) -> Any:
-        """``fn(raw scores of rows X, *attributes)``."""
-        return self.map_rows(X, partial(answer, fn), "_trees", "_start", *attributes)
+    def _answer(self, X: Any, fn: Callable[..., Array], *args: Any) -> Any:
+        """``fn(raw scores of rows X, *args)``."""
+        return self.map_rows(X, partial(answer, fn), self._trees, self._start, *args)
 
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""

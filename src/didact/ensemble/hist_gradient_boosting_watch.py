@@ -69,9 +69,9 @@ class Watch:
         X, y, w = rows
         model = copy(self.model)
 
-        def answer(asked: Any, fn: Any, *attributes: str) -> Array:
+        def answer(asked: Any, fn: Any, *args: Any) -> Array:
             known = raw.T if asked is X else self._raw(asked, trees)  # a scorer of one's own may ask for some rows only
-            return fn(known, *(getattr(model, name) for name in attributes))  # type: ignore[no-any-return]
+            return fn(known, *args)  # type: ignore[no-any-return]
 
         vars(model)["_answer"] = answer
         return float(self.scorer(model, X, self.model._labels(y), **({} if w is None else {"sample_weight": w})))

@@ -251,20 +251,23 @@ class MixtureOfExperts(Estimator):
             return fitted | {"classes_": frame.classes}
         return fitted | {"noise_variance_": np.asarray(theta.variances * scale**2, dtype)}
 
+    def _tables(self) -> tuple[Array, ...]:
+        return self.gate_coef_, self.gate_intercept_, self.expert_coef_, self.expert_intercept_
+
     def predict(self, X: Any) -> Any:
         """The mean of the mixture, or its most probable class."""
         if _classifies(self):
-            return self.map_rows(X, labels, *FITTED, "classes_")
-        return self.map_rows(X, numbers, *FITTED)
+            return self.fitted().map_rows(X, labels, *self._tables(), self.classes_)
+        return self.fitted().map_rows(X, numbers, *self._tables())
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K)."""
-        return self.map_rows(X, probabilities, *FITTED)
+        return self.fitted().map_rows(X, probabilities, *self._tables())
 
     def gate(self, X: Any) -> Any:
         """The share of each expert in each row, (n, M)."""
-        return self.map_rows(X, gates_of, "gate_coef_", "gate_intercept_")
+        return self.fitted().map_rows(X, gates_of, self.gate_coef_, self.gate_intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor."""

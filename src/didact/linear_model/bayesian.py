@@ -216,7 +216,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictive mean of y for rows X; with return_std also its standard deviation, noise included."""
-        mean = self.map_rows(X, predict, "coef_", "intercept_")
+        mean = self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
         return (mean, self._map(X, predictive_std, *self._spread(True))) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:

@@ -230,7 +230,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X, without noise."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

@@ -235,8 +235,8 @@ class _GLM(RegressorMixin, Estimator):
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
         offset = combined_offset(offset, exposure, self._model()[1])
         if offset is None:
-            return self.map_rows(X, predict_mean, "coef_", "intercept_", "loss_")
-        eta = self.map_rows(X, linear_scores, "coef_", "intercept_")
+            return self.fitted().map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
+        eta = self.fitted().map_rows(X, linear_scores, self.coef_, self.intercept_)
         if isinstance(eta, Batches):
             raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))

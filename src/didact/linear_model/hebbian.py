@@ -212,4 +212,4 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def transform(self, X: Any) -> Any:
         """The answers of the units to rows X, (n, n_components)."""
-        return self.map_rows(X, answers, "components_", "mean_")
+        return self.fitted().map_rows(X, answers, self.components_, self.mean_)

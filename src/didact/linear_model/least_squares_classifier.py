@@ -128,8 +128,8 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)

@@ -206,10 +206,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local fit at each row of X."""
-        return self.map_rows(
-            X, predict_smooth, "kernel", "degree", "bandwidth_", "neighbors_", "scale_", "X_fit_", "y_fit_",
-            "sample_weight_", "robustness_",
-        )  # fmt: skip
+        self.fitted()
+        rule = self.kernel, self.degree, self.bandwidth_, self.neighbors_, self.scale_
+        return self.map_rows(X, predict_smooth, *rule, self.X_fit_, self.y_fit_, self.sample_weight_, self.robustness_)
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""

@@ -233,15 +233,15 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
@@ -254,7 +254,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
 
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:

@@ -239,18 +239,18 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

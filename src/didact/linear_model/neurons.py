@@ -108,4 +108,4 @@ class McCullochPittsNeuron(Estimator):
 
     def predict(self, X: Any) -> Any:
         """1 where the neuron fires, else 0."""
-        return self.map_rows(X, fires, "weights_", "threshold", "_silent")
+        return self.fitted().map_rows(X, fires, self.weights_, self.threshold, self._silent)

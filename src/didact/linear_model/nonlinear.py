@@ -252,7 +252,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, partial(predict, function=self.function or linear), "coef_")
+        return self.fitted().map_rows(X, partial(predict, function=self.function or linear), self.coef_)
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence limits of the parameters, (n_parameters, 2): b ± t·(standard error)."""

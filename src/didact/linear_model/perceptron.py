@@ -195,7 +195,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         training, first = self._training(), not hasattr(self, "coef_")
         rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
-        last = Voters(*(getattr(self, name) for name in VOTED)) if hasattr(self, "votes_") else None
+        last = self._voters() if hasattr(self, "votes_") else None
         kept = stores(weights, last) if self.variant == "voted" else None
         learn_once(self, rows, weights, training, stochastic if kept is None else voted(kept))
         self._store(weights, rows, kept)
@@ -241,21 +241,24 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         margin = np.where(self.margin_ > 0, self.margin_, np.nan)
         return np.where(self.margin_ > 0, (self.radius_ / margin) ** 2, np.inf)
 
+    def _voters(self) -> Voters:
+        return Voters(self.voters_, self.voter_intercepts_, self.votes_, self.voter_outputs_)
+
     def decision_function(self, X: Any) -> Any:
         """Scores xᵀw + b of the second class (n,), or of each class against the rest (n, K).
 
         With variant="voted", the share of votes for a class less the share against it.
         """
         if self.variant == "voted":
-            return self.map_rows(X, voted_scores, *VOTED, "classes_")
-        return self.map_rows(X, decision, "coef_", "intercept_")
+            return self.fitted().map_rows(X, voted_scores, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
         if self.variant == "voted":
-            return self.map_rows(X, predict_voted, *VOTED, "classes_")
-        return self.map_rows(X, predict_linear, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, predict_voted, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, predict_linear, self.coef_, self.intercept_, self.classes_)
 
     def signed_distances(self, X: Any) -> Any:
         """Distances (xᵀw + b)/‖w‖ to the hyperplane of coef_ (n,), or to those of all classes (n, K)."""
-        return self.map_rows(X, distances, "coef_", "intercept_")
+        return self.fitted().map_rows(X, distances, self.coef_, self.intercept_)

@@ -150,4 +150,4 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The predicted quantile for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

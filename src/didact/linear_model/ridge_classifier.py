@@ -102,13 +102,13 @@ class _Signs(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K) for more classes or labels."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one, or a table of 0 and 1."""
         if getattr(self, "multilabel_", False):
-            return self.map_rows(X, signs, "coef_", "intercept_")
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, signs, self.coef_, self.intercept_)
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
 
 class RidgeClassifier(_Signs):

@@ -129,4 +129,4 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, values, "coef_", "intercept_")
+        return self.fitted().map_rows(X, values, self.coef_, self.intercept_)

@@ -99,21 +99,24 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _finish(self, place: Array) -> None:
         raise NotImplementedError
 
+    def _joint_values(self) -> list[Any]:
+        return [getattr(self, name) for name in self._joint_attributes]
+
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.map_rows(X, in_blocks, "_joint", *self._joint_attributes)
+        return self.fitted().map_rows(X, in_blocks, self._joint, *self._joint_values())
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_joint", *self._joint_attributes)
+        return self.fitted().map_rows(X, most_probable, self.classes_, self._joint, *self._joint_values())
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_joint", *self._joint_attributes)
+        return self.fitted().map_rows(X, posterior, self._joint, *self._joint_values())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_joint", *self._joint_attributes)
+        return self.fitted().map_rows(X, log_posterior, self._joint, *self._joint_values())
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Rows and labels drawn from the model; columns of categories hold their values."""

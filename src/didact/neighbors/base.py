@@ -134,12 +134,9 @@ class _Neighbors(Estimator):
         check_is_fitted(self)
         return None if X is None else self.rows(X, target="none", reset=False).map(_same)
 
-    def _answer(self, X: Any, fn: Any, *attributes: str) -> Any:
-        """fn of rows X and the attributes; X None: of the fitted rows, each without itself."""
-        if X is not None:
-            return self.map_rows(X, fn, *attributes)
-        check_is_fitted(self)
-        return fn(None, *(getattr(self, name) for name in attributes))
+    def _answer(self, X: Any, fn: Any, *args: Any) -> Any:
+        """fn of rows X and the arguments; X None: of the fitted rows, each without itself."""
+        return fn(None, *args) if X is None else self.map_rows(X, fn, *args)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""

@@ -61,15 +61,16 @@ class ClassAnswers:
 
         X of None asks for the fitted rows, each by the others.
         """
-        about = "_question", "_codes", "classes_", "_outliers", "_outlier_answers"
-        return self._answer(X, class_labels, *about)
+        self.fitted()
+        about = self._codes, self.classes_, self._outliers, self._outlier_answers
+        return self._answer(X, class_labels, self._question, *about)
 
     def predict_proba(self: Any, X: Any) -> Any:
         """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
 
         X of None asks for the fitted rows, each by the others.
         """
-        return self._answer(X, class_shares, "_question", "_codes", "classes_", "_outliers")
+        return self.fitted()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):

@@ -187,7 +187,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X; −∞ in empty cells."""
-        return self.map_rows(X, log_density, "_bins", "cells_", "cell_weights_", "total_")
+        return self.fitted().map_rows(X, log_density, self._bins, self.cells_, self.cell_weights_, self.total_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

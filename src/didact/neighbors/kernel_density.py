@@ -304,7 +304,7 @@ class KernelDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X."""
-        return self.map_rows(X, log_density, "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, log_density, self._ready, self.rtol, self.atol)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

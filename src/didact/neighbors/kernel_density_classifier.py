@@ -181,16 +181,18 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class) + log density of each row and class."""
-        return self.map_rows(X, joint, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, joint, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, log_posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(
+            X, most_probable, self.classes_, self._log_prior, self._ready, self.rtol, self.atol
+        )

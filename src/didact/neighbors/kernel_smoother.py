@@ -165,8 +165,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""
-        check_is_fitted(self)
-        return self.map_rows(X, predict_smooth, "_points", "kernel", "_width", "_units", "_offset", "_one")
+        return self.fitted().map_rows(
+            X, predict_smooth, self._points, self.kernel, self._width, self._units, self._offset, self._one
+        )
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_, each without its own row (one of them, if its weight is more)."""

@@ -103,7 +103,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the estimate at each row of X."""
-        return self.map_rows(X, log_density, "X_fit_", "sample_weight_", "n_neighbors")
+        return self.fitted().map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

@@ -45,7 +45,7 @@ class MeanAnswers:
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
-        return self._answer(X, means, "_question", "_y", "_several", "_outlier_values")
+        return self.fitted()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):

@@ -264,4 +264,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""
-        return self.map_rows(X, predict_bins, "origin_", "bandwidth_", "bins_", "values_", "mean_")
+        return self.fitted().map_rows(
+            X, predict_bins, self.origin_, self.bandwidth_, self.bins_, self.values_, self.mean_
+        )

@@ -157,8 +157,16 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(
-            X, predict_running, "_place", "_kind", "n_neighbors_", "bandwidth_", "x_fit_", "y_fit_", "sample_weight_"
+        return self.fitted().map_rows(
+            X,
+            predict_running,
+            self._place,
+            self._kind,
+            self.n_neighbors_,
+            self.bandwidth_,
+            self.x_fit_,
+            self.y_fit_,
+            self.sample_weight_,
         )
 
     def leave_one_out(self) -> Array:

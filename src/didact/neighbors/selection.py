@@ -75,7 +75,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the nearest of the rows that are left."""
-        return self.map_rows(X, nearest_label, "_index", "_codes", "classes_", "_asked")
+        return self.fitted().map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
 
     @property
     def _asked(self) -> int:

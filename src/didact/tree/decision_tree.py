@@ -115,15 +115,15 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in each row's leaf; a list of these if there are several outputs."""
-        return self.map_rows(X, class_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, class_shares, self.tree_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.map_rows(X, _log_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, _log_shares, self.tree_, self.n_classes_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the fewest errors on held-out rows X, y (reduced error)."""
@@ -190,7 +190,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
-        return self.map_rows(X, means, "tree_")
+        return self.fitted().map_rows(X, means, self.tree_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the least error on held-out rows X, y (reduced error)."""

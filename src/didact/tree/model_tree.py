@@ -109,11 +109,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""
-        return self.map_rows(X, leaf_lines, "tree_")
+        return self.fitted().map_rows(X, leaf_lines, self.tree_)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, leaf_numbers, "tree_")
+        return self.fitted().map_rows(X, leaf_numbers, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

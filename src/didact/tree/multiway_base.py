@@ -121,11 +121,11 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, labels, "tree_", "bin_edges_", "classes_")
+        return self.fitted().map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in the leaves that each row arrives in."""
-        return self.map_rows(X, probabilities, "tree_", "bin_edges_")
+        return self.fitted().map_rows(X, probabilities, self.tree_, self.bin_edges_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

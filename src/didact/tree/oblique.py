@@ -76,7 +76,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -147,11 +147,11 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, leaf_labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, leaf_labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in each row's leaf."""
-        return self.map_rows(X, leaf_shares, "tree_")
+        return self.fitted().map_rows(X, leaf_shares, self.tree_)
 
 
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
@@ -201,4 +201,4 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The mean of each row's leaf."""
-        return self.map_rows(X, leaf_means, "tree_")
+        return self.fitted().map_rows(X, leaf_means, self.tree_)

@@ -199,11 +199,11 @@ class _TreeModel(Estimator):
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
-        return self.map_rows(X, _path, "tree_")
+        return self.fitted().map_rows(X, _path, self.tree_)
 
     def get_depth(self) -> int:
         """The number of tests on the longest path."""
