@@ -28,7 +28,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.threads import parallel_map
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
@@ -37,7 +37,7 @@ from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
-from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, monotone_signs, weights_in_cases
+from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, monotone_signs, weights_in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -159,8 +159,8 @@ class _Forest(Estimator):
 
     def _gathered(self, rows: Rows) -> tuple[Any, Any, Any]:
         """X, y and weights of all rows; a collection's as codes, one byte a value, unless every midpoint is wanted."""
-        if isinstance(rows, MemoryRows) or self.max_bins is None:
-            return in_memory(rows)
+        if rows.n_rows is not None or self.max_bins is None:
+            return rows.whole()[:3]
         return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), bin_counts(self.categories_))[0], every=True)
 
     def _draws(self, n: int) -> int:

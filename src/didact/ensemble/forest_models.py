@@ -18,7 +18,6 @@ from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import in_memory
 
 Array = np.ndarray[Any, Any]
 
@@ -145,7 +144,7 @@ class _ForestClassifier(ClassifierMixin, _Forest):
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag error rate when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
-        data, labels, w = in_memory(rows)
+        data, labels, w, *_ = rows.whole()
         self._require_bootstrap(data)
         codes = encode(labels)[0]
 
@@ -231,7 +230,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
-        data, targets, w = in_memory(rows)
+        data, targets, w, *_ = rows.whole()
         self._require_bootstrap(data)
         Y = targets[:, None] if targets.ndim == 1 else targets
 

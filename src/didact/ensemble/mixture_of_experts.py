@@ -44,7 +44,7 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     """
     classes = rows.reduce(label_counts).values if classify else None
     rows = rows.prepared(_codes, classes) if classify else rows
-    if isinstance(rows, MemoryRows) and rows.n_features > rows.n_rows:
+    if rows.n_rows is not None and rows.n_features > rows.n_rows:
         return _wide_frame(rows, classes)
     S = rows.reduce(moments)
     scale = _scales(np.diag(S.xx) / S.weight)
@@ -55,9 +55,9 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     return Frame(S.mean_x, scale, float(S.mean_y[0]), float(spread), classes), S.weight, first
 
 
-def _wide_frame(rows: MemoryRows, classes: Array | None) -> tuple[Frame, float, Array]:
+def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]:
     """The same for more columns than rows: by singular values, n²p, and along the directions in which rows differ."""
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.whole()
     if not finite_sum(X):
         refuse_non_finite(X, rows.names)
     X, w = _dense(X), np.ones(len(y)) if w is None else w
@@ -83,9 +83,10 @@ def _scales(variances: Array, name: str = "X") -> Array:
 
 def narrowed(rows: Rows, frame: Frame) -> tuple[Rows, Frame]:
     """Rows along the frame's basis, with the frame that belongs to them; as they are where it has none."""
-    if frame.basis is None or not isinstance(rows, MemoryRows):
+    if frame.basis is None or rows.n_rows is None:
         return rows, frame
-    return MemoryRows(frame.design(rows.X)[:, :-1], *rows.columns[1:]), frame.flat()
+    X, *columns = rows.whole()
+    return MemoryRows(frame.design(X)[:, :-1], *columns), frame.flat()
 
 
 def _codes(block: Block, classes: Array) -> Block:

@@ -23,7 +23,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, is_bool, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.least_squares import DEPENDENT, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
@@ -220,8 +220,9 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         return self
 
     def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
-        if not isinstance(rows, MemoryRows):
-            raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
+        rows = rows.require_memory(
+            "A full covariance of the noise needs all rows in memory: pass variances, or arrays."
+        )
         rows.reduce(moments)  # refuses NaN by name
         X, y, *_ = inverse_variances(rows.columns)
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)

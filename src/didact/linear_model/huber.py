@@ -24,10 +24,11 @@ from didact.core.backend import float_type, is_tensor, like, namespace, to_host,
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
+from didact.engines.linear.objective import rounding
 from didact.engines.loop.iterate import iterate
-from didact.engines.loop.line_search import ROUNDING, Armijo
+from didact.engines.loop.line_search import Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
@@ -145,8 +146,7 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
 def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
     """Newton for few features, L-BFGS for many."""
     rows = objective.rows
-    single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-    noise = 1e-8 if single else ROUNDING
+    noise = rounding(rows)
     if rows.n_features <= NEWTON_FEATURES:
         result = newton_huber(objective, x0, tol, max_iter, report, noise)
     else:
@@ -225,8 +225,9 @@ class HuberRegressor(RegressorMixin, Estimator):
         vars(self).update(self._fitted(objective, result.x))
         self.report_convergence(result)
         vars(self).pop("outliers_", None)
-        if isinstance(rows, MemoryRows):
-            error = np.abs(to_numpy(rows.columns.y) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
+        if rows.n_rows is not None:
+            X, y, *_ = rows.whole()
+            error = np.abs(to_numpy(y) - to_numpy(predict(X, self.coef_, self.intercept_)))
             self.outliers_ = error > self.epsilon * self.scale_
         return self
 

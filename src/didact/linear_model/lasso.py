@@ -19,12 +19,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, between, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
@@ -62,7 +62,7 @@ class Problem:
             if not np.isfinite(S.xy).all():
                 refuse_overflow(rows, np.nan)
             return
-        _, y, w, *_ = rows.columns  # type: ignore[attr-defined]
+        _, y, w, *_ = rows.whole()
         self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
         Y = y if y.ndim == 2 else y[:, None]
         self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())
@@ -122,8 +122,8 @@ def solve_smooth(rows: Rows, alpha: float, fit_intercept: bool) -> Solution:
 
 def from_moments(rows: Rows) -> bool:
     """Whether to work from cross-products: always outside memory, else for tall data."""
-    if isinstance(rows, MemoryRows) and not is_tensor(rows.X):
-        limit = MOST_FEATURES if not is_sparse(rows.X) else 500
+    if rows.n_rows is not None and not rows.on_device:
+        limit = 500 if rows.is_sparse else MOST_FEATURES
         return rows.n_features <= limit and rows.n_rows >= TALL * rows.n_features
     if rows.n_features > MOST_FEATURES:
         raise InputError(

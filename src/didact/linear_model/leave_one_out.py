@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import is_sparse, like, namespace, to_numpy
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
 from didact.engines.linear.least_squares import SAFE, triangle
 from didact.linear_model.ridge import gram_trace
@@ -48,23 +49,9 @@ class Grid(NamedTuple):
         return self.mean_y - np.tensordot(self.mean_x, self.coef, 1)
 
 
-class Stack(NamedTuple):
-    """Something for every row, kept block by block in the order of the rows."""
-
-    blocks: tuple[tuple[Any, ...], ...]
-
-    def merge(self, other: "Stack") -> "Stack":
-        """The blocks of one after those of the other."""
-        return Stack(self.blocks + other.blocks)
-
-    def columns(self) -> tuple[Any, ...]:
-        """The columns in one piece each; None where there is none."""
-        return tuple(None if c[0] is None else np.concatenate(c) for c in zip(*self.blocks, strict=True))
-
-
 def few_rows(rows: Rows) -> bool:
     """Whether the n × n form is the smaller one, and all rows are at hand for it."""
-    return isinstance(rows, MemoryRows) and not is_tensor(rows.X) and rows.n_rows <= rows.n_features
+    return rows.n_rows is not None and not rows.on_device and rows.n_rows <= rows.n_features
 
 
 def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
@@ -142,10 +129,10 @@ def squared_errors(block: Block, *grid: Any) -> Sums:
     return Sums((to_numpy(total).astype(np.float64).reshape(errors.shape[1:]), errors.shape[0]))
 
 
-def stacked_errors(block: Block, *grid: Any) -> Stack:
+def stacked_errors(block: Block, *grid: Any) -> Pieces:
     """e, y and w of every row."""
     columns = held_out_errors(block, *grid), block.y, block.weight
-    return Stack((tuple(None if c is None else to_numpy(c) for c in columns),))
+    return Pieces((tuple(None if c is None else to_numpy(c) for c in columns),))
 
 
 def with_map(grid: Grid) -> tuple[Grid, Array, Array]:

@@ -19,7 +19,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor, like, namespac
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, is_bool, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
@@ -97,7 +97,7 @@ def _solve_factor(
 
 def more_columns(rows: Rows) -> bool:
     """Whether there are more columns than rows; where only a pass can tell, it is made if the columns are many."""
-    if isinstance(rows, MemoryRows):
+    if rows.n_rows is not None:
         return rows.n_rows < rows.n_features
     return rows.n_features >= MANY and rows.reduce(count_rows).parts[0] < rows.n_features
 
@@ -116,7 +116,7 @@ def means(rows: Rows, fit_intercept: bool) -> tuple[Array, Array, float, Array]:
 
 def wide_sparse(rows: Rows) -> bool:
     """Whether the data are sparse with too many columns for a dense p × p matrix to pay."""
-    return isinstance(rows, MemoryRows) and is_sparse(rows.X) and rows.n_features > WIDE_SPARSE
+    return rows.is_sparse and rows.n_features > WIDE_SPARSE
 
 
 def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float, max_iter: int = 10_000) -> Solution:

@@ -27,7 +27,8 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows.gather import Pieces, dense, keep
+from didact.core.rows import Rows
+from didact.core.rows.gather import dense
 from didact.engines.smoothing.local_regression import Points, Rule, bisquare_weights, left_out, smooth
 from didact.parts.statistics.row_counts import COUNTS, row_counts
 
@@ -36,9 +37,9 @@ Array = np.ndarray[Any, Any]
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
 
-def stored(kept: Pieces) -> Points:
+def stored(rows: Rows) -> Points:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
-    X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
+    X, y, w = (column.astype(np.float64, copy=False) for column in rows.gather())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
     return Points(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
 
@@ -139,7 +140,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
         rows = self.rows(X, y, sample_weight, target="numeric")
-        points = stored(rows.reduce(keep))
+        points = stored(rows)
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
         points = points._replace(X=points.X / self.scale_)
         rules = self._rules(points)

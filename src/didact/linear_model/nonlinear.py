@@ -24,7 +24,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import KINDS, Differences, differences
 from didact.engines.loop.result import Result
@@ -265,9 +265,9 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False)
-        if not isinstance(rows, MemoryRows):
-            raise InputError("Intervals of predictions are for rows in memory: predict batch by batch.")
+        rows = self.rows(X, target="none", reset=False).require_memory(
+            "Intervals of predictions are for rows in memory: predict batch by batch."
+        )
         b = np.asarray(self.coef_, np.float64)
         curve = Curve(self.function or linear, self._jacobian(b, check_bounds(None, b)))
         mean, J = rows.map(curve.values, b), curve.jacobian(rows.X, b)

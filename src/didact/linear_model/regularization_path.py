@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import check_cv
 
-from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.loop.result import Result
@@ -33,17 +33,16 @@ ON_FOLDS = {
 
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     """The rows, if folds can be taken from them."""
-    if isinstance(rows, MemoryRows):
-        if is_sparse(rows.X) and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
-            X = rows.X.copy()
-            X.sum_duplicates()
-            rows = MemoryRows(X, *rows.columns[1:], **rows.how())
-        rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
-        return rows
-    raise InputError(
+    rows = rows.require_memory(
         f"{name} takes folds of rows in memory, not Batches or Dask collections: choose the penalty on a sample of "
         f"the rows that fits in memory, then fit {plain} with it to all of them."
     )
+    if rows.is_sparse and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
+        X = rows.X.copy()
+        X.sum_duplicates()
+        rows = MemoryRows(X, *rows.columns[1:], **rows.how())
+    rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
+    return rows
 
 
 def _sum(block: Block) -> Sums:

@@ -19,12 +19,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.backend import float_type, is_sparse
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
@@ -102,14 +102,14 @@ def choose(rows: Rows, positive: bool) -> str:
         return "sparse_cg"
     if positive or not more_columns(rows):
         return "cholesky"
-    return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
+    return "dual" if rows.n_rows is not None and not rows.on_device else "svd"
 
 
 def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution | None:
     """The dual form, or None where squares are beyond the range of numbers."""
-    if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
+    if rows.n_rows is None or rows.on_device:
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.whole()
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name

@@ -68,7 +68,7 @@ def kind_of(y: Any) -> str:
 
 def signed_rows(model: Any, rows: Rows) -> Rows:
     """Rows with ±1 for labels or for the entries of a table of labels; sets classes_ and whether it is a table."""
-    y = rows.columns.y if isinstance(rows, MemoryRows) else None
+    y = None if rows.n_rows is None else rows.whole().y
     model.multilabel_ = rows.y_ndim == 2
     if not model.multilabel_:
         return coded_rows(model, rows, code_signs)

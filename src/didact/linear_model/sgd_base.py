@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
@@ -298,12 +298,11 @@ def without(block: Block, left_out: Array) -> Block:
 
 def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tuple[Array, Any]:
     """Rows that are left out of the fit, and a function that gives their mean losses."""
-    if not isinstance(rows, MemoryRows):
-        raise ParameterError(
-            "early_stopping holds out rows of a table in memory. For batches and Dask collections set "
-            "model.set_callbacks(didact.EarlyStopping('accuracy' or another scorer, data=(X_valid, y_valid)))."
-        )
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.require_memory(
+        "early_stopping holds out rows of a table in memory. For batches and Dask collections set "
+        "model.set_callbacks(didact.EarlyStopping('accuracy' or another scorer, data=(X_valid, y_valid))).",
+        ParameterError,
+    ).columns
     counting = np.arange(len(y)) if w is None else np.flatnonzero(w > 0)
     labelled = weights.positives[0] >= 0
     seed = int(seed_sequence(model.random_state).generate_state(1)[0])

@@ -15,7 +15,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
-from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
+from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.neighbors import Index, build
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
@@ -101,11 +101,9 @@ class _Neighbors(Estimator):
         """
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
-        X, y, w = gathered(list(rows.stream()))
+        X, y, w, *_ = rows.whole()
         if target == "label columns":
             self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
-        if w is not None and not (w > 0).any():
-            raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
         w = None if w is None else row_counts(w)
@@ -245,16 +243,6 @@ def refuse_infinite_sum(X: Any, names: Any) -> None:
 
 def _same(X: Any) -> Any:
     return X
-
-
-def gathered(blocks: list[tuple[Any, ...]]) -> tuple[Any, Any, Any]:
-    """The columns X, y, w of all blocks together: an index holds all rows."""
-    if len(blocks) == 1:
-        return blocks[0][0], blocks[0][1], blocks[0][2]
-    X, y, w = ([block[i] for block in blocks] for i in range(3))
-    table = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
-    y, w = (None if part[0] is None else np.concatenate(part) for part in (y, w))
-    return table, y, w
 
 
 def _check_table(X: Any) -> None:

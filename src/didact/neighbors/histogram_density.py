@@ -21,7 +21,6 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, none, one_of, param, whole
 from didact.core.random import streams
-from didact.core.rows.gather import keep
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
@@ -205,7 +204,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
 def _quartile_range(rows: Any) -> Array:
     """The range of the middle half of each column; a row of weight w counts w times."""
-    X, _, w = rows.reduce(keep).columns()
+    X, _, w = rows.gather()
     out = np.empty(X.shape[1])
     for j in range(X.shape[1]):
         out[j] = np.subtract(*np.quantile(X[:, j].astype(np.float64), [0.75, 0.25], weights=w, method="inverted_cdf"))

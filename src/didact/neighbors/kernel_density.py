@@ -28,7 +28,6 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import (
     Points,
     kernel_sums,
@@ -183,7 +182,7 @@ class KernelDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        kept, _, w = rows.reduce(keep).columns()
+        kept, _, w = rows.gather()
         return self._estimate(kept, row_counts(w))
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":

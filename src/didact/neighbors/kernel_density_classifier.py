@@ -16,7 +16,6 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, between, none, one_of, param, whole
-from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.statistics.moments import label_counts
@@ -119,7 +118,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         """Estimate the density of each class; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
-        X, y, w = rows.reduce(keep).columns()
+        X, y, w = rows.gather()
         codes = np.searchsorted(self.classes_, y)
         self.class_count_ = np.bincount(codes, weights=w, minlength=len(self.classes_))
         if np.count_nonzero(self.class_count_) < 2:

@@ -22,7 +22,6 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, is_bool, none, one_of, param
-from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
@@ -111,7 +110,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         _prepared.pop(self, None)
-        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
+        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.gather()
         self.sample_weight_ = w = row_counts(self.sample_weight_)
         kept = self.X_fit_.astype(np.float64)
         refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)

@@ -18,7 +18,6 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import param, whole
-from didact.core.rows.gather import keep
 from didact.engines.neighbors.index import build
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
@@ -94,7 +93,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
+        self.X_fit_, _, self.sample_weight_ = rows.gather()
         self.sample_weight_ = row_counts(self.sample_weight_)
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):

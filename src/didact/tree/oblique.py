@@ -13,7 +13,6 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
@@ -138,7 +137,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             codes = label_codes(y, self.classes_)
             w, unit = in_cases(weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
             sums = np.eye(len(self.classes_))[codes] * w[:, None]
@@ -190,7 +189,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             refuse_huge(y)
             w, unit = in_cases(w)
             mean = np.average(y, weights=w)  # squares of what is left do not cancel

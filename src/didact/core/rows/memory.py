@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
+from didact.core.rows.gather import keep, stacked
 from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
@@ -61,6 +62,9 @@ class Rows(ABC):
     n_targets: int = 1
     names: Sequence[str] | None = None
     missing: bool = False  # whether NaN in X is a missing value that the model knows how to read
+    n_rows: int | None = None  # of rows in memory; of others only a pass can tell
+    is_sparse: bool = False  # whether they are a sparse matrix in memory
+    on_device: bool = False  # whether they are a tensor
 
     @abstractmethod
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -73,6 +77,22 @@ class Rows(ABC):
     def how(self) -> dict[str, Any]:
         """What is to be known of a block, beside its columns, to treat it as rows in memory."""
         return {"names": self.names, "missing": self.missing}
+
+    def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
+        """Dense X, y (or None) and weights of the rows that count, in their order: what a model of rows keeps."""
+        X, y, w = self.reduce(keep).columns()
+        return X if dtype is None else X.astype(dtype, copy=False), y, w
+
+    def whole(self) -> Block:
+        """Every row in one block, those of weight zero too: sparse rows stay sparse, and None stays None."""
+        blocks = list(self.stream())
+        if not any(has_weight(block) for block in blocks):
+            raise InputError(NO_WEIGHT if blocks else "The collection is empty: it holds no rows.")
+        return Block._make(stacked(parts) for parts in zip(*blocks, strict=True))
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows, if they are in memory; else an error with a sentence that says why they must be."""
+        raise error(why)
 
     def on_columns(self, columns: Any) -> "Rows":
         """The same rows with some of the features."""
@@ -92,10 +112,13 @@ class Rows(ABC):
 class MemoryRows(Rows):
     """The columns of a `Block`, in memory."""
 
+    n_rows: int
+
     def __init__(self, X: Any, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
         self.columns = Block(X, *columns)
         self.X = X
         self.n_rows, self.n_features = X.shape
+        self.is_sparse, self.on_device = is_sparse(X), is_tensor(X)
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(self.columns.y)
         self.names, self.missing = names, missing
@@ -117,7 +140,7 @@ class MemoryRows(Rows):
         return total
 
     def _block(self, start: int, stop: int) -> Block:
-        if not is_sparse(self.X):
+        if not self.is_sparse:
             return Block._make([None if c is None else c[start:stop] for c in self.columns])
         if (start, stop) not in self._blocks:  # every pass would make them anew
             self._blocks[start, stop] = self.columns.each(_slice, start, stop)
@@ -144,6 +167,14 @@ class MemoryRows(Rows):
             if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
                 refuse_overflow(self.X, self.names)
             return found
+
+    def whole(self) -> Block:
+        """The columns as they are."""
+        return self.columns
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows themselves."""
+        return self
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""

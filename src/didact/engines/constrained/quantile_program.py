@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.column_units import Largest, largest_entries, largest_target
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
@@ -59,7 +59,7 @@ class Table(NamedTuple):
         centre = sums / weight * (fit_intercept and not sparse)
         varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
         table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
-        return table._replace(rows=_Kept(list(table.blocks()))) if isinstance(counted, MemoryRows) else table
+        return table._replace(rows=_Kept(list(table.blocks()))) if counted.n_rows is not None else table
 
     @property
     def width(self) -> int:

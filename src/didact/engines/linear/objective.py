@@ -11,13 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
+from didact.core.rows import Block, Rows
 from didact.engines.loop.line_search import ROUNDING
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, gram
 
 Array = np.ndarray[Any, Any]
+
+
+def rounding(rows: Rows) -> float:
+    """The relative rounding error of a loss: that of float32 on a device, where it is not summed in float64."""
+    return 1e-8 if rows.on_device and str(rows.dtype).endswith("float32") else ROUNDING
 
 
 class LinearObjective(NamedTuple):
@@ -39,9 +44,7 @@ class LinearObjective(NamedTuple):
     @property
     def noise(self) -> float:
         """The relative rounding error of a value: tensors of float32 have losses of float32, summed in float64."""
-        rows = self.rows
-        single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-        return 1e-8 if single else ROUNDING
+        return rounding(self.rows)
 
     @property
     def _width(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
 from didact.engines.stochastic.row_loops import Dense, Sparse
@@ -211,7 +211,7 @@ def losses_and_slopes(
 
 def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> Callable[[], Iterable[LoopRows]]:
     """A function that opens the blocks of any rows, in order; rows in memory are one block, made once."""
-    if isinstance(rows, MemoryRows):
-        whole = loop_rows(rows.columns, unit, left_out)
+    if rows.n_rows is not None:
+        whole = loop_rows(rows.whole(), unit, left_out)
         return lambda: [whole]
     return lambda: (loop_rows(block, unit) for block in rows.stream())
