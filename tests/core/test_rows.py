@@ -490,3 +490,57 @@ def test_is_dask():
     assert is_dask(dd.from_pandas(pd.DataFrame({"a": [1]}), npartitions=1))
     assert not is_dask(np.ones(3))
     assert not is_dask(pd.DataFrame({"a": [1]}))
+
+
+# ------------------------------------------------------------------------------------------------ gathered rows
+
+
+def three_kinds(X, y, w):
+    parts = [slice(0, 4), slice(4, 7), slice(7, None)]
+    batches = Batches(lambda: ((X[s], y[s], None if w is None else w[s]) for s in parts))
+    chunked = [None if c is None else da.from_array(c, chunks=((4, 3, len(y) - 7), *c.shape[1:])) for c in (X, y, w)]
+    return MemoryRows(X, y, w), BatchRows(batches, plain), cluster(*chunked)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_all_kinds_are_gathered_alike(weighted):
+    X, y = numbered(12).astype(np.float32), np.arange(12.0)
+    w = np.arange(12.0) % 3 if weighted else None
+    counts = np.ones(12, bool) if w is None else w > 0
+    for rows in three_kinds(X, y, w):
+        kept = rows.gather()
+        for got, expected in zip(kept, (X, y, np.ones(12) if w is None else w), strict=True):
+            np.testing.assert_array_equal(got, expected[counts])
+        assert kept[0].dtype == np.float32
+        assert rows.gather(np.float64)[0].dtype == np.float64
+        whole = rows.whole()
+        np.testing.assert_array_equal(whole.X, X)
+        np.testing.assert_array_equal(whole.y, y)
+        assert whole.weight is None if w is None else (whole.weight == w).all()
+
+
+def test_sparse_batches_stay_sparse_as_a_whole():
+    X = sp.random_array((12, 4), density=0.3, format="csr", rng=np.random.default_rng(0))
+    rows = BatchRows(Batches(lambda: (X[s] for s in (slice(0, 5), slice(5, 12)))), plain)
+    assert sp.issparse(rows.whole().X)
+    np.testing.assert_array_equal(rows.whole().X.toarray(), X.toarray())
+    np.testing.assert_array_equal(rows.gather()[0], X.toarray())
+
+
+def test_rows_say_where_they_are_and_why_they_must_be_in_memory():
+    X, y = numbered(12), np.arange(12.0)
+    memory_rows, *others = three_kinds(X, y, None)
+    assert memory_rows.require_memory("Folds") is memory_rows
+    assert (memory_rows.n_rows, memory_rows.is_sparse, memory_rows.on_device) == (12, False, False)
+    assert MemoryRows(sp.csr_array(X)).is_sparse
+    for rows in others:
+        assert rows.n_rows is None
+        with pytest.raises(InputError, match="Folds are taken from rows in memory"):
+            rows.require_memory("Folds are taken from rows in memory.")
+
+
+def test_no_row_with_weight_is_no_whole():
+    X = numbered(12)
+    for rows in three_kinds(X, np.arange(12.0), np.zeros(12))[1:]:
+        with pytest.raises(InputError, match="All sample weights are zero"):
+            rows.whole()
