@@ -95,7 +95,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     _test_params = [{}, {"thresholds": "tune"}]
 
     @property
-    def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
+    def _test_skips(self) -> dict[str, str]:
         folds = {f"{check}?": FOLDS for check in ("weights_equal_repetition", "row_order")}
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
         penalty = {"weight_scale": "Its LogisticRegression weighs the sum of losses against the penalty."}
@@ -166,7 +166,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         self.actions_ = action_labels(self.classes_ if names is None else names, self.reject_label, reject is not None)
         self.loss_ = loss if reject is None else np.vstack([loss, reject])
         for name in ("thresholds_", "validation_risk_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.thresholds is not None or not self.doubt:
             require_probabilities(model)
         if self.thresholds is not None:

@@ -57,7 +57,8 @@ def boost(learn: Learner, codes: Array, n_classes: int, w: Array, algorithm: str
     """Boost on rows with class codes and start weights w."""
     extra, worst = (np.log(n_classes - 1), 1 - 1 / n_classes) if algorithm == "SAMME" else (0.0, 0.5)
     share = (n_classes - 1) / n_classes if algorithm == "SAMME" else 0.5
-    models, votes, errors, bounds = [], [], [], []
+    models: list[Any] = []
+    votes, errors, bounds = [], [], []
     w, bound, loss = w / w.sum(), 1.0, 1.0
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)

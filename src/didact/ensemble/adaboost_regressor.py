@@ -44,7 +44,8 @@ def relative_losses(residual: Array, w: Array, loss: str) -> Array:
 def boost(learn: Learner, y: Array, w: Array, loss: str, rate: float, generators: list[Any],
           report: Report) -> tuple[list[Any], Array, Array]:  # fmt: skip
     """Models, their weights and their mean losses."""
-    models, votes, errors = [], [], []
+    models: list[Any] = []
+    votes, errors = [], []
     w = w / w.sum()
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)

@@ -233,7 +233,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         found = self._out_of_bag(X, lambda model, rows: np.asarray(model.predict(rows), np.float64))
         self.oob_prediction_ = nan_mean(found) if self.combine == "mean" else nan_median(found)
         known = np.isfinite(self.oob_prediction_.reshape(len(y), -1)).all(axis=1)
-        self._warn_of_gaps(known)
+        self._warn_of_gaps(np.asarray(known))
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(y[known], self.oob_prediction_[known]))
 

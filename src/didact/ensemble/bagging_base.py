@@ -120,7 +120,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
         """Test on the rows out of bag if asked for; what an earlier fit found is forgotten."""
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.oob_score:
             self._test_out_of_bag(X, y)
 

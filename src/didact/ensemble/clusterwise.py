@@ -82,7 +82,7 @@ class _Clusterwise(OfModels, Estimator):
         used = np.flatnonzero(self.cluster_sizes_ > 0)  # equal rows can leave a centre without any
         self.cluster_centers_, self.cluster_sizes_ = result.x[used], self.cluster_sizes_[used]
 
-        def fit_cluster(task: tuple[int, Any]) -> Any:
+        def fit_cluster(task: tuple[Any, Any]) -> Any:
             index = np.flatnonzero((found == task[0]) & (weights > 0))
             model = seeded(self._base(), np.random.default_rng(task[1]))
             part = None if w is None else w[index]

@@ -145,7 +145,10 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
         return self
 
     def _fit_stages(self, X: Any, codes: Array, w: Array, train: Array, held: Array, params: dict[str, Any]) -> None:
-        stages, thresholds, found, false, reach = [], [], [], [], []
+        stages: list[Any] = []
+        found: list[Any] = []
+        false: list[Any] = []
+        thresholds, reach = [], []
         total = w[held].sum()
         for seeds in [streams(rng, self.max_learners) for rng in streams(self.random_state, self.n_stages + 1)[1:]]:
             negatives = np.count_nonzero(codes[train] == 0)

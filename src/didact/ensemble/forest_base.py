@@ -182,7 +182,7 @@ class _Forest(Estimator):
     def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):  # of the last fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._drawn = recipe.drawn
         have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
         if have > self.n_estimators:
@@ -222,7 +222,7 @@ class _Forest(Estimator):
         found = []
         for tree, seed in zip(self.trees_, self._seeds, strict=True):
             model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
-            vars(model).update(known | {"tree_": tree})
+            model.__dict__.update(known | {"tree_": tree})
             found.append(model)
         return found
 

@@ -129,7 +129,7 @@ def probabilities(X: Any, gate: Array, gate0: Array, coef: Array, intercept: Arr
     Z = _dense(X)
     G = np.exp(log_softmax(Z @ gate.T.astype(np.float64) + gate0))
     parts = (g[:, None] * np.exp(log_softmax(Z @ B.T + b)) for g, B, b in zip(G.T, coef, intercept, strict=True))
-    return sum(parts).astype(X.dtype, copy=False)  # type: ignore[union-attr]
+    return sum(parts).astype(X.dtype, copy=False)
 
 
 def labels(X: Any, gate: Array, gate0: Array, coef: Array, intercept: Array, classes: Array) -> Array:
@@ -228,7 +228,7 @@ class MixtureOfExperts(Estimator):
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:
             how = (own, weight, self.alpha, self.tol, self.max_iter, progress.report)
             best = min((run(narrow, s, *how) for s in self._starts(first, frame)), key=lambda result: result.value)
-        vars(self).update(attributes(best.x), log_likelihood_=-best.value)
+        self.__dict__.update(attributes(best.x), log_likelihood_=-best.value)
         self.report_convergence(best)
         return self
 

@@ -96,7 +96,7 @@ def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
 
     def grow(w: Array, rng: np.random.Generator) -> tuple[Any, Array]:
         model = copy.copy(seeded(base, rng))
-        vars(model).update(about)
+        model.__dict__.update(about)
         if classes:
             targets = label_targets(y, classes, w, CLASSIFICATION[base.criterion]())
         else:

@@ -190,7 +190,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
             result = maximise(model, noise, prior.variance, self.tol, self.max_iter, progress.report)
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
         scores = -model.n * np.asarray(result.history) - constant
-        vars(self).update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
+        self.__dict__.update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
         self.report_convergence(result)
         return self
 

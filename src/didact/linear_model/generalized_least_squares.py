@@ -103,7 +103,7 @@ def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
     u, Z = Z[:, 0], Z[:, 1:]
     weight = float(u @ u)
     means = (u @ Z) / weight if fit_intercept else np.zeros(Z.shape[1])
-    R = np.linalg.qr(Z - np.outer(u, means), mode="r")
+    R = np.asarray(np.linalg.qr(Z - np.outer(u, means), mode="r"))
     return Whitened(n, weight, means[:p], means[p:], split(R, p))
 
 
@@ -115,7 +115,7 @@ def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
     if not np.isfinite(C).all():
         raise InputError("The covariance of the noise contains NaN or infinity.")
     if factor:
-        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.linalg.qr(C.T, mode="r").T
+        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.asarray(np.linalg.qr(C.T, mode="r")).T
         size = np.abs(np.diag(L))
         if L.shape != (n, n) or size.min() <= n * np.finfo(float).eps * size.max():
             raise InputError("The factor of the covariance has no full row rank, so the covariance has no inverse.")

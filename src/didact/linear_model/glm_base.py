@@ -81,7 +81,7 @@ def first_guess(block: Block, loss: GLMLoss) -> Sums:
     return Sums((np.asarray(to_numpy(gram(X, h))), np.asarray(to_numpy(X.T @ (h * target)))))
 
 
-def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
+def start_point(objective: LinearObjective, sums: Sums, link: Any) -> Array:
     """Where to start: the constant model, or the first weighted least squares where there is no constant."""
     weight, total, exposure = sums.parts
     x0 = np.zeros(objective.size)
@@ -102,7 +102,8 @@ def profile_likelihood(block: Block, loss: GLMLoss, coef: Array, intercept: Any,
     """Log-likelihood of a block at several values of the family's own parameter, the mean held fixed."""
     y, w = block.y, block.weight
     mu = to_numpy(loss.mean(linear_predictor(block.X, coef, intercept, block.offset)))
-    kind, y, w = type(loss.family), to_numpy(y), 1.0 if w is None else to_numpy(w)
+    kind: Any = type(loss.family)
+    y, w = to_numpy(y), 1.0 if w is None else to_numpy(w)
     return Sums(tuple(float(kind(v).log_likelihood(y, mu, w).sum()) for v in values))
 
 
@@ -172,7 +173,7 @@ class _GLM(RegressorMixin, Estimator):
             result = self._minimise(objective, start, progress.report)
             if self._estimates(family):
                 objective, result = self._alternate(objective, result, progress.report)
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self.dispersion_ = self._dispersion(objective, result.x)
         self.report_convergence(result)
         return self

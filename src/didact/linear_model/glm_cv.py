@@ -185,11 +185,11 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         grid = self._grid(rows, ratios)
         folds = split(self.cv, rows, rows.columns.y)
         with FitProgress(self, len(folds) * grid.size, X=X, y=y) as progress:
-            orders = np.argsort(-grid, axis=1, kind="stable")
+            orders = list(np.argsort(-grid, axis=1, kind="stable"))
             fits = walk(self._fold(rows, grid, ratios), folds, orders, progress.report)
         self._choose(fits, len(folds), grid, ratios)
         best = self._plain(self.alpha_, self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
-        vars(self).update({name: getattr(best, name) for name in FITTED})
+        self.__dict__.update({name: getattr(best, name) for name in FITTED})
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
@@ -199,8 +199,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
         rows = in_memory(rows, "GeneralizedLinearRegressorCV", "GeneralizedLinearRegressor(alpha=…)")
         return rows.prepared(check_target, family)
 
-    def _target_rows(self, *data: Any, reset: bool = True) -> Any:
-        return _GLM._target_rows(self, *data, reset=reset)
+    _target_rows = _GLM._target_rows
 
     def _grid(self, rows: MemoryRows, ratios: Array) -> Array:
         """Strengths (n_l1_ratios, n_alphas)."""
@@ -232,7 +231,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
                 estimated = model._estimates(family)
                 if estimated:
                     objective, result = model._alternate(objective, result, None)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 mu = model.predict(X, offset)
                 deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
                 judged = -deviance if scorer is None else score(scorer, _Shifted(model, offset), X, y, w)

@@ -203,7 +203,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         return {"components_": W.astype(dtype), "mean_": mean.astype(dtype), "scale_": scale}
 
     def _store(self, W: Array, rows: Rows, seen: Spread, epochs: int, t: int) -> None:
-        vars(self).update(self._fitted(W, rows, seen), n_samples_seen_=seen.rows, n_iter_=epochs, t_=float(t))
+        self.__dict__.update(self._fitted(W, rows, seen), n_samples_seen_=seen.rows, n_iter_=epochs, t_=float(t))
         self._state = {"W": W, "mean": seen.mean, "square": np.array(seen.square)}
 
     @property

@@ -222,9 +222,9 @@ class HuberRegressor(RegressorMixin, Estimator):
         objective, start = self._objective(rows)
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             result = minimise(objective, start, self.tol, self.max_iter, progress.report)
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self.report_convergence(result)
-        vars(self).pop("outliers_", None)
+        self.__dict__.pop("outliers_", None)
         if rows.n_rows is not None:
             X, y, *_ = rows.whole()
             error = np.abs(to_numpy(y) - to_numpy(predict(X, self.coef_, self.intercept_)))
@@ -239,7 +239,7 @@ class HuberRegressor(RegressorMixin, Estimator):
         exact = EXACT * spread if spread > 0 else 1e-100
         objective = Objective(rows, self.epsilon, self.alpha / S.weight, S.weight, self.fit_intercept, exact)
         tail = [S.mean_y[0]] if self.fit_intercept else []
-        if self.warm_start and np.shape(getattr(self, "coef_", None)) == (rows.n_features,):
+        if self.warm_start and np.shape(getattr(self, "coef_", ())) == (rows.n_features,):
             tail = [self.intercept_] if self.fit_intercept else []
             return objective, np.concatenate([self.coef_, tail, [max(self.scale_, exact)]]).astype(np.float64)
         return objective, np.concatenate([np.zeros(rows.n_features), tail, [max(spread, exact)]])

@@ -63,7 +63,7 @@ class Problem:
                 refuse_overflow(rows, np.nan)
             return
         _, y, w, *_ = rows.whole()
-        self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
+        self.design = Design.of(rows, fit_intercept)
         Y = y if y.ndim == 2 else y[:, None]
         self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())
         self.mean_y = np.average(Y, axis=0, weights=w) if fit_intercept else np.zeros(Y.shape[1])
@@ -85,7 +85,9 @@ class Problem:
     def strongest(self, targets: Sequence[Target]) -> float:
         """The smallest λ₁ at which all coefficients of all targets are zero."""
         found = max(self.solver(k).strongest() for k in targets)
-        return found if np.isfinite(found) else refuse_overflow(self.rows, np.nan)
+        if not np.isfinite(found):
+            refuse_overflow(self.rows, np.nan)
+        return found
 
     def zeros(self, target: Target) -> Array:
         """Coefficients of zero: (p,), or (p, T) for all targets."""
@@ -101,7 +103,9 @@ class Problem:
                 result = self.solver(target).solve(l1, l2, start, tol, max_iter, report)
             except FloatingPointError:
                 refuse_overflow(self.rows, np.nan)
-            return result if np.isfinite(result.value) else refuse_overflow(self.rows, np.nan)
+            if not np.isfinite(result.value):
+                refuse_overflow(self.rows, np.nan)
+            return result
         if self._smooth is None or self._smooth[0] != l2:
             self._smooth = l2, solve_smooth(self.rows, l2 * self.weight, self.fit_intercept)
         coef, inner = self._smooth[1].coef[:, target], self._smooth[1].result

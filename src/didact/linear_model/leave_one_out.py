@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_sparse, like, namespace, to_numpy
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
 from didact.engines.linear.least_squares import SAFE, triangle
@@ -141,10 +141,10 @@ def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
     return grid, map_, grid.mean_x @ map_
 
 
-def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
+def solve_few_rows(rows: Rows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
     rows.reduce(gram_trace)  # refuses NaN by name
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.whole()
     X = X if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     w = np.ones(len(Y)) if w is None else w

@@ -171,7 +171,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         self.sample_weight_, self.robustness_ = points.w, points.factors
         self.bandwidth_, self.neighbors_ = rule.bandwidth, rule.neighbours
         for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if len(errors):
             self.grid_, self.cv_errors_ = np.asarray([r.bandwidth or r.neighbours for r in rules]), errors
 

@@ -191,7 +191,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
             result = fit_linear(
                 objective, l1, solver, self.tol, self.max_iter, start, start is not None, progress.report
             )
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self._report(objective, result)
         return self
 
@@ -223,7 +223,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def _report(self, objective: LinearObjective, result: Result) -> None:
         self.report_convergence(result)
-        self.n_iter_ = np.asarray([self.n_iter_], dtype=np.int32)
+        self.n_iter_: Any = np.asarray([self.n_iter_], dtype=np.int32)
         free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
             self.warn_convergence(

@@ -168,7 +168,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         plain = LogisticRegression(class_weight=self.class_weight)
         encoded, _ = plain._encoded(rows)
         self.classes_ = plain.classes_
-        return encoded
+        return encoded.require_memory("Folds are taken from rows in memory.")
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
@@ -184,7 +184,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
                 objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
                 return Fit(result, table, score(scorer, model, X, y, w))
 

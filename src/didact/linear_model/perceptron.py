@@ -218,7 +218,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def _store(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> None:
         for name in VOTED:
             self.__dict__.pop(name, None)
-        vars(self).update(self._fitted(weights, rows, kept), _state=kept_state(weights))
+        self.__dict__.update(self._fitted(weights, rows, kept), _state=kept_state(weights))
         self.t_, self.n_mistakes_ = float(weights.S[:, TIME].max()), weights.S[:, UPDATES].astype(np.int64)
         V, b = weights.V, weights.S[:, BIAS]
         found = rows.reduce(geometry, V, b, weights.positives, float(self.fit_intercept))

@@ -121,7 +121,7 @@ class QuantileRegressor(RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, MOST, X=X, y=y, attributes=lambda x: self._fitted(rows, x)) as progress:
             result = self._solve(rows, progress.report)
-        vars(self).update(self._fitted(rows, result.x))
+        self.__dict__.update(self._fitted(rows, result.x))
         self.report_convergence(result)
         return self
 

@@ -276,6 +276,7 @@ class RidgeClassifierCV(_Signs):
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
         given = in_memory(self.rows(X, y, sample_weight, target=kind_of(y)), "RidgeClassifierCV", "RidgeClassifier")
         alphas, rows = numbers(self.alphas, "alphas", 0, above=self.cv is None), signed_rows(self, given)
+        rows = rows.require_memory("Folds are taken from rows in memory.")
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))

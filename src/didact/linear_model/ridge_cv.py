@@ -185,7 +185,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         """The grid of solutions, and scores (A,), or (A, k) for a choice per target."""
         scorer = None if self.scoring is None else check_scoring(Ridge(), scoring=self.scoring)
         if few_rows(rows):
-            _, y, w, *_ = rows.columns
+            _, y, w, *_ = rows.whole()
             self._refuse_single(len(y) if w is None else np.count_nonzero(w))
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
         else:
@@ -204,7 +204,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     def _per_target(self, rows: Rows) -> bool:
         return self.alpha_per_target and rows.y_ndim == 2
 
-    def _refuse_single(self, n: int) -> None:
+    def _refuse_single(self, n: Any) -> None:
         if n < 2 and self.fit_intercept:
             raise InputError(
                 "Leave-one-out with a constant term needs at least two rows with weight, but the data have only "

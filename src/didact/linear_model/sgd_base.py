@@ -134,7 +134,13 @@ def penalty_noun(name: str | None, alpha: float, l1_ratio: float, p: float = 2.0
     """The penalty with this name; none if its strength is 0."""
     if name is None or alpha == 0:
         return None
-    return {"l2": L2(alpha), "l1": L1(alpha), "elasticnet": ElasticNet(alpha, l1_ratio), "pnorm": PNorm(alpha, p)}[name]
+    nouns: dict[str, Any] = {
+        "l2": L2(alpha),
+        "l1": L1(alpha),
+        "elasticnet": ElasticNet(alpha, l1_ratio),
+        "pnorm": PNorm(alpha, p),
+    }
+    return nouns[name]
 
 
 def rate_noun(name: str, loss: Any, alpha: float, eta0: float, power_t: float, scale: float, offset: float) -> Rate:

@@ -162,7 +162,9 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the second class (n,), or of each class against the rest (n, K)."""

@@ -125,7 +125,9 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         return {"coef_": coef[0].astype(dtype), "intercept_": intercept.astype(dtype)}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""

@@ -109,7 +109,7 @@ class _Neighbors(Estimator):
         w = None if w is None else row_counts(w)
         w = None if w is None or (w == 1.0).all() else w
         if self.metric == "edit":
-            self._index = index_words(X, edit_costs(self.metric_params))
+            self._index: Any = index_words(X, edit_costs(self.metric_params))
         else:
             self._index = build(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
         self.n_samples_fit_ = self._index.n_rows
@@ -123,8 +123,9 @@ class _Neighbors(Estimator):
         if self.metric == "precomputed":
             _check_table(X)
         given = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
-        if self.metric == "gower" and getattr(self, "categories_", None) is not None:
-            given["categorical"] = self.categories_.mask
+        known = getattr(self, "categories_", None)
+        if self.metric == "gower" and known is not None:
+            given["categorical"] = known.mask
         return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
 
     def _queries(self, X: Any) -> Any:

@@ -34,14 +34,14 @@ class ClassAnswers:
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
         self.outputs_2d_ = y.ndim == 2
-        names = vars(self).pop("_labels")
+        names = self.__dict__.pop("_labels")
         columns = y.reshape(len(y), -1).T
         self._codes = np.stack([np.searchsorted(*pair) for pair in zip(names, columns, strict=True)], axis=1)
         self.classes_ = names if self.outputs_2d_ else names[0]
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags

@@ -84,7 +84,7 @@ class Axes(NamedTuple):
         place = np.floor((X - self.first) / self.width)
         end = self.first + self.width * (self.count + ROUND) >= X
         place = np.where(end, np.minimum(place, self.count - 1), place)
-        inside = ((place >= 0) & (place < self.count)).all(axis=1)
+        inside = np.asarray(((place >= 0) & (place < self.count)).all(axis=1))
         return np.where(inside[:, None], place, 0).astype(np.int64), inside
 
     @property
@@ -151,7 +151,7 @@ def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
     elif name == "scott":
         width = 3.4908 * np.sqrt(E.scatter / E.weights.unit / max(n - 1.0, 1.0)) * n ** (-1.0 / (2 + D))
     else:
-        width = 2.0 * iqr * n ** (-1.0 / (2 + D))  # type: ignore[operator]
+        width = 2.0 * iqr * n ** (-1.0 / (2 + D))
         width = np.where(width > 0, width, span / (1.0 + math.log2(n)))  # half of the rows agree
     return np.where(span > 0, width, 1.0)
 

@@ -123,7 +123,7 @@ class HistogramDensity(DensityMixin, Estimator):
         self._first, self._count = axes[best].first, axes[best].count
         return self
 
-    def _range(self, p: int) -> dict[str, Array]:
+    def _range(self, p: int) -> dict[str, Any]:
         if self.range is None:
             return {}
         ends = np.asarray(self.range, np.float64)
@@ -161,7 +161,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def _best(self, found: Any, axes: tuple[Axes, ...], n: float) -> int:
         for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.width is not None or self.bins != "cv" if isinstance(self.bins, str) else True:
             return 0
         self.grid_ = np.array([one.count.max() for one in axes])

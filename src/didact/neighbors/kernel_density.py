@@ -82,7 +82,7 @@ def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
         logs = log_metric_sums(ready.window, *ready.metric, Q, scales)[0] - ready.log_unit
         return like(logs.astype(float_type(X)), X)
     if ready.points is None:
-        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)  # type: ignore[misc]
+        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)
     else:
         allowed = atol * math.exp(min(ready.log_unit, 700.0))
         sums = kernel_sums(ready.window, ready.points, Q, scales, rtol, allowed)
@@ -222,7 +222,7 @@ class KernelDensity(DensityMixin, Estimator):
 
     def _choose(self, X: Array, w: Array) -> Any:
         for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         D = X.shape[1]
         if self.bandwidth in ("scott", "silverman") if isinstance(self.bandwidth, str) else False:
             return rule(self.bandwidth, float(w.sum()), D)

@@ -120,7 +120,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _choose(self, X: Array, w: Array) -> Any:
         for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if not isinstance(self.bandwidth, str):
             return given(self.bandwidth, X.shape[1])
         if w.sum() <= 1.0:

@@ -172,7 +172,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         targets, self.sample_weight_ = self._index_rows(X, y, sample_weight, target="outputs")
         self.y_fit_ = np.asarray(targets, np.float64)
         for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         candidates = self._candidates()
         errors = np.zeros(1)
         with FitProgress(self, 0, X=X, y=y):

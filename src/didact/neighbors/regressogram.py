@@ -258,7 +258,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         self.values_ = chosen.mean if rows.y_ndim == 2 else chosen.mean[:, 0]
         self.mean_ = mean if rows.y_ndim == 2 else float(mean[0])
         for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.bandwidth is None and isinstance(self.bins, str):
             self.grid_, self.cv_errors_ = np.array(widths), errors
 

@@ -147,7 +147,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _keep(self, rows: Sorted, y_ndim: int, candidates: list[Window], errors: Array) -> None:
         for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         best = candidates[int(np.argmin(errors))]
         self.n_neighbors_, self.bandwidth_ = best.k, best.h
         if self._searches():

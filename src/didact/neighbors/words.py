@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 def word_rows(model: Any, X: Any, y: Any, w: Any, target: str, reset: bool) -> Rows:
     """Rows of one column of words, with labels or values and weights."""
-    check = WordCheck(target)
+    check: Any = WordCheck(target)
     if reset:
         first = X
         if isinstance(X, Batches):

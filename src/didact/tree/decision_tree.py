@@ -184,7 +184,8 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         limits, outputs = self._limits(data.n_rows, p, sums.parts[0]), len(sums.parts[1])
         if not data.fits(limits, outputs + 1):
             return None
-        criterion = REGRESSION[self.criterion](outputs)
+        noun: Any = REGRESSION[self.criterion]
+        criterion = noun(outputs)
         tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
         return prune_cost_complexity(tree, self.ccp_alpha)
 

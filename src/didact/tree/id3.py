@@ -85,7 +85,7 @@ class ID3Classifier(_MultiwayClassifier):
     def _as_categories(self, X: Array, w: Array, n_categories: Array) -> tuple[Array, Array]:
         """Codes of bins for the columns of numbers."""
         numbers = np.flatnonzero(n_categories == 0)
-        vars(self).pop("bin_edges_", None)
+        self.__dict__.pop("bin_edges_", None)
         if not len(numbers):
             return X, n_categories
         if self.n_bins is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.rows import Block, MemoryRows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums
@@ -31,9 +31,9 @@ class Design:
     scale: Array | None = None
 
     @classmethod
-    def of(cls, rows: MemoryRows, centred: bool, scaled: bool = False) -> "Design":
+    def of(cls, rows: Rows, centred: bool, scaled: bool = False) -> "Design":
         """The design of the rows, centred at its weighted means and scaled to unit weighted deviations if asked."""
-        X, w = rows.X, rows.columns.weight
+        X, _, w, *_ = rows.whole()
         n, p = X.shape
         total = float(n) if w is None else float(w.sum())
         ones = np.ones(n) if w is None else w
