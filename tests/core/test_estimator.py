@@ -63,7 +63,7 @@ class Mean(RegressorMixin, Estimator):
 
     def predict(self, X):
         """Predict."""
-        return self.map_rows(X, lambda X, mean: np.full(X.shape[0], mean), "mean_")
+        return self.fitted().map_rows(X, lambda X, mean: np.full(X.shape[0], mean), self.mean_)
 
 
 X = np.arange(6.0).reshape(3, 2)
@@ -367,7 +367,7 @@ class Overflowing(RegressorMixin, Estimator):
 
     def predict(self, X):
         """Predict."""
-        return self.map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), "coef_")
+        return self.fitted().map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), self.coef_)
 
 
 def test_coefficients_that_are_no_numbers_end_in_a_sentence():

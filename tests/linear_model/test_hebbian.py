@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from didact import Batches
+from didact.core.rows import Block
 from didact.linear_model import HebbianLayer
 from didact.linear_model.hebbian import spread, taken
 
@@ -121,7 +122,7 @@ def test_batches_in_order_are_the_rows_in_order():
 
 def test_spreads_merge_to_that_of_all_rows():
     X = rows(90)
-    parts = [spread(part, None, None) for part in (X[:7], X[7:7], X[7:60], X[60:])]
+    parts = [spread(Block(part)) for part in (X[:7], X[7:7], X[7:60], X[60:])]
     for total in (parts[0].merge(parts[1]).merge(parts[2]).merge(parts[3]),
                   parts[0].merge(parts[1].merge(parts[2].merge(parts[3])))):  # fmt: skip
         assert total.weight == 90

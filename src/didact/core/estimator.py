@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
@@ -95,12 +95,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        *more: Any,
+        *,
         target: str = "numeric",
         reset: bool = True,
         categories: Any = None,
+        **beside: Any,
     ) -> Rows:
-        """The training data, checked once, as rows (X, y, w, *more).
+        """The training data, checked once, as rows; `beside` are an offset and then groups, if the model knows these.
 
         `target` is "numeric" (one column), "outputs" (one or several columns), "labels", "label columns" (one or
         several) or "none". `categories` says which columns are categorical: they are learnt into `categories_` and
@@ -110,27 +111,34 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             self.categories_ = learn_categories(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
-            if any(c is not None for c in (y, sample_weight, *more)):
+            if any(c is not None for c in (y, sample_weight, *beside.values())):
                 raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
             describe_collection(self, next((batch_columns(batch)[0] for batch in X), None), reset)
-            check: Any = BlockCheck.of(self, target, 3 + len(more))
+            check: Any = BlockCheck.of(self, target, 3 + len(beside))
             rows: Rows = BatchRows(X, check)
         elif is_dask(X):
             dtype = describe_collection(self, X, reset)
-            check = BlockCheck.of(self, target, 3 + len(more))
-            rows = ClusterRows((X, y, sample_weight, *more), check, self.n_features_in_, dtype)
+            check = BlockCheck.of(self, target, 3 + len(beside))
+            rows = ClusterRows((X, y, sample_weight, *beside.values()), check, self.n_features_in_, dtype)
         else:
-            columns = check_memory(self, X, y, sample_weight, *more, target=target, reset=reset, categories=known)
-            rows = MemoryRows(*columns)
+            data = X, y, sample_weight, *beside.values()
+            rows = MemoryRows(*check_memory(self, *data, target=target, reset=reset, categories=known))
         rows.names = getattr(self, "feature_names_in_", None)
         rows.missing = self._missing
         return rows
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on new data of any kind, as the kind of collection that came in."""
+    def fitted(self) -> Self:
+        """The model itself, once it is fitted; else scikit-learn's `NotFittedError`."""
         check_is_fitted(self)
+        return self
+
+    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
+
+        Attributes are read after a look at whether there are any: ``self.fitted().map_rows(X, predict, self.coef_)``.
+        """
         rows = self.rows(X, target="none", reset=False)
-        return self.numbers_like(X, rows.map(fn, *(getattr(self, name) for name in attributes)))
+        return self.numbers_like(X, rows.map(fn, *args))
 
     def numbers_like(self, X: Any, found: Any) -> Any:
         """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""

@@ -25,8 +25,12 @@ class Largest(NamedTuple):
         return Largest(np.maximum(self.sizes, other.sizes))
 
 
-def largest_entries(X: Any, *columns: Any) -> Largest:
+def largest_entries(block: Any) -> Largest:
     """The largest absolute value of each column of a block; missing ones do not count."""
+    return Largest(_sizes(block.X))
+
+
+def _sizes(X: Any) -> Array:
     sizes = np.zeros(X.shape[1])
     if is_sparse(X):
         np.fmax.at(sizes, X.indices, np.abs(X.data))  # SciPy's abs and max would sort the user's own arrays
@@ -36,14 +40,15 @@ def largest_entries(X: Any, *columns: Any) -> Largest:
         lost = np.isnan(sizes)
         if lost.any():
             sizes[lost] = np.fmax.reduce(np.abs(to_numpy(X)[:, lost]), axis=0, initial=0.0)
-    return Largest(sizes)
+    return sizes
 
 
-def largest_target(X: Any, y: Any = None, *columns: Any) -> Largest:
+def largest_target(block: Any) -> Largest:
     """The largest absolute value of the targets of a block, if these are numbers and no labels."""
+    y = block.y
     if y is None or "float" not in str(y.dtype):
         return Largest(np.zeros(1))
-    return largest_entries(y if y.ndim == 2 else y[:, None])
+    return Largest(_sizes(y if y.ndim == 2 else y[:, None]))
 
 
 def all_finite(statistic: Any) -> bool:
@@ -80,7 +85,7 @@ def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
     if is_tensor(X) or X.dtype.kind != "f":
         return
     limit = 1e-4 * float(np.sqrt(np.finfo(X.dtype).max))
-    sizes = largest_entries(X).sizes
+    sizes = _sizes(X)
     large, small = np.flatnonzero(sizes > limit), np.flatnonzero((sizes > 0) & (sizes < 1 / limit))
     if len(large):
         raise too_large(f"Input X in {listed(large, names)}", float(sizes[large].max()))

@@ -24,7 +24,7 @@ from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
 from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
-from didact.core.rows.memory import refuse_infinite
+from didact.core.rows.memory import Block, refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
@@ -37,7 +37,7 @@ ENCODE_IT = (
 
 def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
-) -> tuple[Any, ...]:
+) -> Block:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
     check_sparse(y, "y")
@@ -78,10 +78,10 @@ def check_memory(
     if estimator._missing and not estimator._infinite and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
-    return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+    return Block(X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
-def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> tuple[Any, ...]:
+def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> Block:
     """Columns that are torch tensors, left on their device; everything else is moved there."""
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns); this tensor has shape {tuple(X.shape)}.")
@@ -107,7 +107,7 @@ def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: s
         if y is None:
             raise InputError(f"{type(estimator).__name__} needs y, but y is None.")
         y = column(y, "y")
-    return (X, y, column(w, "sample_weight"), *(column(m, "offset") for m in more))
+    return Block(X, y, column(w, "sample_weight"), *(column(m, "offset") for m in more))
 
 
 class BlockCheck(NamedTuple):
@@ -134,7 +134,7 @@ class BlockCheck(NamedTuple):
         limits = bool(estimator._infinite), float(estimator._largest_target)
         return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
-    def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
+    def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> Block:
         """The columns of a block, checked."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
@@ -156,7 +156,7 @@ class BlockCheck(NamedTuple):
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
         if self.target == "none":
-            return (X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
+            return Block(X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
@@ -167,8 +167,7 @@ class BlockCheck(NamedTuple):
         if not y.ndim or y.shape[0] != X.shape[0]:
             raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0] if y.ndim else 'one number'} of y.")
         w = None if w is None else _weights(np.asarray(w), X, whole=False)
-        more = (*more, *(None,) * (self.width - 3 - len(more)))
-        return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+        return Block(X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:

@@ -18,7 +18,6 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
@@ -81,7 +80,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     _test_params = [{}, {"thresholds": "tune"}]
 
     @property
-    def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
+    def _test_skips(self) -> dict[str, str]:
         folds = dict.fromkeys(("weights_equal_repetition", "row_order"), FOLDS)
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
         penalty = {"weight_scale": "Its LogisticRegression weighs the sum of losses against the penalty."}
@@ -192,29 +191,26 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def _cuts(self) -> Array | None:
         return getattr(self, "thresholds_", None)
 
-    def _ask(self, X: Any, fn: Any, *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on rows of any kind, which a pipeline reads by itself."""
-        check_is_fitted(self)
-        if as_it_is(self._base(), X):
-            return fn(X, *(getattr(self, name) for name in attributes))
-        return self.map_rows(X, fn, *attributes)
+    def _ask(self, X: Any, fn: Any, *args: Any) -> Any:
+        """``fn(X, *args)`` on rows of any kind, which a pipeline reads by itself."""
+        return fn(X, *args) if as_it_is(self._base(), X) else self.map_rows(X, fn, *args)
 
     def predict(self, X: Any) -> Any:
         """The label of the action taken for each row."""
-        return self._ask(X, labels, "estimator_", "loss_", "_cuts", "doubt", "actions_")
+        return self.fitted()._ask(X, labels, self.estimator_, self.loss_, self._cuts, self.doubt, self.actions_)
 
     @available_if(lambda self: hasattr(self._base(), "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), as the classifier gives them."""
-        return self._ask(X, probabilities, "estimator_")
+        return self.fitted()._ask(X, probabilities, self.estimator_)
 
     def risks(self, X: Any) -> Any:
         """The expected risk of each row and action, (n, n_actions), in the order of actions_."""
-        return self._ask(X, risks, "estimator_", "loss_")
+        return self.fitted()._ask(X, risks, self.estimator_, self.loss_)
 
     def expected_risk(self, X: Any, sample_weight: Any = None) -> float:
         """The mean, over rows X, of the risk that the probabilities promise for the actions taken."""
-        found = in_memory(self._ask(X, chosen_risk, "estimator_", "loss_", "_cuts", "doubt"))
+        found = in_memory(self.fitted()._ask(X, chosen_risk, self.estimator_, self.loss_, self._cuts, self.doubt))
         return float(np.average(found.astype(np.float64), weights=sample_weight))
 
     def risk(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -223,7 +219,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def share_rejected(self, X: Any, sample_weight: Any = None) -> float:
         """The share of the rows that are rejected."""
-        chosen = in_memory(self._ask(X, decided, "estimator_", "loss_", "_cuts", "doubt"))
+        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         last = len(self.actions_) - 1 if self.doubt or self.reject_cost is not None else len(self.actions_)
         return float(np.average(chosen == last, weights=sample_weight))
 
@@ -234,7 +230,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, Array]:
         """What the action of each row costs, and what the cheapest one would."""
-        chosen = in_memory(self._ask(X, decided, "estimator_", "loss_", "_cuts", "doubt"))
+        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         codes = code_of(np.asarray(y), self.classes_)
         return self.loss_[chosen, codes], self.loss_.min(axis=0)[codes]
 

@@ -104,17 +104,20 @@ class _Discriminant(ClassifierMixin, Estimator):
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(self.priors_, np.float64))
 
+    def _score_values(self) -> list[Any]:
+        return [getattr(self, name) for name in self._score_attributes]
+
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, most_probable, self.classes_, self._scores, *self._score_values())
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, posterior, self._scores, *self._score_values())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, log_posterior, self._scores, *self._score_values())
 
 
 class _Density(_Discriminant):
@@ -122,15 +125,15 @@ class _Density(_Discriminant):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.map_rows(X, in_blocks, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, in_blocks, self._scores, *self._score_values())
 
     def decision_function(self, X: Any) -> Any:
         r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
-        return self.map_rows(X, discriminants, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, discriminants, self._scores, *self._score_values())
 
     def score_samples(self, X: Any) -> Any:
         """The log density of each row, all classes together."""
-        return self.map_rows(X, log_density, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, log_density, self._scores, *self._score_values())
 
 
 def discriminants(X: Any, fn: Any, *args: Any) -> Any:
@@ -162,7 +165,7 @@ def estimated_covariances(estimator: Any, rows: Rows, S: Components) -> tuple[li
     """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
     if not isinstance(rows, MemoryRows):
         raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     if w is not None or np.isnan(X).any():
         raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
 

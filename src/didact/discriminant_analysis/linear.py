@@ -247,13 +247,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def decision_function(self, X: Any) -> Any:
         """Discriminants of the classes (n, K); for two classes the second less the first, (n,)."""
-        return self.map_rows(X, decision, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, decision, self._scores, *self._score_values())
 
     def transform(self, X: Any) -> Any:
         """The rows in the directions in which the classes differ most."""
         if self.solver == "lsqr":
             raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
-        return self.map_rows(X, in_blocks, "_project", "_projection", "_origin", "_shared")
+        return self.fitted().map_rows(X, in_blocks, self._project, self._projection, self._origin, self._shared)
 
     @property
     def _projection(self) -> Array:

@@ -169,7 +169,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     def predictive(cls, posterior: Any, covariance: Any = None, **known: Any) -> Distribution:
         if not isinstance(posterior, MultivariateGaussian):
             _require_wishart(cls, posterior)
-            return posterior.predictive_of_data()  # type: ignore[no-any-return]
+            return posterior.predictive_of_data()
         if covariance is None:
             raise ParameterError("A Gaussian posterior is over the mean alone: give the known covariance.")
         return cls(posterior.mean, posterior.covariance + np.asarray(covariance, np.float64))

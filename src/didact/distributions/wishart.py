@@ -78,7 +78,7 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
 
     def sample(self, size: Any = (), random_state: Any = None) -> tuple[Array, Array]:
         """Draws of means and of covariances, by Bartlett's decomposition."""
-        return super().sample(size, random_state)  # type: ignore[no-any-return]
+        return super().sample(size, random_state)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Array, Array]:
         p, L = len(self.location), factor(self.scale)

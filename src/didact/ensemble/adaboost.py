@@ -58,7 +58,8 @@ def boost(learn: Learner, codes: Array, n_classes: int, w: Array, algorithm: str
     """Boost on rows with class codes and start weights w."""
     extra, worst = (np.log(n_classes - 1), 1 - 1 / n_classes) if algorithm == "SAMME" else (0.0, 0.5)
     share = (n_classes - 1) / n_classes if algorithm == "SAMME" else 0.5
-    models, votes, errors, bounds = [], [], [], []
+    models: list[Any] = []
+    votes, errors, bounds = [], [], []
     w, bound, loss = w / w.sum(), 1.0, 1.0
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)
@@ -212,19 +213,21 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Votes relative to all votes: (n, K), or (n,) for two classes."""
-        return self.map_rows(X, decisions, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes."""
-        return self.map_rows(X, labels, "estimators_", "estimator_weights_", "n_classes_", "classes_")
+        return self.fitted().map_rows(
+            X, labels, self.estimators_, self.estimator_weights_, self.n_classes_, self.classes_
+        )
 
     def predict_proba(self, X: Any) -> Any:
         """The softmax of the decision values."""
-        return self.map_rows(X, probabilities, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.map_rows(X, log_probabilities, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, log_probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def _staged(self, X: Any) -> Iterator[tuple[Array, Any]]:
         rows = self.arrays(X)

@@ -44,7 +44,8 @@ def relative_losses(residual: Array, w: Array, loss: str) -> Array:
 def boost(learn: Learner, y: Array, w: Array, loss: str, rate: float, generators: list[Any],
           report: Report) -> tuple[list[Any], Array, Array]:  # fmt: skip
     """Models, their weights and their mean losses."""
-    models, votes, errors = [], [], []
+    models: list[Any] = []
+    votes, errors = [], []
     w = w / w.sum()
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)
@@ -140,7 +141,7 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The weighted median of the learners' predictions."""
-        return self.map_rows(X, medians, "estimators_", "estimator_weights_")
+        return self.fitted().map_rows(X, medians, self.estimators_, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predictions after each round."""

@@ -140,21 +140,26 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K): means, or shares of the votes."""
-        return self.map_rows(X, probabilities, "estimators_", "estimators_features_", "n_classes_", "combine")
+        return self.fitted().map_rows(
+            X, probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+        )
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.map_rows(X, log_probabilities, "estimators_", "estimators_features_", "n_classes_", "combine")
+        return self.fitted().map_rows(
+            X, log_probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+        )
 
     def predict(self, X: Any) -> Any:
         """The class of the highest probability, or with most votes."""
-        parts = ("estimators_", "estimators_features_", "n_classes_", "combine", "classes_")
-        return self.map_rows(X, labels, *parts)
+        return self.fitted().map_rows(
+            X, labels, self.estimators_, self.estimators_features_, self.n_classes_, self.combine, self.classes_
+        )
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> Any:
         """The mean of the base models' decision values; a class that a draw lacked gets the lowest of its model."""
-        return self.map_rows(X, decisions, "estimators_", "estimators_features_", "n_classes_")
+        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimators_features_, self.n_classes_)
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
@@ -220,7 +225,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         found = self._out_of_bag(X, lambda model, rows: np.asarray(model.predict(rows), np.float64))
         self.oob_prediction_ = nan_mean(found) if self.combine == "mean" else nan_median(found)
         known = np.isfinite(self.oob_prediction_.reshape(len(y), -1)).all(axis=1)
-        self._warn_of_gaps(known)
+        self._warn_of_gaps(np.asarray(known))
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(y[known], self.oob_prediction_[known]))
 
@@ -231,4 +236,4 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     def predict(self, X: Any) -> Any:
         """The mean or the median of the base models' predictions."""
-        return self.map_rows(X, numbers, "estimators_", "estimators_features_", "combine")
+        return self.fitted().map_rows(X, numbers, self.estimators_, self.estimators_features_, self.combine)

@@ -58,7 +58,7 @@ def combination_weights(likelihoods: Array, w: Array, prior: Array, draws: int, 
 def probabilities(X: Any, models: list[Any], weights: Array, classes: Array) -> Array:
     """Σ_m q_m P_m(k|x)."""
     parts = (q * class_probabilities(model, X, len(classes)) for model, q in zip(models, weights, strict=True) if q > 0)
-    return sum(parts).astype(X.dtype, copy=False)  # type: ignore[union-attr]
+    return sum(parts).astype(X.dtype, copy=False)
 
 
 def labels(X: Any, models: list[Any], weights: Array, classes: Array) -> Array:
@@ -179,8 +179,8 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """The weighted mean of the models' probabilities."""
-        return self.map_rows(X, probabilities, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""
-        return self.map_rows(X, labels, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.weights_, self.classes_)

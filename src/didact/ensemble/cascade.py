@@ -202,15 +202,15 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from the stage that answers."""
-        return self.map_rows(X, probabilities, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.thresholds_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that the answering stage finds most probable."""
-        return self.map_rows(X, labels, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the stage that answers each row, from 0."""
-        return self.map_rows(X, stages, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, stages, self.estimators_, self.thresholds_, self.classes_)
 
     def cost(self, X: Any) -> Array:
         """The cost of each row: that of all stages up to the one that answers."""

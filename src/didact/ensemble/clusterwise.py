@@ -88,7 +88,7 @@ class _Clusterwise(OfModels, Estimator):
         used = np.flatnonzero(self.cluster_sizes_ > 0)  # equal rows can leave a centre without any
         self.cluster_centers_, self.cluster_sizes_ = result.x[used], self.cluster_sizes_[used]
 
-        def fit_cluster(task: tuple[int, Any]) -> Any:
+        def fit_cluster(task: tuple[Any, Any]) -> Any:
             index = np.flatnonzero((found == task[0]) & (weights > 0))
             model = seeded(self._base(), np.random.default_rng(task[1]))
             part = None if w is None else w[index]
@@ -101,7 +101,7 @@ class _Clusterwise(OfModels, Estimator):
 
     def predict_cluster(self, X: Any) -> Any:
         """The number of each row's cluster."""
-        return self.map_rows(X, clusters, "cluster_centers_")
+        return self.fitted().map_rows(X, clusters, self.cluster_centers_)
 
 
 SKIPS = {
@@ -159,11 +159,11 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from each row's own model."""
-        return self.map_rows(X, probabilities, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.cluster_centers_, self.estimators_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that each row's own model finds most probable."""
-        return self.map_rows(X, labels, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, labels, self.cluster_centers_, self.estimators_, self.classes_)
 
 
 class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
@@ -207,4 +207,4 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
 
     def predict(self, X: Any) -> Any:
         """The prediction of each row's own model."""
-        return self.map_rows(X, numbers, "cluster_centers_", "estimators_")
+        return self.fitted().map_rows(X, numbers, self.cluster_centers_, self.estimators_)

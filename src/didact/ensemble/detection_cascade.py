@@ -138,7 +138,10 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
         return self
 
     def _fit_stages(self, X: Any, codes: Array, w: Array, train: Array, held: Array, params: dict[str, Any]) -> None:
-        stages, thresholds, found, false, reach = [], [], [], [], []
+        stages: list[Any] = []
+        found: list[Any] = []
+        false: list[Any] = []
+        thresholds, reach = [], []
         total = w[held].sum()
         for seeds in [streams(rng, self.max_learners) for rng in streams(self.random_state, self.n_stages + 1)[1:]]:
             negatives = np.count_nonzero(codes[train] == 0)
@@ -175,15 +178,15 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Positive for rows that pass all stages, and the lower the earlier a row is rejected."""
-        return self.map_rows(X, decisions, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, decisions, self.stages_, self.thresholds_)
 
     def predict(self, X: Any) -> Any:
         """The second class for rows that pass all stages, else the first."""
-        return self.map_rows(X, labels, "stages_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, labels, self.stages_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the last stage that each row reaches, from 0."""
-        return self.map_rows(X, last_stages, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, last_stages, self.stages_, self.thresholds_)
 
     def cost(self, X: Any) -> Array:
         """The number of learners that are asked about each row."""

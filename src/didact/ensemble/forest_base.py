@@ -29,7 +29,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.threads import parallel_map
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
@@ -42,7 +42,6 @@ from didact.tree.tree_base import (
     feature_count,
     growth_limits,
     growth_table,
-    in_memory,
     monotone_signs,
     weights_in_cases,
 )
@@ -161,8 +160,8 @@ class _Forest(Estimator):
 
     def _gathered(self, rows: Rows) -> tuple[Any, Any, Any]:
         """X, y and weights of all rows; a collection's as codes, one byte a value, unless every midpoint is wanted."""
-        if isinstance(rows, MemoryRows) or self.max_bins is None:
-            return in_memory(rows)
+        if rows.n_rows is not None or self.max_bins is None:
+            return rows.whole()[:3]
         return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), bin_counts(self.categories_))[0], every=True)
 
     def _draws(self, n: int) -> int:
@@ -223,7 +222,7 @@ class _Forest(Estimator):
         found = []
         for tree, seed in zip(self.trees_, self._seeds, strict=True):
             model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
-            vars(model).update(known | {"tree_": tree})
+            model.__dict__.update(known | {"tree_": tree})
             found.append(model)
         return found
 
@@ -259,12 +258,11 @@ class _Forest(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The number of the leaf in which each row ends in each tree, (n, trees)."""
-        return self.map_rows(X, _all_leaves, "trees_")
+        return self.fitted().map_rows(X, _all_leaves, self.trees_)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes in all trees, side by side, and where the columns of each tree begin."""
-        check_is_fitted(self)
-        paths = self.map_rows(X, _all_paths, "trees_")
+        paths = self.fitted().map_rows(X, _all_paths, self.trees_)
         return paths, np.concatenate([[0], np.cumsum([t.node_count for t in self.trees_])])
 
     def _out_of_bag(self, k: int) -> Array:

@@ -19,7 +19,6 @@ from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import in_memory
 
 Array = np.ndarray[Any, Any]
 
@@ -138,20 +137,20 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The label that the trees together find most probable."""
-        return self.map_rows(X, likely_labels, "_pack", "n_classes_", "classes_")
+        return self.fitted().map_rows(X, likely_labels, self._pack, self.n_classes_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """The mean of the trees' class probabilities or votes; a list of these if there are several outputs."""
-        return self.map_rows(X, mean_shares, "_pack", "n_classes_")
+        return self.fitted().map_rows(X, mean_shares, self._pack, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.map_rows(X, log_mean_shares, "_pack", "n_classes_")
+        return self.fitted().map_rows(X, log_mean_shares, self._pack, self.n_classes_)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag error rate when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
-        data, labels, w = in_memory(rows)
+        data, labels, w, *_ = rows.whole()
         self._require_bootstrap(data)
         codes = encode(labels)[0]
 
@@ -223,8 +222,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ParameterError("quantiles must be numbers from 0 to 1.")
-        return self.map_rows(X, lambda block, trees, members: quantiles_of(block, trees, members, levels), "trees_",
-                             "_members")  # fmt: skip
+        return self.map_rows(X, quantiles_of, self.trees_, self._members, levels)
 
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
         values = [tree.value for tree in self.trees_]
@@ -236,12 +234,12 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The mean or median of the trees' predictions."""
-        return self.map_rows(X, combined, "_pack", "n_outputs_", "combine")
+        return self.fitted().map_rows(X, combined, self._pack, self.n_outputs_, self.combine)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
-        data, targets, w = in_memory(rows)
+        data, targets, w, *_ = rows.whole()
         self._require_bootstrap(data)
         Y = targets[:, None] if targets.ndim == 1 else targets
 

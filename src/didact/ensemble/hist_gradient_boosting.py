@@ -126,7 +126,7 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self._answer(X, targets, "_loss")
+        return self.fitted()._answer(X, targets, self._loss)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predicted targets after each iteration."""
@@ -229,7 +229,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
 
     @property
     def _loss(self) -> Any:
-        loss = CLASSIFICATION[self.loss]() if isinstance(self.loss, str) else as_loss(self.loss)
+        loss: Any = CLASSIFICATION[self.loss]() if isinstance(self.loss, str) else as_loss(self.loss)
         several = loss if len(self.classes_) == 2 else loss.for_classes()
         if several is None:
             raise ParameterError(f"loss={self.loss!r} is for two classes; for more use 'log_loss'.")
@@ -240,19 +240,19 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores: (n,) for two classes, else (n, classes)."""
-        return self._answer(X, decisions)
+        return self.fitted()._answer(X, decisions)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, classes), in the order of classes_."""
-        return self._answer(X, shares, "_loss")
+        return self.fitted()._answer(X, shares, self._loss)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self._answer(X, log_shares, "_loss")
+        return self.fitted()._answer(X, log_shares, self._loss)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self._answer(X, most_probable, "classes_")
+        return self.fitted()._answer(X, most_probable, self.classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each iteration."""

@@ -378,11 +378,11 @@ class _Boosting(Estimator):
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 
-    def _answer(self, X: Any, fn: Callable[..., Array], *attributes: str) -> Any:
-        """``fn(raw scores of rows X, *attributes)``."""
+    def _answer(self, X: Any, fn: Callable[..., Array], *args: Any) -> Any:
+        """``fn(raw scores of rows X, *args)``."""
         if (raw_of := getattr(self, "_raw_of", None)) is not None:  # the model is scored in a fit
-            return fn(raw_of(X), *(getattr(self, name) for name in attributes))
-        return self.map_rows(X, partial(answer, fn), "_trees", "_start", *attributes)
+            return fn(raw_of(X), *args)
+        return self.map_rows(X, partial(answer, fn), self._trees, self._start, *args)
 
     @property
     def _trees(self) -> Trees:

@@ -32,7 +32,7 @@ class ScoreHistory:
     ) -> None:  # fmt: skip
         self.booster, self.held, self.raw, self.scorer = booster, held, raw, scorer
         self.train, self.held_out = train, held_out
-        loss = booster.objective.loss
+        loss: Any = booster.objective.loss
         if scorer is None and not hasattr(loss, "value"):
             raise ParameterError(
                 f"Early stopping watches value(y, z) of the loss, which {type(loss.given).__name__} has not: add "
@@ -54,7 +54,7 @@ class ScoreHistory:
             held = self.booster.held_value() if self.raw is None else self.objective.value(self.raw)
             self.held_out += [] if held is None else [-held]
             return
-        self.train.append(self.scorer(self.seen, self.booster.raw[:, self.sample], trees))
+        self.train.append(self.scorer(self.seen, self.booster.raw[:, self.sample], trees))  # type: ignore[index]
         if self.held is not None and self.raw is not None:
             self.held_out.append(self.scorer(self.held, self.raw, trees))
 

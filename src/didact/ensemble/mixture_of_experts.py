@@ -24,7 +24,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
@@ -46,7 +46,7 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     """
     classes = rows.reduce(label_counts).values if classify else None
     rows = rows.prepared(_codes, classes) if classify else rows
-    if isinstance(rows, MemoryRows) and rows.n_features > rows.n_rows:
+    if rows.n_rows is not None and rows.n_features > rows.n_rows:
         return _wide_frame(rows, classes)
     S = rows.reduce(moments)
     scale = _scales(rows, np.diag(S.xx) / S.weight)
@@ -57,9 +57,9 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     return Frame(S.mean_x, scale, float(S.mean_y[0]), float(spread), classes), S.weight, first
 
 
-def _wide_frame(rows: MemoryRows, classes: Array | None) -> tuple[Frame, float, Array]:
+def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]:
     """The same for more columns than rows: by singular values, n²p, and along the directions in which rows differ."""
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.whole()
     if not finite_sum(X):
         refuse_non_finite(X, rows.names)
     X, w = _dense(X), np.ones(len(y)) if w is None else w
@@ -83,13 +83,14 @@ def _scales(rows: Rows, variances: Array) -> Array:
 
 def narrowed(rows: Rows, frame: Frame) -> tuple[Rows, Frame]:
     """Rows along the frame's basis, with the frame that belongs to them; as they are where it has none."""
-    if frame.basis is None or not isinstance(rows, MemoryRows):
+    if frame.basis is None or rows.n_rows is None:
         return rows, frame
-    return MemoryRows(frame.design(rows.X)[:, :-1], *rows.columns[1:]), frame.flat()
+    X, *columns = rows.whole()
+    return MemoryRows(frame.design(X)[:, :-1], *columns), frame.flat()
 
 
-def _codes(X: Any, y: Any, w: Any, classes: Array) -> tuple[Any, ...]:
-    return X, np.searchsorted(classes, y).astype(np.float64), w
+def _codes(block: Block, classes: Array) -> Block:
+    return block._replace(y=np.searchsorted(classes, block.y).astype(np.float64))
 
 
 def started(direction: Array, n_experts: int, n_classes: int) -> Mixture:
@@ -128,7 +129,7 @@ def probabilities(X: Any, gate: Array, gate0: Array, coef: Array, intercept: Arr
     Z = _dense(X)
     G = np.exp(log_softmax(Z @ gate.T.astype(np.float64) + gate0))
     parts = (g[:, None] * np.exp(log_softmax(Z @ B.T + b)) for g, B, b in zip(G.T, coef, intercept, strict=True))
-    return sum(parts).astype(X.dtype, copy=False)  # type: ignore[union-attr]
+    return sum(parts).astype(X.dtype, copy=False)
 
 
 def labels(X: Any, gate: Array, gate0: Array, coef: Array, intercept: Array, classes: Array) -> Array:
@@ -219,7 +220,7 @@ class MixtureOfExperts(Estimator):
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:
             how = (own, weight, self.alpha, self.tol, self.max_iter, progress.report)
             best = min((run(narrow, s, *how) for s in self._starts(first, frame)), key=lambda result: result.value)
-        vars(self).update(attributes(best.x), log_likelihood_=-best.value)
+        self.__dict__.update(attributes(best.x), log_likelihood_=-best.value)
         self.report_convergence(best)
         return self
 
@@ -243,20 +244,23 @@ class MixtureOfExperts(Estimator):
             return fitted | {"classes_": frame.classes}
         return fitted | {"noise_variance_": np.asarray(theta.variances * scale**2, dtype)}
 
+    def _tables(self) -> tuple[Array, ...]:
+        return self.gate_coef_, self.gate_intercept_, self.expert_coef_, self.expert_intercept_
+
     def predict(self, X: Any) -> Any:
         """The mean of the mixture, or its most probable class."""
         if _classifies(self):
-            return self.map_rows(X, labels, *FITTED, "classes_")
-        return self.map_rows(X, numbers, *FITTED)
+            return self.fitted().map_rows(X, labels, *self._tables(), self.classes_)
+        return self.fitted().map_rows(X, numbers, *self._tables())
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K)."""
-        return self.map_rows(X, probabilities, *FITTED)
+        return self.fitted().map_rows(X, probabilities, *self._tables())
 
     def gate(self, X: Any) -> Any:
         """The share of each expert in each row, (n, M)."""
-        return self.map_rows(X, gates_of, "gate_coef_", "gate_intercept_")
+        return self.fitted().map_rows(X, gates_of, self.gate_coef_, self.gate_intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor."""

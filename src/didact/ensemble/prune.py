@@ -184,13 +184,15 @@ def _outputs(ensemble: Any, X: Any, classes: Array | None, how: str) -> Array:
 
     if isinstance(ensemble, _Forest):
         found = to_numpy(
-            ensemble.map_rows(X, lambda block, trees: trees.each(local(block)), "_pack")
+            ensemble.fitted().map_rows(X, lambda block, trees: trees.each(local(block)), ensemble._pack)
         )  # (n, L, columns)
         if classes is not None and len(classes) == 2:
             found = np.concatenate([1.0 - found, found], axis=2)
         return np.moveaxis(found[:, :, 0] if classes is None and found.shape[2] == 1 else found, 1, 0)
     if isinstance(ensemble, _Bagging):
-        return np.moveaxis(to_numpy(ensemble.map_rows(X, drawn, "estimators_", "estimators_features_")), 1, 0)
+        return np.moveaxis(
+            to_numpy(ensemble.fitted().map_rows(X, drawn, ensemble.estimators_, ensemble.estimators_features_)), 1, 0
+        )
     if isinstance(ensemble, (list, tuple, *VOTING)):
         return np.asarray([one(m, X) for m in getattr(ensemble, "estimators_", ensemble)])
     X = X if hasattr(X, "toarray") else np.asarray(X)  # scikit-learn's learners were fitted to plain arrays, too

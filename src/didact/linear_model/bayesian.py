@@ -187,7 +187,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
             result = maximise(model, noise, prior.variance, self.tol, self.max_iter, progress.report)
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
         scores = -model.n * np.asarray(result.history) - constant
-        vars(self).update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
+        self.__dict__.update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
         self.report_convergence(result)
         return self
 
@@ -213,7 +213,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictive mean of y for rows X; with return_std also its standard deviation, noise included."""
-        mean = self.map_rows(X, predict, "coef_", "intercept_")
+        mean = self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
         return (mean, self._map(X, predictive_std, *self._spread(True))) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:

@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import (
@@ -37,7 +37,7 @@ from didact.linear_model.linear_regression import (
     one_or_many,
     predict,
 )
-from didact.parts.statistics.moments import Moments, Sums, moments
+from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
 
@@ -94,17 +94,21 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
 
 
-def inverse_variances(X: Any, y: Any, w: Any, variances: Any, noise_mean: Any) -> tuple[Any, Any, Any]:
-    """A block without the mean of its noise, and with weights 1/variance."""
-    if w is not None:
+def inverse_variances(block: Block) -> Block:
+    """A block without the mean of its noise, and with weights 1/variance.
+
+    Variances come where other models have an offset, the mean of the noise where they have groups.
+    """
+    X, y, weight, variances, noise_mean = block
+    if weight is not None:
         raise InputError("GeneralizedLeastSquares takes no sample_weight: batches are (X, y, None, variances).")
     if noise_mean is not None:
         y = y - (noise_mean if noise_mean.ndim == y.ndim else noise_mean[:, None])
     if variances is None:
-        return X, y, None
+        return Block(X, y)
     if not bool((variances > 0).all()):
         raise InputError("Variances of the noise must be positive: leave out rows that are known without noise.")
-    return X, y, 1.0 / variances
+    return Block(X, y, 1.0 / variances)
 
 
 def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
@@ -114,7 +118,7 @@ def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
     u, Z = Z[:, 0], Z[:, 1:]
     weight = float(u @ u)
     means = (u @ Z) / weight if fit_intercept else np.zeros(Z.shape[1])
-    R = np.linalg.qr(Z - np.outer(u, means), mode="r")
+    R = np.asarray(np.linalg.qr(Z - np.outer(u, means), mode="r"))
     return Whitened(n, weight, means[:p], means[p:], split(R, p))
 
 
@@ -126,7 +130,7 @@ def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
     if not np.isfinite(C).all():
         raise InputError("The covariance of the noise contains NaN or infinity.")
     if factor:
-        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.linalg.qr(C.T, mode="r").T
+        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.asarray(np.linalg.qr(C.T, mode="r")).T
         size = np.abs(np.diag(L))
         if L.shape != (n, n) or size.min() <= n * np.finfo(float).eps * size.max():
             raise InputError("The factor of the covariance has no full row rank, so the covariance has no inverse.")
@@ -211,7 +215,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
-        rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
+        rows = self.rows(X, y, offset=variances, groups=noise_mean, target="outputs")
         with FitProgress(self, X=X, y=y):
             Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
             solution, scale, self._root, constant = estimate(Z, self.scale, self.fit_intercept)
@@ -229,22 +233,18 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         return np.multiply.outer(self.scale_, self._root @ self._root.T)
 
     def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
-        if not isinstance(rows, MemoryRows):
-            raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
-        rows.reduce(sums_of_first)  # refuses NaN by name
-        X, y, _ = inverse_variances(*rows.columns)
+        rows = rows.require_memory(
+            "A full covariance of the noise needs all rows in memory: pass variances, or arrays."
+        )
+        rows.reduce(first_moments)  # refuses NaN by name
+        X, y, *_ = inverse_variances(rows.columns)
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
         Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
         return whiten_full(X, Y, lower_factor(covariance, len(X), factor), self.fit_intercept)
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X, without noise."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
-
-
-def sums_of_first(X: Any, y: Any, w: Any, *more: Any) -> Sums:
-    """Sums of the columns of a block, whatever stands beside it."""
-    return first_moments(X, y, w)
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

@@ -61,8 +61,9 @@ class GeneralizedLinearRegressor(_GLM):
 
     def _model(self) -> tuple[Any, Link | None]:
         family = get_family(self.family)
-        if type(family) in ESTIMATED and not isinstance(self.dispersion, str):
-            family = type(family)(float(self.dispersion))
+        kind: Any = type(family)
+        if kind in ESTIMATED and not isinstance(self.dispersion, str):
+            family = kind(float(self.dispersion))
         if isinstance(family, Multinomial):
             return family, None
         return family, family.canonical if isinstance(self.link, str) and self.link == "auto" else get_link(self.link)

@@ -54,7 +54,6 @@ from didact.linear_model.regularization_path import (
     scoring_param,
     split,
     tabulate,
-    take,
 )
 from didact.parts.families import FAMILIES, Family, Multinomial
 from didact.parts.links import LINKS
@@ -171,22 +170,21 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
         rows = self._fold_rows(X, y, sample_weight, offset, exposure)
         ratios = numbers(self.l1_ratio, "l1_ratio", 0, 1)
         grid = self._grid(rows, ratios)
-        folds = split(self.cv, rows, rows.columns[1])
-        orders = np.argsort(-grid, axis=1, kind="stable")
+        folds = split(self.cv, rows, rows.columns.y)
+        orders = list(np.argsort(-grid, axis=1, kind="stable"))
         fits = self._walk(self._fold(rows, grid, ratios), folds, orders, X, y)
         self._choose(fits, len(folds), grid, ratios)
         best = self._plain(alpha=self.alpha_, l1_ratio=self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
-        vars(self).update({name: getattr(best, name) for name in FITTED})
+        self.__dict__.update({name: getattr(best, name) for name in FITTED})
         return self
 
     def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, combined_offset(offset, exposure, link), target=target)
+        rows = self.rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
         return self._foldable(rows, plain="GeneralizedLinearRegressor(alpha=…)").prepared(check_target, family)
 
-    def _target_rows(self, *data: Any, reset: bool = True) -> Any:
-        return _GLM._target_rows(self, *data, reset=reset)
+    _target_rows = _GLM._target_rows
 
     def _grid(self, rows: MemoryRows, ratios: Array) -> Array:
         """Strengths (n_l1_ratios, n_alphas)."""
@@ -208,8 +206,8 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
         scorer = None if self.scoring is None else check_scoring(self._plain(l1_ratio=0.0), scoring=self.scoring)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            base, first = self._plain(l1_ratio=0.0)._objective(take(rows, train), family, link)
-            X, y, w, offset = take(rows, test).columns
+            base, first = self._plain(l1_ratio=0.0)._objective(rows.some(train), family, link)
+            X, y, w, offset, _ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
                 model = self._plain(alpha=grid[ratio, strength], l1_ratio=ratios[ratio])
@@ -218,7 +216,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
                 estimated = model._estimates(family)
                 if estimated:
                     objective, result = model._alternate(objective, result, None)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 mu = model.predict(X, offset)
                 deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
                 judged = -deviance if scorer is None else score(scorer, _Shifted(model, offset), X, y, w)

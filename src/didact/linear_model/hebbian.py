@@ -21,7 +21,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
 from didact.engines.stochastic.passes import fixed
 from didact.parts.statistics.components import Components, components
@@ -31,9 +31,9 @@ Array = np.ndarray[Any, Any]
 RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
 
 
-def spread(X: Any, y: Any, w: Any) -> Components:
+def spread(block: Block) -> Components:
     """How many rows of one block there are, their mean, and the sum of their squared distances to it."""
-    return components(X, None, "spherical")
+    return components(block.X, None, "spherical")
 
 
 def taken(seen: Components, center: bool) -> tuple[Array, float]:
@@ -166,8 +166,8 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """One pass that begins with step t; minus the mean squared answer of a unit, as a share of the scale."""
         mean, scale = taken(seen, self.center)
         total, begin = 0.0, t
-        for X, *_ in rows.stream():
-            X = fixed(to_numpy(X) if is_tensor(X) else X)
+        for block in rows.stream():
+            X = fixed(to_numpy(block.X) if is_tensor(block.X) else block.X)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))
@@ -182,7 +182,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def _store(self, W: Array, rows: Rows, seen: Components, epochs: int, t: int) -> None:
         n = int(seen.weight[0])
-        vars(self).update(self._fitted(W, rows, seen), n_samples_seen_=n, n_iter_=epochs, t_=float(t))
+        self.__dict__.update(self._fitted(W, rows, seen), n_samples_seen_=n, n_iter_=epochs, t_=float(t))
         self._weights, self._seen = W, seen
 
     @property
@@ -191,4 +191,4 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def transform(self, X: Any) -> Any:
         """The answers of the units to rows X, (n, n_components)."""
-        return self.map_rows(X, answers, "components_", "mean_")
+        return self.fitted().map_rows(X, answers, self.components_, self.mean_)

@@ -25,10 +25,11 @@ from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.column_units import FAILED, column_units, in_units
+from didact.engines.linear.objective import rounding
 from didact.engines.loop.iterate import iterate
-from didact.engines.loop.line_search import NOISE, Armijo
+from didact.engines.loop.line_search import Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
@@ -45,11 +46,12 @@ RIDGE = 1e-2  # curvature in the scale, by share: towards an exact fit the objec
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
-def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
+def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
     """Value and gradient of a block; unless share is None also cross-products, in which rows outside count by share."""
+    X, w = block.X, block.weight
     X = X if is_tensor(X) else X.astype(np.float64, copy=False)
     xp = namespace(X)
-    r = y - (X @ like(coef, X) + intercept)
+    r = block.y - (X @ like(coef, X) + intercept)
     t = r / scale
     psi = xp.clip(t, -epsilon, epsilon)
     each = xp.ones_like(t) if w is None else w
@@ -145,8 +147,7 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
 def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
     """Newton for few features, L-BFGS for many."""
     rows = objective.rows
-    single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-    noise = 1e-8 if single else NOISE
+    noise = rounding(rows)
     if rows.n_features <= NEWTON_FEATURES:
         result = newton_huber(objective, x0, tol, max_iter, report, noise)
     else:
@@ -156,9 +157,10 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     return result
 
 
-def target_moments(X: Any, y: Any, w: Any) -> Moments:
+def target_moments(block: Block) -> Moments:
     """Mean and scatter of the targets of a block."""
-    return moments(y[:, None], y, w)
+    y = block.y
+    return moments(block._replace(X=y[:, None]))
 
 
 class HuberRegressor(RegressorMixin, Estimator):
@@ -216,10 +218,11 @@ class HuberRegressor(RegressorMixin, Estimator):
         objective, start = self._objective(rows)
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             result = minimise(objective, start, self.tol, self.max_iter, progress.report)
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self.report_convergence(result)
-        if isinstance(rows, MemoryRows):
-            error = np.abs(to_numpy(rows.columns[1]) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
+        if rows.n_rows is not None:
+            X, y, *_ = rows.whole()
+            error = np.abs(to_numpy(y) - to_numpy(predict(X, self.coef_, self.intercept_)))
             self.outliers_ = error > self.epsilon * self.scale_
         return self
 
@@ -231,7 +234,7 @@ class HuberRegressor(RegressorMixin, Estimator):
         exact = EXACT * spread if spread > 0 else 1e-100
         objective = Objective(rows, self.epsilon, self.alpha / S.weight, S.weight, self.fit_intercept, exact)
         tail = [S.mean_y[0]] if self.fit_intercept else []
-        if self.warm_start and np.shape(getattr(self, "coef_", None)) == (rows.n_features,):
+        if self.warm_start and np.shape(getattr(self, "coef_", ())) == (rows.n_features,):
             tail = [self.intercept_] if self.fit_intercept else []
             return objective, np.concatenate([self.coef_, tail, [max(self.scale_, exact)]]).astype(np.float64)
         return objective, np.concatenate([np.zeros(rows.n_features), tail, [max(spread, exact)]])
@@ -245,4 +248,4 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

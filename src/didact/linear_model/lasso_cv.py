@@ -23,7 +23,7 @@ from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import _PathCV, split, take
+from didact.linear_model.regularization_path import _PathCV, split
 
 Array = np.ndarray[Any, Any]
 
@@ -62,8 +62,8 @@ def fold_errors(
     rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: Any, search: Search
 ) -> Array:
     """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
-    problem = Problem(take(rows, train), model.fit_intercept, search.positive)
-    X, y, w = take(rows, test).columns
+    problem = Problem(rows.some(train), model.fit_intercept, search.positive)
+    X, y, w, *_ = rows.some(test).columns
     Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:
@@ -106,7 +106,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         targets = search.targets(problem)
         strongest = problem.strongest(targets)
         grids = [(r, penalty_grid(strongest, r, self.eps, self.alphas)) for r in search.ratios]
-        folds = split(self.cv, rows, rows.columns[1])
+        folds = split(self.cv, rows, rows.columns.y)
         errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, self, search), folds), axis=-1)
         if not np.isfinite(errors).all():
             refuse_overflow(rows, np.nan)
@@ -126,7 +126,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class _L1CV(_L1Path):

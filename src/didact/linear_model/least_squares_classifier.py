@@ -26,7 +26,7 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.logistic import decision, predict_labels
@@ -36,9 +36,10 @@ from didact.parts.statistics.counts import label_codes, label_counts, weigh_clas
 Array = np.ndarray[Any, Any]
 
 
-def code_labels(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | None) -> tuple[Any, Any, Any]:
+def code_labels(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with ±1 for two labels and unit vectors for more, and class weights folded into w."""
-    codes = label_codes(y, classes)
+    X, w = block.X, block.weight
+    codes = label_codes(block.y, classes)
     xp = namespace(X, codes)
     codes = xp.asarray(codes, device=X.device) if is_tensor(X) else codes
     if class_weights is not None:
@@ -46,8 +47,8 @@ def code_labels(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | N
         w = each if w is None else w * each
     dtype = X.dtype if is_tensor(X) else np.float64
     if len(classes) == 2:
-        return X, 2 * xp.astype(codes, dtype) - 1, w
-    return X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w
+        return Block(X, 2 * xp.astype(codes, dtype) - 1, w)
+    return Block(X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w)
 
 
 def coded_rows(model: Any, rows: Rows, code: Any) -> Rows:
@@ -123,8 +124,8 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import is_sparse, like, namespace, to_numpy
 from didact.core.overflow import all_finite, refuse_overflow
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
+from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
 from didact.engines.linear.least_squares import SAFE, graded_svd, triangle
 from didact.linear_model.ridge import gram_trace
@@ -49,23 +50,9 @@ class Grid(NamedTuple):
         return self.mean_y - np.tensordot(self.mean_x, self.coef, 1)
 
 
-class Stack(NamedTuple):
-    """Something for every row, kept block by block in the order of the rows."""
-
-    blocks: tuple[tuple[Any, ...], ...]
-
-    def merge(self, other: "Stack") -> "Stack":
-        """The blocks of one after those of the other."""
-        return Stack(self.blocks + other.blocks)
-
-    def columns(self) -> tuple[Any, ...]:
-        """The columns in one piece each; None where there is none."""
-        return tuple(None if c[0] is None else np.concatenate(c) for c in zip(*self.blocks, strict=True))
-
-
 def few_rows(rows: Rows) -> bool:
     """Whether the n × n form is the smaller one, and all rows are at hand for it."""
-    return isinstance(rows, MemoryRows) and not is_tensor(rows.X) and rows.n_rows <= rows.n_features
+    return rows.n_rows is not None and not rows.on_device and rows.n_rows <= rows.n_features
 
 
 def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
@@ -112,8 +99,9 @@ def _combine(V: Array, inverse: Array, target: Array) -> Array:
     return np.tensordot(V, inverse[:, :, None] * target[:, None, :], 1)
 
 
-def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Array) -> Any:
+def held_out_errors(block: Block, grid: Grid, map_: Array, shift: Array) -> Any:
     """e (n, A, k) of a block; map_ is [V, b(α) …] and shift what it makes of the means: one product does it all."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     p, A = grid.inverse.shape
     Y = (y if y.ndim == 2 else y[:, None]) - like(grid.mean_y, X)
@@ -131,20 +119,20 @@ def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Arra
     return errors
 
 
-def squared_errors(X: Any, y: Any, w: Any, *grid: Any) -> Sums:
+def squared_errors(block: Block, *grid: Any) -> Sums:
     """Σ w e² of a block, (A, k), and the number of rows."""
-    xp = namespace(X)
-    errors = held_out_errors(X, y, w, *grid)
+    xp, w = namespace(block.X), block.weight
+    errors = held_out_errors(block, *grid)
     errors *= errors
     table = xp.reshape(errors, (errors.shape[0], -1))
     total = xp.sum(table, axis=0) if w is None else w @ table
     return Sums((to_numpy(total).astype(np.float64).reshape(errors.shape[1:]), errors.shape[0]))
 
 
-def stacked_errors(X: Any, y: Any, w: Any, *grid: Any) -> Stack:
+def stacked_errors(block: Block, *grid: Any) -> Pieces:
     """e, y and w of every row."""
-    columns = (held_out_errors(X, y, w, *grid), y, w)
-    return Stack((tuple(None if c is None else to_numpy(c) for c in columns),))
+    columns = held_out_errors(block, *grid), block.y, block.weight
+    return Pieces((tuple(None if c is None else to_numpy(c) for c in columns),))
 
 
 def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
@@ -153,10 +141,10 @@ def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
     return grid, map_, grid.mean_x @ map_
 
 
-def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
+def solve_few_rows(rows: Rows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
     refuse_overflow(rows, rows.reduce(gram_trace))  # NaN is refused by name
-    X, y, w = rows.columns
+    X, y, w, *_ = rows.whole()
     X = X if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     w = np.ones(len(Y)) if w is None else w

@@ -27,7 +27,8 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows.gather import Pieces, dense, keep
+from didact.core.rows import Rows
+from didact.core.rows.gather import dense
 from didact.engines.smoothing.local_regression import (
     LocalPoints,
     LocalRule,
@@ -42,9 +43,9 @@ Array = np.ndarray[Any, Any]
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
 
-def stored(kept: Pieces) -> LocalPoints:
+def stored(rows: Rows) -> LocalPoints:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
-    X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
+    X, y, w = (column.astype(np.float64, copy=False) for column in rows.gather())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
     return LocalPoints(X[order], y[order], in_cases(w)[0][order], np.ones(len(y)))
 
@@ -135,7 +136,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
         rows = self.rows(X, y, sample_weight, target="numeric")
-        points = stored(rows.reduce(keep))
+        points = stored(rows)
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
         points = points._replace(X=points.X / self.scale_)
         rules = self._rules(points)
@@ -200,10 +201,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local fit at each row of X."""
-        return self.map_rows(
-            X, predict_smooth, "kernel", "degree", "bandwidth_", "neighbors_", "scale_", "X_fit_", "y_fit_",
-            "sample_weight_", "robustness_",
-        )  # fmt: skip
+        self.fitted()
+        rule = self.kernel, self.degree, self.bandwidth_, self.neighbors_, self.scale_
+        return self.map_rows(X, predict_smooth, *rule, self.X_fit_, self.y_fit_, self.sample_weight_, self.robustness_)
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""

@@ -58,7 +58,6 @@ from didact.linear_model.regularization_path import (
     scoring_param,
     split,
     tabulate,
-    take,
     total_weight,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
@@ -144,11 +143,11 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = self.rows(X, y, sample_weight, None, target="labels")
+        rows = self.rows(X, y, sample_weight, target="labels")
         rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
-        folds = split(self.cv, rows, rows.columns[1], classifier=True)
+        folds = split(self.cv, rows, rows.columns.y, classifier=True)
         shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
         orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
         self._store_paths(self._walk(self._fold(rows, encoded), folds, orders, X, y), shape)
@@ -165,23 +164,23 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         plain = LogisticRegression(class_weight=self.class_weight)
         encoded, _ = plain._encoded(rows)
         self.classes_ = plain.classes_
-        return encoded
+        return encoded.require_memory("Folds are taken from rows in memory.")
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
         scorer, solver = self._scorer(), {"newton-cholesky": "newton"}.get(self.solver, self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            part = take(encoded, train)
+            part = encoded.some(train)
             weight = total_weight(part)
-            X, y, w, _ = take(rows, test).columns
+            X, y, w, *_ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
                 model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
                 objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
                 return Fit(result, table, score(scorer, model, X, y, w))
 
@@ -232,18 +231,18 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

@@ -48,7 +48,7 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets (n, n_targets) for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:

@@ -15,6 +15,7 @@ from didact.core.backend import float_type, like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, none, param
+from didact.core.rows import Block
 from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
@@ -29,8 +30,9 @@ def fires(X: Any, weights: Array, threshold: float, inhibitory: Array) -> Any:
     return xp.astype(excited, xp.int64)
 
 
-def column_sums(X: Any, y: Any, w: Any) -> Sums:
+def column_sums(block: Block) -> Sums:
     """Sums of the columns: a look at the rows that finds what is missing."""
+    X = block.X
     return Sums((to_numpy(namespace(X).sum(X, axis=0)),))
 
 
@@ -103,4 +105,4 @@ class McCullochPittsNeuron(Estimator):
 
     def predict(self, X: Any) -> Any:
         """1 where the neuron fires, else 0."""
-        return self.map_rows(X, fires, "weights_", "threshold", "_silent")
+        return self.fitted().map_rows(X, fires, self.weights_, self.threshold, self._silent)

@@ -20,7 +20,7 @@ from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -50,11 +50,12 @@ class Geometry(NamedTuple):
         return Geometry(np.minimum(self.margin, other.margin), max(self.radius, other.radius))
 
 
-def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
+def geometry(block: Block, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
     """The geometry of one block; rows without weight do not count."""
+    X, w = block.X, block.weight
     scores = decision(X, coef, intercept)
     scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
-    sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
+    sides = np.where(to_numpy(block.y)[:, None] == positives, 1.0, -1.0)
     lengths = np.hypot(row_lengths(X), np.sqrt(constant))
     counts = slice(None) if w is None else to_numpy(w) > 0
     margins, lengths = (sides * scores)[counts], lengths[counts]
@@ -193,7 +194,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         training, first = self._training(), not hasattr(self, "coef_")
         rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
-        last = Voters(*(getattr(self, name) for name in VOTED)) if hasattr(self, "votes_") else None
+        last = self._voters() if hasattr(self, "votes_") else None
         kept = stores(weights, last) if self.variant == "voted" else None
         learn_once(self, rows, weights, training, stochastic if kept is None else voted(kept))
         self._store(weights, rows, kept)
@@ -216,7 +217,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def _store(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> None:
         for name in VOTED:
             self.__dict__.pop(name, None)
-        vars(self).update(self._fitted(weights, rows, kept), _state=kept_state(weights))
+        self.__dict__.update(self._fitted(weights, rows, kept), _state=kept_state(weights))
         self.t_, self.n_mistakes_ = float(weights.S[:, TIME].max()), weights.S[:, UPDATES].astype(np.int64)
         V, b = weights.V, weights.S[:, BIAS]
         found = rows.reduce(geometry, V, b, weights.positives, float(self.fit_intercept))
@@ -239,21 +240,24 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         margin = np.where(self.margin_ > 0, self.margin_, np.nan)
         return np.where(self.margin_ > 0, (self.radius_ / margin) ** 2, np.inf)
 
+    def _voters(self) -> Voters:
+        return Voters(self.voters_, self.voter_intercepts_, self.votes_, self.voter_outputs_)
+
     def decision_function(self, X: Any) -> Any:
         """Scores xᵀw + b of the second class (n,), or of each class against the rest (n, K).
 
         With variant="voted", the share of votes for a class less the share against it.
         """
         if self.variant == "voted":
-            return self.map_rows(X, voted_scores, *VOTED, "classes_")
-        return self.map_rows(X, decision, "coef_", "intercept_")
+            return self.fitted().map_rows(X, voted_scores, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
         if self.variant == "voted":
-            return self.map_rows(X, predict_voted, *VOTED, "classes_")
-        return self.map_rows(X, predict_linear, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, predict_voted, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, predict_linear, self.coef_, self.intercept_, self.classes_)
 
     def signed_distances(self, X: Any) -> Any:
         """Distances (xᵀw + b)/‖w‖ to the hyperplane of coef_ (n,), or to those of all classes (n, K)."""
-        return self.map_rows(X, distances, "coef_", "intercept_")
+        return self.fitted().map_rows(X, distances, self.coef_, self.intercept_)

@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.overflow import largest_entries
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.engines.constrained.quantile_program import quantile_program
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
@@ -40,9 +40,9 @@ WIDE = 300  # columns from which, if there are fewer rows, the program is smalle
 OUTCOMES = {0: "converged", 1: "iteration limit", 2: "infeasible", 3: "unbounded", 4: "no progress"}
 
 
-def by_highs(rows: MemoryRows, quantile: float, alpha: float, fit_intercept: bool, method: str, options: Any) -> Result:
+def by_highs(rows: Rows, quantile: float, alpha: float, fit_intercept: bool, method: str, options: Any) -> Result:
     """The linear program of b⁺, b⁻ and both parts of the residuals, by HiGHS."""
-    X, y, w = (None if c is None else c if is_sparse(c) else to_numpy(c) for c in rows.columns)
+    X, y, w, *_ = rows.whole().each(lambda c: c if is_sparse(c) else to_numpy(c))
     rows.reduce(largest_entries)  # refuses NaN by name
     w = np.ones(len(y)) if w is None else w
     keep = np.flatnonzero(w > 0)
@@ -120,26 +120,25 @@ class QuantileRegressor(RegressorMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, MOST, X=X, y=y, attributes=lambda x: self._fitted(rows, x)) as progress:
             result = self._solve(rows, progress.report)
-        vars(self).update(self._fitted(rows, result.x))
+        self.__dict__.update(self._fitted(rows, result.x))
         self.report_convergence(result)
         return self
 
     def _solve(self, rows: Rows, report: Any) -> Result:
         problem = rows, self.quantile, self.alpha, self.fit_intercept
         options = dict(self.solver_options or {})
-        wide = isinstance(rows, MemoryRows) and rows.n_features > max(rows.n_rows, WIDE) and not options
+        wide = rows.n_rows is not None and rows.n_features > max(rows.n_rows, WIDE) and not options
         if self.solver == "interior-point" and not wide:
             if not options.keys() <= OWN_OPTIONS:
                 raise ParameterError(
                     f"solver='interior-point' has the options tol and max_iter, not {sorted(options)}."
                 )
             result = quantile_program(*problem, report=report, **options)
-            small = isinstance(rows, MemoryRows) and rows.n_rows * rows.n_features <= SMALL
-            return by_highs(*problem, "highs-ds", {}) if result.status == "no progress" and small else result  # type: ignore[arg-type]
-        if not isinstance(rows, MemoryRows):
-            raise InputError(f"solver={self.solver!r} needs all rows in memory: use solver='interior-point'.")
+            small = rows.n_rows is not None and rows.n_rows * rows.n_features <= SMALL
+            return by_highs(*problem, "highs-ds", {}) if result.status == "no progress" and small else result
+        rows.require_memory(f"solver={self.solver!r} needs all rows in memory: use solver='interior-point'.")
         method = {"revised simplex": "highs-ds", "interior-point": "highs"}.get(self.solver, self.solver)
-        return by_highs(*problem, method, options)  # type: ignore[arg-type]
+        return by_highs(*problem, method, options)
 
     def _fitted(self, rows: Rows, x: Array) -> dict[str, Any]:
         dtype, p = float_type(rows), rows.n_features
@@ -149,4 +148,4 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The predicted quantile for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

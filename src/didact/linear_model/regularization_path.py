@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.metrics import get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 
-from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
 
@@ -68,21 +68,20 @@ class _PathCV(Estimator):
 
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     """The rows, if folds can be taken from them."""
-    if isinstance(rows, MemoryRows):
-        if is_sparse(rows.X) and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
-            X = rows.X.copy()
-            X.sum_duplicates()
-            rows = MemoryRows(X, *rows.columns[1:], **rows.how())
-        rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
-        return rows
-    raise InputError(
+    rows = rows.require_memory(
         f"{name} takes folds of rows in memory, not Batches or Dask collections: choose the penalty on a sample of "
         f"the rows that fits in memory, then fit {plain} with it to all of them."
     )
+    if rows.is_sparse and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
+        X = rows.X.copy()
+        X.sum_duplicates()
+        rows = MemoryRows(X, *rows.columns[1:], **rows.how())
+    rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
+    return rows
 
 
-def _sum(X: Any, *columns: Any) -> Sums:
-    return Sums((float(X.sum()),))
+def _sum(block: Block) -> Sums:
+    return Sums((float(block.X.sum()),))
 
 
 def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:
@@ -92,14 +91,9 @@ def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[S
     return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y)]
 
 
-def take(rows: MemoryRows, index: Array) -> MemoryRows:
-    """Some of the rows."""
-    return MemoryRows(*(None if c is None else c[index] for c in rows.columns), names=rows.names)
-
-
 def total_weight(rows: MemoryRows) -> float:
     """The weight of all rows together."""
-    w = rows.columns[2]
+    w = rows.columns.weight
     weight = float(rows.n_rows if w is None else w.sum())
     if weight <= 0:
         raise InputError("The training rows of a fold, or all rows, have no weight: all their sample weights are zero.")

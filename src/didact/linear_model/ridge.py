@@ -19,12 +19,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.backend import float_type, is_sparse
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
 from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
@@ -106,14 +106,14 @@ def choose(rows: Rows, positive: bool) -> str:
         return "sparse_cg"
     if positive or not more_columns(rows):
         return "cholesky"
-    return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
+    return "dual" if rows.n_rows is not None and not rows.on_device else "svd"
 
 
 def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution | None:
     """The dual form, or None where squares are beyond the range of numbers."""
-    if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
+    if rows.n_rows is None or rows.on_device:
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
-    X, y, w = rows.columns
+    X, y, w, *_ = rows.whole()
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
@@ -135,8 +135,9 @@ class Trace(NamedTuple):
         return Trace(self.value + other.value)
 
 
-def gram_trace(X: Any, y: Any, w: Any) -> Trace:
+def gram_trace(block: Block) -> Trace:
     """Sum of squares of a block."""
+    X = block.X
     return Trace(float((X.multiply(X) if is_sparse(X) else X * X).sum()))
 
 
@@ -211,7 +212,7 @@ def ridge_bias_covariance(
     """
     X, coef = np.asarray(X, np.float64), np.asarray(coef, np.float64)
     w = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    S = moments(X, np.zeros(len(X)), w)
+    S = moments(Block(X, np.zeros(len(X)), w))
     values, U = linalg.eigh((S if fit_intercept else S.about_zero()).xx)
     values = np.maximum(values, 0.0)
     inverse = _inverse(values + alpha)
@@ -291,4 +292,4 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

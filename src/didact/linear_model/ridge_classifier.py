@@ -34,30 +34,36 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.logistic import decision, predict_labels
-from didact.linear_model.regularization_path import knowing_labels, score, scoring_param, split, take
+from didact.linear_model.regularization_path import (
+    knowing_labels,
+    score,
+    scoring_param,
+    split,
+)
 from didact.linear_model.ridge import choose, solve
 from didact.linear_model.ridge_cv import _RidgeCV, score_errors
 
 Array = np.ndarray[Any, Any]
 
 
-def code_signs(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | None) -> tuple[Any, Any, Any]:
+def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with ±1 for labels, in one column for two classes and one for each class of more."""
-    X, T, w = code_labels(X, y, w, classes, class_weights)
-    return X, (T if len(classes) == 2 else 2.0 * T - 1.0), w
+    coded = code_labels(block, classes, class_weights)
+    return coded if len(classes) == 2 else coded._replace(y=2.0 * coded.y - 1.0)
 
 
-def code_table(X: Any, y: Any, w: Any, class_weight: Any) -> tuple[Any, Any, Any]:
+def code_table(block: Block, class_weight: Any) -> Block:
     """Rows with ±1 for a table of 0 and 1; the weight of a row is the product of its labels' class weights."""
+    y, w = block.y, block.weight
     if class_weight is not None:
         each = compute_sample_weight(class_weight, y)
         w = each if w is None else w * each
-    return X, 2.0 * np.asarray(y, np.float64) - 1.0, w
+    return Block(block.X, 2.0 * np.asarray(y, np.float64) - 1.0, w)
 
 
 def kind_of(y: Any) -> str:
@@ -67,7 +73,7 @@ def kind_of(y: Any) -> str:
 
 def signed_rows(model: Any, rows: Rows) -> Rows:
     """Rows with ±1 for labels or for the entries of a table of labels; sets classes_ and whether it is a table."""
-    y = rows.columns[1] if isinstance(rows, MemoryRows) else None
+    y = None if rows.n_rows is None else rows.whole().y
     model.multilabel_ = rows.y_ndim == 2
     if not model.multilabel_:
         return coded_rows(model, rows, code_signs)
@@ -108,13 +114,13 @@ class _Signs(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K) for more classes or labels."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one, or a table of 0 and 1."""
         if getattr(self, "multilabel_", False):
-            return self.map_rows(X, signs, "coef_", "intercept_")
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, signs, self.coef_, self.intercept_)
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
 
 class RidgeClassifier(_Signs):
@@ -251,7 +257,8 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
         given = self._foldable(self.rows(X, y, sample_weight, target=kind_of(y)))
-        alphas, rows = self._penalties(), signed_rows(self, given)
+        rows = signed_rows(self, given).require_memory("Folds are taken from rows in memory.")
+        alphas = self._penalties()
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
@@ -264,11 +271,11 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
 
     def _leave_one_out(self, rows: MemoryRows, alphas: Array, given: MemoryRows) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and scores (A,)."""
-        if np.count_nonzero(rows.columns[2] if rows.columns[2] is not None else np.ones(rows.n_rows)) < 2:
+        if np.count_nonzero(np.ones(rows.n_rows) if rows.columns.weight is None else rows.columns.weight) < 2:
             raise InputError("Leave-one-out needs at least two rows with weight, but the data have only one sample.")
         if few_rows(rows):
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
-            _, T, w = rows.columns
+            _, T, w, *_ = rows.columns
         else:
             grid = solve_grid(rows, alphas, self.fit_intercept)
             errors, T, w = rows.reduce(stacked_errors, *with_map(grid)).columns()
@@ -276,7 +283,7 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
             scores, kept = score_errors(errors, T, w, None, False)
         else:
             kept = (T if T.ndim == 2 else T[:, None])[:, None, :] - errors
-            scorer, held = self._scorer(), given.columns[1:]
+            scorer, held = self._scorer(), given.columns[1:3]
             model = _Decided(self.classes_, self.multilabel_)
             scores = np.asarray([score(scorer, model, P, *held) for P in kept.transpose(1, 0, 2)])
         if self.store_cv_results:
@@ -287,11 +294,11 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
         if self.store_cv_results:
             raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
-        parts, scorer = split(self.cv, given, given.columns[1], classifier=True), self._scorer()
+        parts, scorer = split(self.cv, given, given.columns.y, classifier=True), self._scorer()
         model = _Decided(self.classes_, self.multilabel_)
 
         def judge(test: Array) -> Any:
-            X, y, w = take(given, test).columns
+            X, y, w, *_ = given.some(test).columns
             return lambda grid, a: score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
 
         return self._on_folds(rows, alphas, parts, judge, lambda *progress: False)

@@ -40,7 +40,6 @@ from didact.linear_model.regularization_path import (
     score,
     scoring_param,
     split,
-    take,
 )
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
@@ -87,7 +86,7 @@ def fold_grids(rows: MemoryRows, parts: list[Split], alphas: Array, fit_intercep
         if held is not None and len(train) > rows.n_features:
             with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused below, by column
                 grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
-        yield grid or grid_of(take(rows, train), alphas, fit_intercept)
+        yield grid or grid_of(rows.some(train), alphas, fit_intercept)
 
 
 def grid_of(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> Grid:
@@ -105,7 +104,7 @@ def _fold_moments(rows: MemoryRows, parts: list[Split]) -> list[Moments] | None:
         not np.array_equal(np.sort(train), np.flatnonzero(label != f)) for f, (train, _) in enumerate(parts)
     ):
         return None
-    return [take(rows, test).reduce(moments) for _, test in parts]
+    return [rows.some(test).reduce(moments) for _, test in parts]
 
 
 def ready_ridge(grid: Grid, a: int, rows: Rows) -> Ridge:
@@ -225,8 +224,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         """The grid of solutions, and scores (A,), or (A, k) for a choice per target."""
         scorer = None if self.scoring is None else check_scoring(Ridge(), scoring=self.scoring)
         if few_rows(rows):
-            _, y, w = rows.columns
-            self._refuse_single(len(y) if w is None else np.count_nonzero(w))
+            _, y, w, *_ = rows.whole()
+            self._refuse_single(len(y) if w is None else int(np.count_nonzero(w)))
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
         else:
             grid = solve_grid(rows, alphas, self.fit_intercept)
@@ -249,10 +248,10 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         if self.store_cv_results or self.alpha_per_target:
             raise ParameterError("store_cv_results and alpha_per_target belong to leave-one-out: leave cv=None.")
         held = self._foldable(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
-        parts, scorer = split(self.cv, held, held.columns[1]), check_scoring(Ridge(), scoring=self.scoring)
+        parts, scorer = split(self.cv, held, held.columns.y), check_scoring(Ridge(), scoring=self.scoring)
 
         def judge(test: Array) -> Any:
-            columns = take(held, test).columns
+            columns = held.some(test).columns[:3]
             return lambda grid, a: score(scorer, ready_ridge(grid, a, held), *columns)
 
         with FitProgress(self, len(parts) * len(alphas), X=X, y=y) as progress:
@@ -262,4 +261,4 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

@@ -132,22 +132,24 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the second class (n,), or of each class against the rest (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, class_shares, "coef_", "intercept_", "_loss")
+        return self.fitted().map_rows(X, class_shares, self.coef_, self.intercept_, self._loss)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes, with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, log_class_shares, "coef_", "intercept_", "_loss")
+        return self.fitted().map_rows(X, log_class_shares, self.coef_, self.intercept_, self._loss)

@@ -124,8 +124,10 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         return {"coef_": coef[0].astype(dtype), "intercept_": intercept.astype(dtype)}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, values, "coef_", "intercept_", "_loss")
+        return self.fitted().map_rows(X, values, self.coef_, self.intercept_, self._loss)

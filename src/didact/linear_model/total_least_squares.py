@@ -25,7 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import attr, is_bool, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums
@@ -89,9 +89,9 @@ def solve_rows(rows: Rows, fit_intercept: bool) -> tuple[Orthogonal, Solution]:
     return fit, Solution(fit.coef, mean_y - mean_x @ fit.coef)
 
 
-def targets(X: Any, y: Any, w: Any) -> Sums:
+def targets(block: Block) -> Sums:
     """Sums of the targets of a block."""
-    return Sums((np.zeros(y.shape[1]),))
+    return Sums((np.zeros(block.y.shape[1]),))
 
 
 class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
@@ -138,4 +138,4 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Targets for rows X that are without error: XB + constant."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

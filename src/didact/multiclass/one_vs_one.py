@@ -149,8 +149,8 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""
-        return self.map_rows(X, decide, "estimators_", "pairwise_indices_", "classes_", "decision")
+        return self.fitted().map_rows(X, decide, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)
 
     def predict(self, X: Any) -> Any:
         """The class with the highest score."""
-        return self.map_rows(X, labels, "estimators_", "pairwise_indices_", "classes_", "decision")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)

@@ -63,9 +63,6 @@ def labels(X: Any, *how: Any) -> Array:
     return classes[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
 
-ASKED = ("estimators_", "pairwise_indices_", "code_book_", "_heavy", "decoding")
-
-
 class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
     r"""Several classes by an error-correcting code of two-class learners.
 
@@ -133,13 +130,16 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
             return checked_code(self.code, K)
         return code_matrix(self.code, K, max(1, int(K * self.code_size)), seed)
 
+    def _asked(self) -> tuple[Any, ...]:
+        return self.estimators_, self.pairwise_indices_, self.code_book_, self._heavy, self.decoding
+
     def decision_function(self, X: Any) -> Any:
         """Minus the distances from the words of the classes (n, K); for two classes their difference (n,)."""
-        return self.map_rows(X, decide, *ASKED)
+        return self.fitted().map_rows(X, decide, *self._asked())
 
     def predict(self, X: Any) -> Any:
         """The class with the nearest word."""
-        return self.map_rows(X, labels, *ASKED, "classes_")
+        return self.fitted().map_rows(X, labels, *self._asked(), self.classes_)
 
 
 def fit_letters(

@@ -70,7 +70,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
         strange = np.setdiff1d(S.labels, known)
         if len(strange):
             raise InputError(f"The target label(s) {strange} in y do not exist in the initial classes {known}.")
-        self._stats = S if first else self._stats.merge(S)
+        self._stats: Any = S if first else self._stats.merge(S)
         self.classes_ = known
         S = self._stats.among(known)
         self.class_count_ = S.weight
@@ -86,21 +86,24 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _log_priors(self) -> Array:
         return self.class_log_prior_
 
+    def _joint_values(self) -> list[Any]:
+        return [getattr(self, name) for name in self._joint_attributes]
+
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.map_rows(X, in_blocks, "_joint")
+        return self.fitted().map_rows(X, in_blocks, self._joint)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_joint")
+        return self.fitted().map_rows(X, most_probable, self.classes_, self._joint)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_joint")
+        return self.fitted().map_rows(X, posterior, self._joint)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_joint")
+        return self.fitted().map_rows(X, log_posterior, self._joint)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Rows and labels drawn from the model; columns of categories hold their values."""

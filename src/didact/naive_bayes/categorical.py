@@ -8,7 +8,7 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
 
@@ -20,8 +20,9 @@ NORMAL_DATA = (
 )
 
 
-def category_rows(X: Any, y: Any, w: Any) -> ClassSums:
+def category_rows(block: Block) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
     if (X < 0).any():

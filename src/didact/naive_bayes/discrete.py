@@ -21,13 +21,14 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
 
 
-def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
+def count_rows(block: Block) -> ClassSums:
     """Sums of counts by class; a missing count adds nothing."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     values = X.data if is_sparse(X) else X
     if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
@@ -58,8 +59,9 @@ def gaps(X: Any) -> Any:
     return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
-def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
+def one_rows(block: Block, threshold: float | None) -> ClassSums:
     """How often each column is one, and how often it is missing (a table without columns: never), by class."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     K, ones, absent = len(classes), binarized(X, threshold), np.zeros((len(classes), 0))
     if (missing := gaps(X)) is not None:

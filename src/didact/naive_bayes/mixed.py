@@ -13,7 +13,7 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
@@ -55,19 +55,19 @@ class MixedStats(Labelled, _MixedStats):
         return MixedStats(labels, self.spread(self.weight, labels), parts)
 
 
-def summarize(X: Any, y: Any, w: Any, plan: Plan) -> MixedStats:
+def summarize(block: Block, plan: Plan) -> MixedStats:
     """The statistics of one block."""
     parts: dict[str, Any] = {}
     for kind, columns in plan.columns.items():
-        block = X[:, columns]
+        part = block._replace(X=block.X[:, columns])
         if kind in ("gaussian", "poisson"):
-            if kind == "poisson" and (block < 0).any():
+            if kind == "poisson" and (part.X < 0).any():
                 raise InputError("Negative values in data: a column of kind 'poisson' holds counts.")
-            parts[kind] = components(block, y, "diagonal", w)
+            parts[kind] = components(part.X, part.y, "diagonal", part.weight)
         elif kind == "bernoulli":
-            parts[kind] = one_rows(block, y, w, 0.0)
+            parts[kind] = one_rows(part, 0.0)
         else:
-            parts[kind] = category_rows(binned(block, plan.edges) if kind == "binned" else block, y, w)
+            parts[kind] = category_rows(part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part)
     first = next(iter(parts.values()))
     return MixedStats(first.labels, first.weight, parts)
 
@@ -114,8 +114,9 @@ class Sampled(NamedTuple):
         return Sampled(X[::2], w[::2]) if len(X) > 2 * SAMPLE else Sampled(X, w)
 
 
-def some_rows(X: Any, y: Any, w: Any, columns: Array) -> Sampled:
+def some_rows(block: Block, columns: Array) -> Sampled:
     """Some columns of a block."""
+    X, w = block.X, block.weight
     return Sampled(np.asarray(X[:, columns], np.float64), np.ones(len(X)) if w is None else np.asarray(w, np.float64))
 
 

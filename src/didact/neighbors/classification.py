@@ -38,14 +38,14 @@ class ClassAnswers:
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
         self.outputs_2d_ = y.ndim == 2
-        names = vars(self).pop("_labels")
+        names = self.__dict__.pop("_labels")
         columns = y.reshape(len(y), -1).T
         self._codes = np.stack([np.searchsorted(*pair) for pair in zip(names, columns, strict=True)], axis=1)
         self.classes_ = names if self.outputs_2d_ else names[0]
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags
@@ -65,15 +65,16 @@ class ClassAnswers:
 
         X of None asks for the fitted rows, each by the others.
         """
-        about = "_question", "_codes", "classes_", "_outliers", "_outlier_answers"
-        return self._answer(X, class_labels, *about)
+        self.fitted()
+        about = self._codes, self.classes_, self._outliers, self._outlier_answers
+        return self._answer(X, class_labels, self._question, *about)
 
     def predict_proba(self: Any, X: Any) -> Any:
         """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
 
         X of None asks for the fitted rows, each by the others.
         """
-        return self._answer(X, class_shares, "_question", "_codes", "classes_", "_outliers")
+        return self.fitted()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):

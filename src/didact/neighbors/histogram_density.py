@@ -21,7 +21,6 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.random import streams
-from didact.core.rows.gather import keep
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
@@ -116,7 +115,7 @@ class HistogramDensity(DensityMixin, Estimator):
         self._first, self._count = axes[best].first, axes[best].count
         return self
 
-    def _range(self, p: int) -> dict[str, Array]:
+    def _range(self, p: int) -> dict[str, Any]:
         if self.range is None:
             return {}
         ends = np.asarray(self.range, np.float64)
@@ -180,7 +179,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X; −∞ in empty cells."""
-        return self.map_rows(X, log_density, "_bins", "cells_", "cell_weights_", "total_")
+        return self.fitted().map_rows(X, log_density, self._bins, self.cells_, self.cell_weights_, self.total_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""
@@ -198,7 +197,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
 def _quartile_range(rows: Any) -> Array:
     """The range of the middle half of each column; a row of weight w counts w times."""
-    X, _, w = rows.reduce(keep).columns()
+    X, _, w = rows.gather()
     out = np.empty(X.shape[1])
     for j in range(X.shape[1]):
         out[j] = np.subtract(*np.quantile(X[:, j].astype(np.float64), [0.75, 0.25], weights=w, method="inverted_cdf"))

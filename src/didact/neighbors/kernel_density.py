@@ -28,7 +28,6 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import (
     Points,
     kernel_sums,
@@ -81,7 +80,7 @@ def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
         logs = log_metric_sums(ready.window, *ready.metric, Q, scales)[0] - ready.log_unit
         return like(logs.astype(float_type(X)), X)
     if ready.points is None:
-        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)  # type: ignore[misc]
+        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)
     else:
         allowed = atol * math.exp(min(ready.log_unit, 700.0))
         sums = kernel_sums(ready.window, ready.points, Q, scales, rtol, allowed)
@@ -172,7 +171,7 @@ class KernelDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        kept, _, w = rows.reduce(keep).columns()
+        kept, _, w = rows.gather()
         return self._estimate(kept, in_cases(w)[0])
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
@@ -292,7 +291,7 @@ class KernelDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X."""
-        return self.map_rows(X, log_density, "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, log_density, self._ready, self.rtol, self.atol)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

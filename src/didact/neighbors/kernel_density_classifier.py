@@ -17,7 +17,6 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import check_parameters
 from didact.core.parameters import above, array_like, at_least, attr, between, none, one_of, param, whole
-from didact.core.rows.gather import keep
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.statistics.counts import label_counts
@@ -114,7 +113,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         """Estimate the density of each class; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
-        X, y, w = rows.reduce(keep).columns()
+        X, y, w = rows.gather()
         codes = np.searchsorted(self.classes_, y)
         self.class_count_ = np.bincount(codes, weights=w, minlength=len(self.classes_))
         if np.count_nonzero(self.class_count_) < 2:
@@ -176,16 +175,18 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class) + log density of each row and class."""
-        return self.map_rows(X, joint, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, joint, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, log_posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_log_prior", "_ready", "rtol", "atol")
+        return self.fitted().map_rows(
+            X, most_probable, self.classes_, self._log_prior, self._ready, self.rtol, self.atol
+        )

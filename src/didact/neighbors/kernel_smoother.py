@@ -22,7 +22,6 @@ from didact.core.beside import beside
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
-from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
@@ -99,7 +98,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
+        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.gather()
         self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
         refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)
@@ -151,8 +150,9 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""
-        check_is_fitted(self)
-        return self.map_rows(X, predict_smooth, "_points", "kernel", "_width", "_units", "_offset", "_one")
+        return self.fitted().map_rows(
+            X, predict_smooth, self._points, self.kernel, self._width, self._units, self._offset, self._one
+        )
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_, each without its own row (one of them, if its weight is more)."""

@@ -18,7 +18,6 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, param, whole
-from didact.core.rows.gather import keep
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
@@ -91,7 +90,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
+        self.X_fit_, _, self.sample_weight_ = rows.gather()
         self.sample_weight_ = in_cases(self.sample_weight_)[0]
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):
@@ -100,7 +99,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the estimate at each row of X."""
-        return self.map_rows(X, log_density, "X_fit_", "sample_weight_", "n_neighbors")
+        return self.fitted().map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

@@ -194,6 +194,13 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(
-            X, predict_neighbors, "_index", "y_fit_", "sample_weight_", "n_neighbors_", "kernel", "_missing"
+        return self.fitted().map_rows(
+            X,
+            predict_neighbors,
+            self._index,
+            self.y_fit_,
+            self.sample_weight_,
+            self.n_neighbors_,
+            self.kernel,
+            self._missing,
         )

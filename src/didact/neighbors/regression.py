@@ -39,13 +39,13 @@ class MeanAnswers:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
-        return self._answer(X, means, "_question", "_y", "_several", "_outlier_values")
+        return self.fitted()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):

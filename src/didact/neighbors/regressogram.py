@@ -19,6 +19,7 @@ from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
+from didact.core.rows import Block
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
@@ -67,8 +68,9 @@ class Grids(NamedTuple):
         return Grids(tuple(a.merge(b) for a, b in zip(self.grids, other.grids, strict=True)))
 
 
-def extremes(X: Any, y: Any, w: Any) -> Extremes:
+def extremes(block: Block) -> Extremes:
     """The range of the columns of a block."""
+    X, w = block.X, block.weight
     seen = weight_range(w, X.shape[0])
     X = dense(X, np.float64) if w is None else dense(X, np.float64)[to_numpy(w) > 0]
     if not len(X):
@@ -90,9 +92,10 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
 
 
 @in_pieces
-def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
+def fill(block: Block, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
     """The bins of a block for each of several widths, weights in a unit; what is not finite shows in their numbers."""
-    X, Y = dense(X, np.float64), as_columns(y)
+    X, w = block.X, block.weight
+    X, Y = dense(X, np.float64), as_columns(block.y)
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64) / unit
     X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
     return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
@@ -249,4 +252,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""
-        return self.map_rows(X, predict_bins, "origin_", "bandwidth_", "bins_", "values_", "mean_")
+        return self.fitted().map_rows(
+            X, predict_bins, self.origin_, self.bandwidth_, self.bins_, self.values_, self.mean_
+        )

@@ -21,6 +21,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.rows import Block
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
@@ -31,9 +32,10 @@ Array = np.ndarray[Any, Any]
 CANDIDATES = 20  # widths that are tried
 
 
-def gather(X: Any, y: Any, w: Any, column: int) -> Pieces:
+def gather(block: Block, column: int) -> Pieces:
     """The rows of a block that count; a missing value in any column shows in their sum."""
-    x, Y = one_column(X, column), as_columns(y)
+    X, w = block.X, block.weight
+    x, Y = one_column(X, column), as_columns(block.y)
     w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
     return Pieces(((x[w > 0], Y[w > 0], w[w > 0], np.array([float(0.0 * X.sum())])),))
 
@@ -162,8 +164,16 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(
-            X, predict_running, "_place", "_kind", "n_neighbors_", "bandwidth_", "x_fit_", "y_fit_", "sample_weight_"
+        return self.fitted().map_rows(
+            X,
+            predict_running,
+            self._place,
+            self._kind,
+            self.n_neighbors_,
+            self.bandwidth_,
+            self.x_fit_,
+            self.y_fit_,
+            self.sample_weight_,
         )
 
     def leave_one_out(self) -> Array:

@@ -33,7 +33,7 @@ from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import _TreeModel, in_memory, weights_in_cases
+from didact.tree.tree_base import _TreeModel, weights_in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -90,7 +90,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def _in_memory(self, rows: Any, data: Collection | None) -> tuple[Tree, list[Array]]:
         """The tree and the labels of each output from rows that are gathered, a collection's as codes."""
-        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        X, y, w = rows.whole()[:3] if data is None else coded_rows(rows, data.bins)
         codes, classes = encode(y)
         w, unit = weights_in_cases(weigh_classes(self.class_weight, codes, classes, w))
         most = max(len(names) for names in classes)
@@ -121,21 +121,21 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in each row's leaf; a list of these if there are several outputs."""
-        return self.map_rows(X, class_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, class_shares, self.tree_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.map_rows(X, _log_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, _log_shares, self.tree_, self.n_classes_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the fewest errors on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
         rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
-        X, y, w = in_memory(rows)
+        X, y, w, *_ = rows.whole()
         named = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = [_known_codes(c, names) for c, names in zip(y.T if y.ndim == 2 else [y], named, strict=True)]
         if any((c < 0).all() for c in codes):
@@ -181,7 +181,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     def _in_memory(self, rows: Any, data: Collection | None) -> Tree:
         """The tree of rows that are gathered, a collection's as codes."""
-        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        X, y, w = rows.whole()[:3] if data is None else coded_rows(rows, data.bins)
         w, unit = weights_in_cases(w)
         targets = value_targets(y, w, REGRESSION[self.criterion]())
         return weighed(self._grow(X, targets, float(len(y) if w is None else w.sum()), 0), unit)
@@ -192,19 +192,20 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         limits, outputs = self._limits(data.n_rows, p, sums.parts[0]), len(sums.parts[1])
         if not data.fits(limits, outputs + 1):
             return None
-        criterion = REGRESSION[self.criterion](outputs)
+        noun: Any = REGRESSION[self.criterion]
+        criterion = noun(outputs)
         tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
         return prune_cost_complexity(tree, self.ccp_alpha)
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
-        return self.map_rows(X, means, "tree_")
+        return self.fitted().map_rows(X, means, self.tree_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the least error on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
         rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
-        X, y, w = in_memory(rows)
+        X, y, w, *_ = rows.whole()
         Y, value = (y[:, None] if y.ndim == 1 else y), self.tree_.value[:, :, 0]
         if Y.shape[1] != value.shape[1]:
             raise InputError(f"y has {Y.shape[1]} outputs, but the tree has {value.shape[1]}.")

@@ -19,7 +19,7 @@ def encode(y: Array) -> tuple[Array, list[Array]]:
     return np.stack([codes for _, codes in found], axis=1), [values for values, _ in found]
 
 
-def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], weights: Array | None) -> Array | None:
+def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], weights: Array | None) -> Any:
     """Weights of the rows times those of their classes (the product over the outputs)."""
     if class_weight is None:
         return weights

@@ -14,7 +14,6 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
 from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
@@ -86,7 +85,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
         """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             refuse_huge(y)
             self.tree_ = self._tree(X, y, w)
         return self
@@ -108,11 +107,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""
-        return self.map_rows(X, leaf_lines, "tree_")
+        return self.fitted().map_rows(X, leaf_lines, self.tree_)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, leaf_numbers, "tree_")
+        return self.fitted().map_rows(X, leaf_numbers, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

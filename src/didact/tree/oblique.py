@@ -13,7 +13,6 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
@@ -84,7 +83,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -139,7 +138,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             codes = label_codes(y, self.classes_)
             w, unit = in_cases(weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
             sums = np.eye(len(self.classes_))[codes] * w[:, None]
@@ -148,11 +147,11 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, leaf_labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, leaf_labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in each row's leaf."""
-        return self.map_rows(X, leaf_shares, "tree_")
+        return self.fitted().map_rows(X, leaf_shares, self.tree_)
 
 
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
@@ -186,7 +185,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             refuse_huge(y)
             w, unit = in_cases(w)
             mean = np.average(y, weights=w)  # squares of what is left do not cancel
@@ -197,4 +196,4 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The mean of each row's leaf."""
-        return self.map_rows(X, leaf_means, "tree_")
+        return self.fitted().map_rows(X, leaf_means, self.tree_)

@@ -15,8 +15,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
-from didact.core.rows.gather import Pieces, dense
+from didact.core.rows import Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
@@ -75,21 +74,6 @@ def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: C
 def bin_counts(categories: Categories | None) -> Array | None:
     """The number of categories of each column, 0 for numbers; None if there are no categories."""
     return None if categories is None else np.maximum(categories.counts, categories.mask)
-
-
-def whole_block(X: Any, y: Any, w: Any) -> Pieces:
-    """All rows of a block, those of weight 0 too: draws of rows go by their numbers."""
-    X = dense(X)
-    return Pieces(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
-
-
-def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
-    """X, y and weights of all rows at once."""
-    if not isinstance(rows, MemoryRows):
-        X, y, w = rows.reduce(whole_block).columns()
-        return X, y, w
-    X, y, w = (local(c) for c in rows.columns[:3])
-    return X, y, w
 
 
 def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
@@ -190,7 +174,7 @@ class _TreeModel(Estimator):
 
     def _collection(self, rows: Rows) -> Collection | None:
         """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
-        if isinstance(rows, MemoryRows) or self.max_bins is None or self.criterion == "absolute_error":
+        if rows.n_rows is not None or self.max_bins is None or self.criterion == "absolute_error":
             return None
         bins, n = learn_bins_rows(
             rows, BINS if self.max_bins == "auto" else int(self.max_bins), bin_counts(self.categories_)
@@ -212,11 +196,11 @@ class _TreeModel(Estimator):
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
-        return self.map_rows(X, _path, "tree_")
+        return self.fitted().map_rows(X, _path, self.tree_)
 
     def get_depth(self) -> int:
         """The number of tests on the longest path."""

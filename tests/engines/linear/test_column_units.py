@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from didact.core.errors import InputError
 from didact.core.overflow import largest_entries, refuse_overflow
-from didact.core.rows import MemoryRows
+from didact.core.rows import Block, MemoryRows
 from didact.engines.linear.column_units import column_units, in_units
 from didact.engines.linear.proximal_newton import proximal_newton
 from didact.engines.smooth.newton import newton, newton_direction
@@ -20,11 +20,11 @@ def test_units_are_powers_of_two_and_division_is_exact(kind):
     assert units[0] == units[2] == 1.0
     assert np.frexp(units[1])[0] == 0.5
     assert units[1] <= 3e200 < 2 * units[1]
-    divided = in_units(kind(X), None, None, units)[0]
+    divided = in_units(Block(kind(X), None, None), units)[0]
     divided = divided.toarray() if sp.issparse(divided) else divided
     np.testing.assert_array_equal(divided * units, X)
     assert column_units(MemoryRows(kind(X[:, [0, 2]]), np.ones(2), None)) is None
-    both = largest_entries(kind(X[:1])).merge(largest_entries(kind(X[1:])))
+    both = largest_entries(Block(kind(X[:1]))).merge(largest_entries(Block(kind(X[1:]))))
     np.testing.assert_array_equal(both.sizes, np.abs(X).max(axis=0))
 
 

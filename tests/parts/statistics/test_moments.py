@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from didact.core.rows import Block
 from didact.parts.statistics.moments import Moments, Sums, gram, moments
 
 FIELDS = Moments._fields
@@ -41,9 +42,9 @@ def test_moments_of_one_block(convert, weighted):
     X = convert(X)
     dense = X.toarray() if sp.issparse(X) else X
     expected = direct(dense, Y, w if weighted else np.ones(len(w)))
-    assert_close(moments(X, Y, w if weighted else None), expected)
+    assert_close(moments(Block(X, Y, w if weighted else None)), expected)
     assert_close(
-        moments(X, Y[:, 0], w if weighted else None), direct(dense, Y[:, :1], w if weighted else np.ones(len(w)))
+        moments(Block(X, Y[:, 0], w if weighted else None)), direct(dense, Y[:, :1], w if weighted else np.ones(len(w)))
     )
 
 
@@ -51,14 +52,14 @@ def test_moments_of_one_block(convert, weighted):
 def test_merge_of_blocks_equals_one_block(sizes, weighted):
     X, Y, w = data(n=sum(sizes) + 1)
     edges = np.cumsum([0, *sizes, 1])
-    parts = [moments(X[a:b], Y[a:b], w[a:b] if weighted else None) for a, b in pairwise(edges)]
+    parts = [moments(Block(X[a:b], Y[a:b], w[a:b] if weighted else None)) for a, b in pairwise(edges)]
     left = parts[0]
     for part in parts[1:]:
         left = left.merge(part)
     right = parts[-1]
     for part in reversed(parts[:-1]):
         right = part.merge(right)
-    whole = moments(X, Y, w if weighted else None)
+    whole = moments(Block(X, Y, w if weighted else None))
     if whole.weight:
         assert_close(left, whole, rtol=1e-11)
     assert_close(left, right, rtol=1e-11)
@@ -67,14 +68,14 @@ def test_merge_of_blocks_equals_one_block(sizes, weighted):
 @given(st.integers(0, 1000))
 def test_merge_is_associative_and_has_an_identity(seed):
     rng = np.random.default_rng(seed)
-    a, b, c = (moments(*data(n=int(rng.integers(1, 30)), seed=seed + s)) for s in range(3))
+    a, b, c = (moments(Block(*data(n=int(rng.integers(1, 30)), seed=seed + s))) for s in range(3))
     assert_close(a.merge(b).merge(c), a.merge(b.merge(c)), rtol=1e-11)
     assert_close(a.merge(b), b.merge(a), rtol=1e-11)
-    nothing = moments(np.empty((0, 3)), np.empty((0, 2)), None)
+    nothing = moments(Block(np.empty((0, 3)), np.empty((0, 2)), None))
     assert_close(a.merge(nothing), a, rtol=0)
     assert_close(nothing.merge(a), a, rtol=0)
     assert nothing.merge(nothing).weight == 0
-    unweighted = moments(np.ones((5, 3)), np.ones((5, 2)), np.zeros(5))
+    unweighted = moments(Block(np.ones((5, 3)), np.ones((5, 2)), np.zeros(5)))
     merged = a.merge(unweighted)
     assert merged.rows == a.rows + 5
     assert_close(merged._replace(rows=a.rows), a, rtol=0)
@@ -90,7 +91,7 @@ def test_data_far_from_zero(shift, convert):
     n = len(values)
     means = [sum(column) / n for column in zip(*values, strict=True)]
     scatter = [[float(sum((r[i] - means[i]) * (r[j] - means[j]) for r in values)) for j in range(5)] for i in range(3)]
-    got = moments(convert(X[:150]), Y[:150], None).merge(moments(convert(X[150:]), Y[150:], None))
+    got = moments(Block(convert(X[:150]), Y[:150], None)).merge(moments(Block(convert(X[150:]), Y[150:], None)))
     # The data themselves are rounded to shift·eps, and what depends on means to that times the merge.
     rtol = max(1e-11, 10 * shift * np.finfo(float).eps)
     np.testing.assert_allclose(got.xx, np.array(scatter)[:, :3], rtol=rtol, atol=rtol * 300)
@@ -105,7 +106,7 @@ def test_constant_columns_have_no_scatter_at_all(constant, convert):
     X, Y, w = data(n=1000)
     X[:, 1] = constant
     for weights in (None, w):
-        parts = [moments(convert(X[s]), Y[s], None if weights is None else weights[s]) for s in
+        parts = [moments(Block(convert(X[s]), Y[s], None if weights is None else weights[s])) for s in
                  (slice(0, 333), slice(333, 700), slice(700, None))]  # fmt: skip
         total = parts[0].merge(parts[1]).merge(parts[2])
         assert (total.xx[1] == 0).all()
@@ -117,7 +118,7 @@ def test_constant_columns_have_no_scatter_at_all(constant, convert):
 
 def test_about_zero():
     X, Y, w = data()
-    S = moments(X, Y, w).about_zero()
+    S = moments(Block(X, Y, w)).about_zero()
     np.testing.assert_allclose(S.xx, (X.T * w) @ X, rtol=1e-12)
     np.testing.assert_allclose(S.xy, (X.T * w) @ Y, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(S.yy, w @ (Y * Y), rtol=1e-12)
@@ -129,7 +130,7 @@ def test_float32_is_summed_in_float64():
     X, Y, _ = data(n=5000)
     single = X.astype(np.float32)
     for convert in (np.asarray, sp.csr_array):
-        got = moments(convert(single), Y, None)
+        got = moments(Block(convert(single), Y, None))
         expected = direct(single.astype(np.float64), Y, np.ones(len(Y)))
         assert_close(got, expected, rtol=1e-12)
 

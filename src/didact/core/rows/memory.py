@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
 from didact.core.overflow import all_finite, listed, refuse_extreme
+from didact.core.rows.gather import keep, stacked
 from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
@@ -40,6 +41,20 @@ class Statistic(Protocol):
         ...
 
 
+class Block(NamedTuple):
+    """Some rows: their columns by name, None where there is none."""
+
+    X: Any = None  # (n, p), dense, sparse or a tensor
+    y: Any = None  # (n,) or (n, K)
+    weight: Any = None  # (n,), at least 0
+    offset: Any = None
+    groups: Any = None
+
+    def each(self, fn: Callable[..., Any], *args: Any) -> "Block":
+        """fn(column, *args) of the columns that are there."""
+        return Block._make([None if c is None else fn(c, *args) for c in self])
+
+
 class Rows(ABC):
     """A sequence of blocks of rows. Abstract; see the module's table for what the user brings."""
 
@@ -49,18 +64,37 @@ class Rows(ABC):
     n_targets: int = 1
     names: Sequence[str] | None = None
     missing: bool = False  # whether NaN in X is a missing value that the model knows how to read
+    n_rows: int | None = None  # of rows in memory; of others only a pass can tell
+    is_sparse: bool = False  # whether they are a sparse matrix in memory
+    on_device: bool = False  # whether they are a tensor
 
     @abstractmethod
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
-        """One pass: fn(X, y, w, *args) on every block, merged in order."""
+        """One pass: fn(block, *args) on every block, merged in order."""
 
     @abstractmethod
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "Rows":
-        """Rows whose blocks are fn(X, y, w, *args), which returns the new columns (same rows, same X)."""
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "Rows":
+        """Rows whose blocks are fn(block, *args): as many rows, with other columns."""
 
     def how(self) -> dict[str, Any]:
         """What is to be known of a block, beside its columns, to treat it as rows in memory."""
         return {"names": self.names, "missing": self.missing}
+
+    def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
+        """Dense X, y (or None) and weights of the rows that count, in their order: what a model of rows keeps."""
+        X, y, w = self.reduce(keep).columns()
+        return X if dtype is None else X.astype(dtype, copy=False), y, w
+
+    def whole(self) -> Block:
+        """Every row in one block, those of weight zero too: sparse rows stay sparse, and None stays None."""
+        blocks = list(self.stream())
+        if not any(has_weight(block) for block in blocks):
+            raise InputError(NO_WEIGHT if blocks else "The collection is empty: it holds no rows.")
+        return Block._make(stacked(parts) for parts in zip(*blocks, strict=True))
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows, if they are in memory; else an error with a sentence that says why they must be."""
+        raise error(why)
 
     def on_columns(self, columns: Any) -> "Rows":
         """The same rows with some of the features."""
@@ -69,8 +103,8 @@ class Rows(ABC):
         return new
 
     @abstractmethod
-    def stream(self) -> Iterator[tuple[Any, ...]]:
-        """The checked columns of one block after the other, in order: for models that learn from a stream."""
+    def stream(self) -> Iterator[Block]:
+        """One checked block after the other, in order: for models that learn from a stream."""
 
     @abstractmethod
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
@@ -78,22 +112,25 @@ class Rows(ABC):
 
 
 class MemoryRows(Rows):
-    """Columns (X, y, w, …) that are in memory, each None or with one entry a row."""
+    """The columns of a `Block`, in memory."""
 
-    def __init__(self, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
-        self.columns = columns
-        self.X = X = columns[0]
+    n_rows: int
+
+    def __init__(self, X: Any, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
+        self.columns = Block(X, *columns)
+        self.X = X
         self.n_rows, self.n_features = X.shape
+        self.is_sparse, self.on_device = is_sparse(X), is_tensor(X)
         self.dtype = X.dtype
-        self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
+        self.y_ndim, self.n_targets = target_shape(self.columns.y)
         self.names, self.missing = names, missing
-        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Any]]
+        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Block]]
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass, on the library's threads."""
 
         def summarize(piece: list[int]) -> S:
-            return reduce(_merge, (fn(*self._block(a, b), *args) for a, b in pairwise(piece)))
+            return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
         pieces = _joined(self.X, self._pieces) if getattr(fn, "takes_pieces", False) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
@@ -103,19 +140,19 @@ class MemoryRows(Rows):
             refuse_non_finite(self.X, self.names)
         return total
 
-    def _block(self, start: int, stop: int) -> tuple[Any, ...]:
-        if not is_sparse(self.X):
-            return tuple(None if c is None else c[start:stop] for c in self.columns)
+    def _block(self, start: int, stop: int) -> Block:
+        if not self.is_sparse:
+            return Block._make([None if c is None else c[start:stop] for c in self.columns])
         if (start, stop) not in self._blocks:  # every pass would make them anew
-            self._blocks[start, stop] = tuple(None if c is None else _slice(c, start, stop) for c in self.columns)
+            self._blocks[start, stop] = self.columns.each(_slice, start, stop)
         return self._blocks[start, stop]
 
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
-        return MemoryRows(*fn(*self.columns, *args), **self.how())
+        return MemoryRows(*fn(self.columns, *args), **self.how())
 
-    def stream(self) -> Iterator[tuple[Any, ...]]:
-        """All columns at once."""
+    def stream(self) -> Iterator[Block]:
+        """All rows at once."""
         yield self.columns
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
@@ -132,11 +169,21 @@ class MemoryRows(Rows):
                 refuse_extreme(self.X, self.names)
             return found
 
+    def whole(self) -> Block:
+        """The columns as they are."""
+        return self.columns
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows themselves."""
+        return self
+
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
-        return MemoryRows(
-            *(None if c is None else c[::step] for c in self.columns), names=self.names, missing=self.missing
-        )
+        return self.some(slice(None, None, step))
+
+    def some(self, index: Any) -> "MemoryRows":
+        """The rows of an index."""
+        return MemoryRows(*self.columns.each(lambda column: column[index]), **self.how())
 
 
 def target_shape(y: Any) -> tuple[int, int]:
@@ -144,14 +191,13 @@ def target_shape(y: Any) -> tuple[int, int]:
     return (2, int(y.shape[1])) if getattr(y, "ndim", 1) == 2 else (1, 1)
 
 
-def _take_columns(X: Any, *columns: Any) -> tuple[Any, ...]:
-    *others, chosen = columns
-    return (X[:, chosen], *others)
+def _take_columns(block: Block, chosen: Any) -> Block:
+    return block._replace(X=block.X[:, chosen])
 
 
-def has_weight(columns: Sequence[Any]) -> bool:
+def has_weight(block: Block) -> bool:
     """Whether a row of a block counts: blocks without any are fine, as long as not all are."""
-    return len(columns) < 3 or columns[2] is None or bool((columns[2] > 0).any())
+    return block.weight is None or bool((block.weight > 0).any())
 
 
 def _merge(a: S, b: S) -> S:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
@@ -25,9 +25,9 @@ from didact.parts.statistics.row_components import require_values, variance_rows
 Array = np.ndarray[Any, Any]
 
 
-def expected_rows(X: Any, y: Any, w: Any, theta: Parameters) -> Expected:
+def expected_rows(block: Block, theta: Parameters) -> Expected:
     """The E step of a block's rows with gaps."""
-    return expected_components(X, y, theta, w)
+    return expected_components(block.X, block.y, theta, block.weight)
 
 
 def fit_with_gaps(
@@ -81,7 +81,7 @@ def rows_with_gaps(rows: Rows) -> Rows:
     if not isinstance(rows, MemoryRows):
         return rows
     hole = np.isnan(rows.X).any(axis=1)
-    return MemoryRows(*(None if c is None else np.asarray(c)[hole] for c in rows.columns), **rows.how())
+    return rows.some(hole)
 
 
 def first_guess(rows: Rows, S: Components) -> Components:

@@ -168,7 +168,7 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         return None
     if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
         return None
-    X, y, w = rows.columns
+    X, y, w, *_ = rows.columns
     M = members(to_numpy(y), None if w is None else to_numpy(w).astype(np.float64), len(X))
     v = np.ones(len(M.order)) if M.w is None else M.w
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below

@@ -11,7 +11,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, like
 from didact.core.overflow import largest_entries
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 
 Array = np.ndarray[Any, Any]
 
@@ -19,14 +19,15 @@ LARGE = 2.0**20  # columns beyond get units if one is extreme: rounding errors o
 FAILED = "not finite", "no progress", "iteration limit"  # how a fit to columns of extreme size ends
 
 
-def in_units(X: Any, *columns: Any) -> tuple[Any, ...]:
-    """A block whose columns are divided by units, which come last."""
-    *others, units = columns
+def in_units(block: Block, units: Array) -> Block:
+    """A block whose columns of X are divided by units."""
+    X = block.X
     if is_sparse(X):
         X = X.copy()
         X.data = X.data / units.astype(X.dtype)[X.indices]
-        return (X, *others)
-    return (X / like(units.astype(_type_name(X)), X), *others)
+    else:
+        X = X / like(units.astype(_type_name(X)), X)
+    return block._replace(X=X)
 
 
 def _type_name(values: Any) -> str:

@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.proximal_newton import proximal_newton, working_sets
@@ -140,12 +138,14 @@ def looked_at(f: Callable[[Array], Any], steep: float) -> Callable[[Array], Any]
 def _sample(objective: LinearObjective) -> LinearObjective | None:
     """The objective on every sixteenth row, if there are enough of them."""
     rows = objective.rows
-    if not isinstance(rows, MemoryRows) or is_sparse(rows.X):
+    if (
+        rows.n_rows is None
+        or rows.is_sparse
+        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1))
+    ):
         return None
-    if rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1)):
-        return None
-    thin = rows.thinned(THINNING)
-    weights = thin.columns[2]
+    thin = rows.require_memory("A sample is taken from rows in memory.").thinned(THINNING)
+    weights = thin.columns.weight
     weight = float(thin.n_rows) if weights is None else float(weights.sum())
     return objective._replace(rows=thin, weight=weight) if weight > 0 else None
 
@@ -153,8 +153,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
 def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the curvature at x, as a function of a gradient."""
     outputs, rows = max(objective.outputs, 1), objective.rows
-    sparse = isinstance(rows, MemoryRows) and is_sparse(rows.X)
-    if sparse or rows.n_features > DENSE_CURVATURE:
+    if rows.is_sparse or rows.n_features > DENSE_CURVATURE:
         return _uncorrelated(objective)
     H = objective.block_curvature(x)
     if not np.isfinite(H).all():

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from didact.core.backend import is_sparse, namespace, to_numpy
+from didact.core.rows import Block
 from didact.core.rows.memory import Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.residual_loops import residual_products
@@ -59,8 +60,9 @@ class Triangle(NamedTuple):
         return Triangle(_upper(np.vstack([self.R, other.R])))
 
 
-def triangle(X: Any, y: Any, w: Any, mean_x: Array, mean_y: Array) -> Triangle:
+def triangle(block: Block, mean_x: Array, mean_y: Array) -> Triangle:
     """The factor of one block, centred at the given means."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     X = X.toarray() if is_sparse(X) else X
     Y = y if y.ndim == 2 else y[:, None]
@@ -160,8 +162,9 @@ class Cancelling(NamedTuple):
         return Cancelling(total, self.rest + other.rest + lost)
 
 
-def residual_gradient(X: Any, y: Any, w: Any, high: Array, low: Array) -> Cancelling:
+def residual_gradient(block: Block, high: Array, low: Array) -> Cancelling:
     """Σᵢ wᵢ (1, xᵢ) rᵢᵀ of one block (k, p + 1) at the coefficients high + low, in twice the working precision."""
+    X, y, w = block.X, block.y, block.weight
     X = to_numpy(X.toarray() if is_sparse(X) else X)
     Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64, copy=False)
     w = None if w is None else to_numpy(w).astype(np.float64, copy=False)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.rows import Block
 from didact.core.threads import parallel_map
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
@@ -47,7 +48,7 @@ def wide_sum(a: Array, b: Array) -> Array:
 
 def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
     """Labels of a block, the class code and the weight of each row, and the weight of each class."""
-    counts = label_counts(None, y, w)
+    counts = label_counts(Block(y=y, weight=w))
     codes = to_numpy(label_codes(y, counts.values)).astype(np.int64)
     w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64, copy=False)
     return counts.values, codes, w, counts.weights

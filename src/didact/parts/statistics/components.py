@@ -30,7 +30,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
-from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES
+from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES, Block
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot
 from didact.parts.statistics.components_loops import add_scatter, extent, group, moments_by_component
@@ -351,7 +351,7 @@ def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
         return None, w[:, None], w
     if R.ndim == 2:
         return np.arange(R.shape[1]), xp.asarray(R, **kind) * w[:, None], w
-    labels = label_counts(None, R, None).values
+    labels = label_counts(Block(y=R)).values
     codes = label_codes(R, labels)
     if not is_tensor(X):
         return labels, one_hot(codes, w, len(labels)), w

@@ -6,6 +6,7 @@ import numpy as np
 
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 
 Array = np.ndarray[Any, Any]
 
@@ -56,8 +57,9 @@ class Counts(NamedTuple):
         return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
 
 
-def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
+def label_counts(block: Block) -> Counts:
     """The labels of one block with their weights."""
+    y, w = block.y, block.weight
     if is_tensor(y):
         xp = namespace(y)
         values = xp.unique_values(y)

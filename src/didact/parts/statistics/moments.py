@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
+from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
 from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
@@ -54,8 +55,9 @@ class Moments(NamedTuple):
 
 
 @in_pieces
-def moments(X: Any, y: Any, w: Any) -> Moments:
+def moments(block: Block) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:

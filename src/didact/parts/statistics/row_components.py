@@ -9,7 +9,7 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
-from didact.core.rows.memory import PIECES, MemoryRows, Rows, in_pieces, refuse_infinite
+from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite
 from didact.parts.statistics.components import MATRICES, Components, components
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.moments import NARROW
@@ -34,14 +34,15 @@ def row_components(rows: Rows, shape: str) -> Components:
 
 
 @in_pieces
-def variance_rows(X: Any, y: Any, w: Any, shape: str) -> Components:
+def variance_rows(block: Block, shape: str) -> Components:
     """The statistic of one block, without products of columns."""
-    return components(X, y, shape, w)
+    return components(block.X, block.y, shape, block.weight)
 
 
 @in_pieces
-def matrix_rows(X: Any, y: Any, w: Any, shape: str, only: Array | None) -> Components:
+def matrix_rows(block: Block, shape: str, only: Array | None) -> Components:
     """The statistic of one block, of all classes or of some only."""
+    X, y, w = block.X, block.y, block.weight
     if only is not None:
         keep = np.isin(to_numpy(y), only)
         X, y, w = X[keep], y[keep], None if w is None else w[keep]
@@ -53,8 +54,8 @@ def _looked_at(found: Components, rows: Rows) -> Components:
     matrices = found.shape in MATRICES
     variances = np.diagonal(found.scatter, axis1=1, axis2=2) if matrices else found.scatter
     if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
-        if isinstance(rows, MemoryRows):
-            refuse_infinite(rows.X, rows.names)
+        if rows.n_rows is not None:
+            refuse_infinite(rows.whole().X, rows.names)
         refuse_overflow(rows, (found.mean, variances))
     return found
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import to_numpy
-from didact.core.rows.memory import Rows
+from didact.core.rows.memory import Block, Rows
 
 Array = np.ndarray[Any, Any]
 
@@ -87,8 +87,9 @@ def weight_range(w: Any, n: int) -> WeightRange:
     return WeightRange(float((w / most).mean()) * most, float(len(w)), float(w.min()), most)
 
 
-def multiples(X: Any, y: Any, w: Any, unit: float) -> Multiples:
+def multiples(block: Block, unit: float) -> Multiples:
     """Whether the weights of a block are whole multiples of a unit."""
+    w = block.weight
     if w is None:
         return Multiples(are_multiples(np.ones(1), unit))
     return Multiples(are_multiples(to_numpy(w).astype(np.float64, copy=False), unit))
