@@ -64,6 +64,12 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture
+def unit_of():
+    """The function `work_unit`, for a test of it."""
+    return work_unit
+
+
+@pytest.fixture
 def no_global_rng():
     """The test leaves the global random generators as they are: nothing may draw from them."""
     before, before_python = np.random.get_state(legacy=False), random.getstate()  # noqa: NPY002

@@ -24,13 +24,27 @@ def test_few_sets_of_parameters():
 
 @pytest.mark.skipif(STRICT, reason="every class has all tests")
 def test_no_class_has_more_tests_than_its_share(request):
-    parameters = [getattr(item, "callspec", None) and item.callspec.params for item in request.session.items]
-    tests = Counter(type(given["model"]).__name__ for given in parameters if given and "model" in given)
+    tests = Counter(_tested(request.session).values())
     known = {label(model): model for model in (*MODELS, *at_defaults())}
     sets = Counter(type(model).__name__ for model in known.values())
     full = {type(model).__name__ for model in MODELS if label(model) in REPRESENTATIVES}
     share = {name: TESTS + TESTS_EACH * n + TESTS_MORE * (name in full) for name, n in sets.items()}
-    assert {name: (n, share[name]) for name, n in tests.items() if n > share.get(name, n)} == {}
+    assert {name: (n, share[name]) for name, n in tests.items() if n > share[name]} == {}
+
+
+def _tested(session):
+    """The class that each test of the registry is about."""
+    items = [item for item in session.items if item.nodeid.startswith("tests/registry/") and hasattr(item, "callspec")]
+    given = {item.nodeid: item.callspec.params.get("model") for item in items}
+    return {test: type(model).__name__ for test, model in given.items() if model is not None}
+
+
+def test_tests_of_a_class_go_to_one_process(request, unit_of):
+    tested = _tested(request.session)
+    assert {test: unit_of(test) for test in tested} == tested
+    assert unit_of("tests/registry/test_x.py::test_y[dask frame-Ridge(alpha=2.0)]") == "Ridge"
+    assert unit_of("tests/scale/test_cluster.py::test_x") == unit_of("tests/docs/test_examples.py::test_y[scale.md]")
+    assert unit_of("tests/docs/test_examples.py::test_y[linear_model.md]") == "tests/docs/test_examples.py"
 
 
 def test_excuses_name_checks():

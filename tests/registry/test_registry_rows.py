@@ -175,8 +175,8 @@ def test_memory_equals_other_collections_with_weights(model, kind):
 
 @over_registry(one_of_each(MODELS), "collections")
 def test_dask_threads_give_the_same(model):
-    X, y = problem(model, n=600)
-    DX, Dy = da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100)
+    X, y = problem(model)
+    DX, Dy = da.from_array(X, chunks=(60, -1)), da.from_array(y, chunks=60)
     with dask.config.set(scheduler="synchronous"):
         one = state(precise(model).fit(DX, Dy), X)
     with dask.config.set(scheduler="threads", num_workers=3):

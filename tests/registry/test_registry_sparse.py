@@ -57,7 +57,7 @@ def test_sparse_equals_dense(model):
 
 @over_registry([m for m in SPARSE if takes(m, "sample_weight")], "sparse")
 def test_sparse_equals_dense_with_weights_and_many_rows(model):
-    X, y = problem(model, n=5000)
+    X, y = problem(model, n=2500)  # two blocks
     X = np.where(np.abs(X) > 0.7, X, 0.0)
     w = np.random.default_rng(1).integers(0, 3, size=len(y))
     S = sp.csr_array(X)
