@@ -32,7 +32,7 @@ test: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/sphinx-build -q -W --keep-going -j 2 -t quick -b html docs docs/_build/quick
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q --durations=15
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q --durations=15
 	$(BIN)/python tests/portable.py --short
 
 test-portable: setup
@@ -43,7 +43,7 @@ fuzz: setup
 	SCIPY_ARRAY_API=1 $(BIN)/python tests/registry/fuzz_files.py
 
 smoke: setup
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadfile -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q -m 'not slow and not cluster' tests/core tests/parts tests/engines tests/linear_model
 
 bench: setup
 	$(BIN)/python -m benchmarks setup

@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``python -m benchmarks setup`` and ``… report``."""
+"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``… setup``, ``… report``, ``… scaling [--threads …]``."""
 
 import argparse
 import datetime
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, processes, real_data, report
+from benchmarks import harness, processes, real_data, report, scaling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
@@ -89,6 +89,10 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
+        scaling.main(sys.argv[2:])
+        report.save(report.FOLDER / "RESULTS.md", report.render())
+        return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
     parser.add_argument("--only", help="only the workload of this name, or all whose name contains it")

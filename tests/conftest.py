@@ -9,6 +9,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -20,6 +21,52 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 settings.load_profile("didact")
+
+
+MODEL = re.compile(r"[\[-]([A-Z]\w+)\(")  # in the name of a test
+
+
+def work_unit(test):
+    """What goes to one process together: tests of a file, of a model in the registry, or with a cluster of processes.
+
+    The registry makes the reference fits of a model once in a process, and two clusters at a time are too many.
+    """
+    file, _, name = test.partition("::")
+    if file.startswith("tests/registry/") and (model := MODEL.search(name)):
+        return model[1]
+    return "cluster" if file == "tests/scale/test_cluster.py" or name.endswith("[scale.md]") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Deal out work by `work_unit` under ``--dist loadgroup``, in the order of the tests.
+
+    xdist reads groups from marks by way of the tests' names, which pytest 9 does not let it change.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByUnit(LoadScopeScheduling):
+        def _split_scope(self, test):
+            return work_unit(test)
+
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False
+    return ByUnit(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Long units first, and the many short ones of the registry last: all processes then end at about the same time."""
+    places = [work_unit(item.nodeid) for item in items]
+    order = {unit: (not unit.endswith(".py"), k) for k, unit in enumerate(dict.fromkeys(places))}
+    order["cluster"] = (False, -1)
+    items[:] = [item for _, item in sorted(zip(places, items, strict=True), key=lambda pair: order[pair[0]])]
+
+
+@pytest.fixture
+def unit_of():
+    """The function `work_unit`, for a test of it."""
+    return work_unit
 
 
 @pytest.fixture

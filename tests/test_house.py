@@ -104,6 +104,12 @@ def test_scikit_learn_s_internals_have_one_door():
     assert outside == []
 
 
+def test_types_are_offered_to_users():
+    """The marker of PEP 561, which the wheel takes along with all files of the package."""
+    assert (ROOT / "py.typed").exists()
+    assert 'packages = ["src/didact"]' in (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8")
+
+
 def test_imports_are_absolute():
     for path in FILES:
         for node in ast.walk(parsed(path)):
@@ -186,13 +192,77 @@ def test_no_prints_and_no_utils():
 
 
 def test_compiled_code_lives_where_the_cache_looks_for_it():
-    """The decorator is used in files named *_loops.py alone: their hash names the cache folder."""
-    for path in FILES:
-        uses = any(
-            isinstance(node, ast.FunctionDef)
-            and any(
-                "jit" in {getattr(d, "id", ""), getattr(getattr(d, "func", d), "id", "")} for d in node.decorator_list
-            )
-            for node in ast.walk(parsed(path))
-        )
-        assert not uses or path.name.endswith("_loops.py"), NAMES[path]
+    """The decorators of `core.jit` are used in files named *_loops.py alone: their hash names the cache folder."""
+    used = {NAMES[path]: _compiled(parsed(path)) for path in FILES if not NAMES[path].startswith("core/jit")}
+    assert len({decorator for found in used.values() for decorator in found}) > 1, "all of them are known"
+    assert [name for name, found in used.items() if found and not name.endswith("_loops.py")] == []
+
+
+def _compiled(tree):
+    """The decorators from `core.jit`, under whatever name, that a file has."""
+    doors = [
+        n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and (n.module or "").startswith("didact.core.jit")
+    ]
+    names = {alias.asname or alias.name: alias.name for door in doors for alias in door.names}
+    marks = [mark for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) for mark in n.decorator_list]
+    return {names[id] for mark in marks if (id := getattr(getattr(mark, "func", mark), "id", None)) in names}
+
+
+# ------------------------------------------------------------------------------------------------ privates
+
+# What a class declares of itself, for its subclasses and the machinery, and what a NamedTuple offers under such names.
+DECLARED = {"_parameter_constraints", "_test_skips", "_replace", "_fields", "_make", "_asdict"}
+PRIVATES = {
+    "core/": (
+        {"_sparse", "_missing", "_infinite", "_finds_infinity", "_tensors"}  # traits that estimators declare
+        | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
+        | {"_cache", "_getframe"},  # of Numba and Python, which have no other way
+        "the machinery reads what estimators declare, and the ecosystem's own privates",
+    ),
+    "ensemble/prune.py": (
+        {"_members", "_weights_not_none"},
+        "a copy of an ensemble of any kind with some of its learners has their part of its state",
+    ),
+    "linear_model/glm_cv.py": (
+        {"_model", "_target_rows", "_objective", "_minimise", "_estimates", "_alternate", "_fitted"},
+        "the cross-validated model goes along the steps of the plain one",
+    ),
+    "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
+    "linear_model/inference.py": ({"_source"}, "two results of the same class are compared"),
+    "linear_model/inference_summary.py": ({"_source"}, "the text of a result: one subject in two files"),
+    "linear_model/regularization_path.py": (
+        {"_sign", "_response_method", "_kwargs"},
+        "scikit-learn's scorers show their parts nowhere else",
+    ),
+    "neighbors/kernel_density_classifier.py": ({"_ready"}, "the densities of all classes are asked in one pass"),
+}
+
+
+def privates(tree):
+    """Private attributes that are read of or written to anything but the object itself or a new one of its class."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr in DECLARED:
+            continue
+        receiver = node.value.func if isinstance(node.value, ast.Call) else node.value
+        own = isinstance(receiver, ast.Name) and receiver.id in {"self", "cls", "super"}
+        if not own and not node.attr.startswith("__"):
+            yield node.attr
+
+
+def excused(name):
+    return [names for place, (names, _) in PRIVATES.items() if name.startswith(place)]
+
+
+def test_nobody_reads_anothers_privates():
+    found = {NAMES[path]: set(privates(parsed(path))) for path in FILES}
+    strange = {name: attributes.difference(*excused(name)) for name, attributes in found.items()}
+    assert {name: attributes for name, attributes in strange.items() if attributes} == {}
+    for place, (names, why) in PRIVATES.items():
+        assert why
+        used = set().union(*(attributes for name, attributes in found.items() if name.startswith(place)))
+        assert names <= used, f"{place} needs no excuse for {sorted(names - used)}"
+
+
+def test_what_counts_as_anothers_private():
+    code = "self._a; cls(1)._b; super()._c; x._d; self.x._e; x.__class__; y._replace(a=1); f(x)._g = 1"
+    assert set(privates(ast.parse(code))) == {"_d", "_e", "_g"}

@@ -12,7 +12,7 @@ from didact.core.errors import InputError
 from didact.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 from didact.naive_bayes import GaussianNB
 from didact.neighbors import KNeighborsRegressor
-from didact.parts.statistics.moments import label_codes
+from didact.parts.statistics.counts import label_codes
 from didact.tree import DecisionTreeClassifier
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.externals._numpydoc.docscrape import ClassDoc
 
@@ -26,7 +26,10 @@ from didact.core.parameters import (
     above_or_infinite,
     array_like,
     at_least,
+    attr,
+    attributes,
     between,
+    describe,
     has,
     is_bool,
     is_callable,
@@ -41,28 +44,26 @@ from didact.engines.loop.result import Result
 
 
 class Mean(RegressorMixin, Estimator):
-    """The mean of y.
-
-    Attributes
-    ----------
-    mean_ : float
-        The mean.
-    """
+    """The mean of y."""
 
     scale: float = param(1.0, at_least(0), "Factor of the mean.")
     kind: str = param("plain", one_of("plain", "double"), "Which mean.")
     depth: int | None = param(None, [whole(1), none], "A number that does nothing.")
+
+    _attrs = [attr("mean_", "float", "The mean."), attr("twice_", "(1,)", "Its double.", when="kind='double'")]
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit."""
         rows = self.rows(X, y, sample_weight)
         w = np.ones(rows.n_rows) if rows.columns[2] is None else rows.columns[2]
         self.mean_ = self.scale * float(np.average(rows.columns[1], weights=w))
+        if self.kind == "double":
+            self.twice_ = np.array([2 * self.mean_])
         return self
 
     def predict(self, X):
         """Predict."""
-        return self.map_rows(X, lambda X, mean: np.full(X.shape[0], mean), "mean_")
+        return self.fitted().map_rows(X, lambda X, mean: np.full(X.shape[0], mean), self.mean_)
 
 
 X = np.arange(6.0).reshape(3, 2)
@@ -145,11 +146,59 @@ def test_parameters_section_is_written_from_the_declarations():
     entries = {entry.name: entry for entry in doc["Parameters"]}
     assert list(entries) == ["scale", "kind", "depth"]
     assert "default=1.0" in entries["scale"].type
-    assert "range [0" in entries["scale"].type
+    assert entries["scale"].type.startswith("float in the interval [0, inf), ")
+    assert entries["kind"].type == "{'plain', 'double'}, default='plain'"
     assert entries["kind"].desc == ["Which mean."]
-    assert [entry.name for entry in doc["Attributes"]] == ["mean_"]
+    attributes = {entry.name: entry for entry in doc["Attributes"]}
+    assert list(attributes) == ["mean_", "twice_", "n_features_in_", "feature_names_in_"]
+    assert attributes["twice_"].type == "ndarray of shape (1,)"
+    assert attributes["twice_"].desc == ["Its double. Only with `kind='double'`."]
     text = inspect.getdoc(Mean)
     assert text.index("Parameters") < text.index("Attributes")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "kind"),
+    [
+        (is_bool, "bool"),
+        ([whole(1), none], "int in the interval [1, inf) or None"),
+        ([none, above(0), array_like], "float in the interval (0, inf), array-like or None"),
+        (between(0, 0.5, closed="left"), "float in the interval [0, 0.5)"),
+        ([one_of("b", "a"), is_callable], "{'b', 'a'} or callable"),
+        ([splitter, none], "int, cross-validation generator, iterable or None"),
+        (random_state, "int, RandomState instance or None"),
+        ([has("fit", "predict"), dict], "estimator object or dict"),
+        (has("grad_hess"), "object with grad_hess"),
+        (one_of(*map(str, range(40))), "str"),
+    ],
+)
+def test_constraints_read_as_in_scikit_learn(constraint, kind):
+    field = param(None, constraint, "Text.")
+    field.name = "x"
+    assert describe(field) == f"x : {kind}, default=None\n    Text."
+
+
+def test_bases_declare_attributes_for_their_children():
+    class _Base(Estimator):
+        _attrs = [attr("a_", "int", "Base's."), attr("b_", "int", "Base's.")]
+
+    class Child(ClassifierMixin, _Base):
+        """Child."""
+
+        _attrs = [attr("b_", "float", "Its own.")]
+
+    assert [(one.names, one.doc) for one in attributes(Child)][:3] == [
+        ("b_", "Its own."),
+        ("classes_", "Labels, sorted."),
+        ("a_", "Base's."),
+    ]
+
+
+def test_a_fit_forgets_what_only_another_one_sets():
+    model = Mean(kind="double").fit([[1.0], [2.0]], [1.0, 3.0])
+    assert model.twice_ == 4.0
+    assert not hasattr(model.set_params(kind="plain").fit([[1.0], [2.0]], [1.0, 3.0]), "twice_")
+    assert model.mean_ == 2.0
 
 
 def test_a_docstring_that_has_the_section_is_left_alone():
@@ -264,7 +313,9 @@ def test_registry_holds_public_classes_of_the_package_only(monkeypatch):
     class Foreign(Estimator):
         """Not of didact."""
 
-    assert registry() == {"Public": Public}
+    same_name = type("Public", (Estimator,), {"__module__": "didact.elsewhere"})
+    assert list(registry().values()) == [same_name, Public]
+    assert next(iter(registry())) == "didact.elsewhere.Public"
 
 
 def test_instances():
@@ -316,12 +367,12 @@ class Overflowing(RegressorMixin, Estimator):
 
     def predict(self, X):
         """Predict."""
-        return self.map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), "coef_")
+        return self.fitted().map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), self.coef_)
 
 
 def test_coefficients_that_are_no_numbers_end_in_a_sentence():
     X, y = np.array([[1.0, 2.0], [3.0, 1e200]]), np.ones(2)
-    with pytest.raises(InputError, match="coefficients of Overflowing are not finite"):
+    with pytest.raises(InputError, match=r"column 1 has values up to 1e\+200"):
         Overflowing().fit(X, y)
 
 
@@ -340,19 +391,19 @@ class Solving(RegressorMixin, Estimator):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, lambda X: pd.DataFrame(X, columns=["a", "b"])])
 def test_errors_of_libraries_name_the_columns_that_are_too_large(kind):
     X = np.array([[1.0, 2.0], [3.0, 1e200]])
-    with pytest.raises(InputError, match=r"column (1|'b').*rescale") as caught:
+    with pytest.raises(InputError, match=r"column (1|'b').*power of ten") as caught:
         Solving().fit(kind(X), np.ones(2))
     assert isinstance(caught.value.__cause__, ValueError), "what the library said is kept"
 
 
 def test_answers_that_are_no_numbers_name_the_columns_that_are_too_large():
     near, far = (pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, b]}) for b in (4.0, -1e200))
-    with pytest.raises(InputError, match=r"'b'.*rescale"):
+    with pytest.raises(InputError, match=r"'b'.*power of ten"):
         Overflowing().fit(near, np.ones(2)).predict(far)
     model = Overflowing().fit(near.to_numpy(), np.ones(2))
-    with pytest.raises(InputError, match=r"beyond .* column 1"):
+    with pytest.raises(InputError, match=r"column 1 has values up to 1e\+200"):
         model.predict(far.to_numpy())
-    with pytest.raises(InputError, match=r"no values above .* columns 0, 1"):
+    with pytest.raises(InputError, match=r"columns 0, 1 has no values above"):
         model.predict(1e-200 * near.to_numpy())
     with pytest.raises(InputError, match="column 1"):
         list(model.predict(Batches(lambda: [far.to_numpy()])))

@@ -26,7 +26,8 @@ class Seen(NamedTuple):
         return Seen(self.total + other.total, self.missing + other.missing)
 
 
-def look(X, y, w):
+def look(block):
+    X = block.X
     return Seen(np.nansum(X, axis=0), np.isnan(X).sum(axis=0))
 
 
@@ -47,7 +48,7 @@ class _Reader(Estimator):
         return self
 
     def predict(self, X):
-        return self.map_rows(X, row_sums, "categories_")
+        return self.fitted().map_rows(X, row_sums, self.categories_)
 
 
 def frame(colours=("b", "a", None, "b", "c", "a")):

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import didact
 from didact import Batches
 from didact.core.errors import InputError
-from didact.core.rows import BatchRows, ClusterRows, KeptBlocks, MemoryRows, is_dask, memory
+from didact.core.rows import BatchRows, Block, ClusterRows, KeptBlocks, MemoryRows, is_dask, memory
 
 
 class Seen(NamedTuple):
@@ -33,8 +33,8 @@ class Seen(NamedTuple):
         return Seen(self.rows + other.rows, self.sizes + other.sizes)
 
 
-def look(X, y, w, *args):
-    X = X.toarray() if sp.issparse(X) else X
+def look(block, *args):
+    X = block.X.toarray() if sp.issparse(block.X) else block.X
     return Seen(tuple(np.asarray(X)[:, 0].tolist()), (X.shape[0],))
 
 
@@ -45,13 +45,13 @@ class Total(NamedTuple):
         return Total(self.value + other.value)
 
 
-def total(X, y, w, scale):
-    return Total(float(scale * X.sum()))
+def total(block, scale):
+    return Total(float(scale * block.X.sum()))
 
 
 def plain(X, y=None, w=None, *more):
     """A check that lets everything through; frames become arrays."""
-    return (X if sp.issparse(X) else np.asarray(X), y, w, *more)
+    return Block(X if sp.issparse(X) else np.asarray(X), y, w, *more)
 
 
 def numbered(n, p=3):
@@ -87,8 +87,8 @@ def test_cuts_do_not_depend_on_the_number_of_threads(two_threads):
 )
 def test_functions_of_large_blocks_get_few_of_them(n, p, pieces):
     @memory.in_pieces
-    def place(X, y, w):
-        return Seen((int(y[0]),), (len(X),))
+    def place(block):
+        return Seen((int(block.y[0]),), (len(block.X),))
 
     seen = MemoryRows(np.broadcast_to(0.0, (n, p)), np.arange(n), None).reduce(place)
     assert len(seen.sizes) == pieces
@@ -100,13 +100,23 @@ def test_all_columns_are_cut_alike():
     n = 5000
     X, y, w, offset = numbered(n), np.arange(n), np.arange(n) + 0.5, 2.0 * np.arange(n)
 
-    def check(X, y, w, offset):
-        np.testing.assert_array_equal(X[:, 0], y)
-        np.testing.assert_array_equal(w, y + 0.5)
-        np.testing.assert_array_equal(offset, 2.0 * y)
-        return Total(len(y))
+    def check(block):
+        np.testing.assert_array_equal(block.X[:, 0], block.y)
+        np.testing.assert_array_equal(block.weight, block.y + 0.5)
+        np.testing.assert_array_equal(block.offset, 2.0 * block.y)
+        assert block.groups is None
+        return Total(len(block.y))
 
-    assert MemoryRows(X, y, w, offset).reduce(check).value == n
+    for kind in (np.asarray, sp.csr_array):
+        check_kind = check if kind is np.asarray else lambda b: check(b._replace(X=b.X.toarray()))
+        assert MemoryRows(kind(X), y, w, offset).reduce(check_kind).value == n
+
+
+def test_a_block_has_its_columns_by_name():
+    block = Block(y=np.arange(3), groups=np.arange(3.0))
+    assert (block.X, block.weight, block.offset) == (None, None, None)
+    doubled = block.each(lambda column, k: k * column, 2)
+    assert (doubled.y[2], doubled.groups[2], doubled.X) == (4, 4.0, None)
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.floats(0, 1))
@@ -122,8 +132,8 @@ def test_sparse_slices_equal_dense_ones(n, a, b, density):
 def test_prepared_on_columns_thinned_and_map():
     X, y = numbered(100), np.arange(100.0)
     rows = MemoryRows(X, y, None, names=["a", "b", "c"])
-    doubled = rows.prepared(lambda X, y, w, k: (X, k * y, w), 2.0)
-    assert doubled.reduce(lambda X, y, w: Total(y.sum())).value == 2 * y.sum()
+    doubled = rows.prepared(lambda block, k: block._replace(y=k * block.y), 2.0)
+    assert doubled.reduce(lambda block: Total(block.y.sum())).value == 2 * y.sum()
     assert doubled.names == rows.names
     some = rows.on_columns(np.array([0, 2]))
     assert some.n_features == 2
@@ -160,7 +170,7 @@ def test_overflow_in_a_statistic_is_not_the_data_s_fault():
 
 def test_labels_and_counts_in_a_statistic_are_not_mistaken_for_numbers():
     rows = MemoryRows(numbered(10), None, None)
-    assert rows.reduce(lambda X, y, w: Seen(("a", None), (1,))).rows == ("a", None)
+    assert rows.reduce(lambda block: Seen(("a", None), (1,))).rows == ("a", None)
 
 
 # ------------------------------------------------------------------------------------------------ batches
@@ -212,11 +222,11 @@ def test_mapped_batches_are_lazy_and_reopen():
 def test_prepared_batches():
     X = numbered(20)
     source, _ = counting(X, 6)
-    rows = BatchRows(source, plain).prepared(lambda X, y, w, k: (X, y + k, w), 100)
-    assert rows.reduce(lambda X, y, w: Total(int(y.min()))).value == 100 + 106 + 112 + 118
+    rows = BatchRows(source, plain).prepared(lambda block, k: block._replace(y=block.y + k), 100)
+    assert rows.reduce(lambda block: Total(int(block.y.min()))).value == 100 + 106 + 112 + 118
     some = rows.on_columns([0, 1])
     assert some.n_features == 2
-    assert some.reduce(lambda X, y, w: Total(X.shape[1])).value == 4 * 2
+    assert some.reduce(lambda block: Total(block.X.shape[1])).value == 4 * 2
 
 
 def test_an_error_in_the_source_reaches_the_caller():
@@ -241,7 +251,7 @@ def test_no_reader_thread_is_left_behind():
     iterator.close()
     assert not readers()
 
-    def fail(X, y, w):
+    def fail(block):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -263,7 +273,7 @@ def test_at_most_two_batches_are_ahead():
     rows = BatchRows(Batches(read), plain)
     handed[0] = most[0] = 0
 
-    def count(X, y, w):
+    def count(block):
         used[0] += 1
         threading.Event().wait(0.002)
         return Total(1)
@@ -396,10 +406,10 @@ def test_chunks_of_other_columns_follow_those_of_x():
     X = da.from_array(numbered(100), chunks=(30, -1))
     y = da.from_array(np.arange(100.0), chunks=7)
 
-    def check(X, y, w, local):
-        np.testing.assert_array_equal(X[:, 0], y)
-        np.testing.assert_array_equal(local, y)
-        return Total(len(y))
+    def check(block):
+        np.testing.assert_array_equal(block.X[:, 0], block.y)
+        np.testing.assert_array_equal(block.offset, block.y)
+        return Total(len(block.y))
 
     rows = cluster(X, y, None, np.arange(100.0))
     assert rows.reduce(check).value == 100
@@ -410,9 +420,9 @@ def test_unknown_chunk_sizes_and_empty_partitions():
     table = dd.from_pandas(frame, npartitions=4)
     table = table[table["a"] >= 20]  # the first partition is now empty
 
-    def check(X, y, w):
-        np.testing.assert_array_equal(np.asarray(X)[:, 0], y)
-        return Total(len(y))
+    def check(block):
+        np.testing.assert_array_equal(np.asarray(block.X)[:, 0], block.y)
+        return Total(len(block.y))
 
     X, y = table[["a", "b", "c"]], table["y"]
     assert cluster(X, y, None).reduce(check).value == 40
@@ -457,9 +467,9 @@ def test_kept_blocks_are_made_once_and_worked_on_where_they_are():
     table = dd.from_pandas(frame, npartitions=4)
     made = []
 
-    def first_column(X, y, w, factor):
-        made.append(len(X))
-        return factor * X[:, 0]
+    def first_column(block, factor):
+        made.append(len(block.X))
+        return factor * block.X[:, 0]
 
     kept = cluster(table[table["a"] >= 20], None, None).kept(first_column, 2.0)  # the first block has no rows
     assert sum(made) == 40
@@ -480,3 +490,57 @@ def test_is_dask():
     assert is_dask(dd.from_pandas(pd.DataFrame({"a": [1]}), npartitions=1))
     assert not is_dask(np.ones(3))
     assert not is_dask(pd.DataFrame({"a": [1]}))
+
+
+# ------------------------------------------------------------------------------------------------ gathered rows
+
+
+def three_kinds(X, y, w):
+    parts = [slice(0, 4), slice(4, 7), slice(7, None)]
+    batches = Batches(lambda: ((X[s], y[s], None if w is None else w[s]) for s in parts))
+    chunked = [None if c is None else da.from_array(c, chunks=((4, 3, len(y) - 7), *c.shape[1:])) for c in (X, y, w)]
+    return MemoryRows(X, y, w), BatchRows(batches, plain), cluster(*chunked)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_all_kinds_are_gathered_alike(weighted):
+    X, y = numbered(12).astype(np.float32), np.arange(12.0)
+    w = np.arange(12.0) % 3 if weighted else None
+    counts = np.ones(12, bool) if w is None else w > 0
+    for rows in three_kinds(X, y, w):
+        kept = rows.gather()
+        for got, expected in zip(kept, (X, y, np.ones(12) if w is None else w), strict=True):
+            np.testing.assert_array_equal(got, expected[counts])
+        assert kept[0].dtype == np.float32
+        assert rows.gather(np.float64)[0].dtype == np.float64
+        whole = rows.whole()
+        np.testing.assert_array_equal(whole.X, X)
+        np.testing.assert_array_equal(whole.y, y)
+        assert whole.weight is None if w is None else (whole.weight == w).all()
+
+
+def test_sparse_batches_stay_sparse_as_a_whole():
+    X = sp.random_array((12, 4), density=0.3, format="csr", rng=np.random.default_rng(0))
+    rows = BatchRows(Batches(lambda: (X[s] for s in (slice(0, 5), slice(5, 12)))), plain)
+    assert sp.issparse(rows.whole().X)
+    np.testing.assert_array_equal(rows.whole().X.toarray(), X.toarray())
+    np.testing.assert_array_equal(rows.gather()[0], X.toarray())
+
+
+def test_rows_say_where_they_are_and_why_they_must_be_in_memory():
+    X, y = numbered(12), np.arange(12.0)
+    memory_rows, *others = three_kinds(X, y, None)
+    assert memory_rows.require_memory("Folds") is memory_rows
+    assert (memory_rows.n_rows, memory_rows.is_sparse, memory_rows.on_device) == (12, False, False)
+    assert MemoryRows(sp.csr_array(X)).is_sparse
+    for rows in others:
+        assert rows.n_rows is None
+        with pytest.raises(InputError, match="Folds are taken from rows in memory"):
+            rows.require_memory("Folds are taken from rows in memory.")
+
+
+def test_no_row_with_weight_is_no_whole():
+    X = numbered(12)
+    for rows in three_kinds(X, np.arange(12.0), np.zeros(12))[1:]:
+        with pytest.raises(InputError, match="All sample weights are zero"):
+            rows.whole()

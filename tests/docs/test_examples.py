@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```output\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
-CLUSTER = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+CLUSTER = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def blocks(page):

@@ -13,8 +13,8 @@ from sklearn.svm import SVC, SVR
 import didact
 from didact.ensemble import BaggingClassifier, BaggingRegressor
 from didact.ensemble.bagging_base import draw
-from didact.ensemble.combine import weighted_median
 from didact.linear_model import LinearRegression, LogisticRegression, Ridge
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 X, Y = load_iris(return_X_y=True)
@@ -263,5 +263,5 @@ def test_refusals(options, words):
 
 def test_weighted_median():
     values = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 9.0]])
-    np.testing.assert_array_equal(weighted_median(values, np.array([1.0, 1.0, 1.0])), [2.0, 5.0])
-    np.testing.assert_array_equal(weighted_median(values, np.array([5.0, 1.0, 1.0])), [3.0, 1.0])
+    np.testing.assert_array_equal(weighted_quantile(values, np.array([1.0, 1.0, 1.0]), 0.5, averaged=False), [2.0, 5.0])
+    np.testing.assert_array_equal(weighted_quantile(values, np.array([5.0, 1.0, 1.0]), 0.5, averaged=False), [3.0, 1.0])

@@ -58,7 +58,7 @@ def test_a_scorer_of_ones_own_may_ask_for_some_rows_and_several_classes():
 
 
 def test_scored_training_rows_are_drawn_from_all_when_there_are_many(monkeypatch):
-    monkeypatch.setattr("didact.ensemble.hist_gradient_boosting_watch.SCORED", 100)
+    monkeypatch.setattr("didact.ensemble.hist_gradient_boosting_scores.SCORED", 100)
     X, y = numbers()
     order = np.argsort(y)
     model = HistGradientBoostingClassifier(

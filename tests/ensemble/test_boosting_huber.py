@@ -6,9 +6,9 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import GradientBoostingRegressor
 
 from didact.core.errors import ParameterError
-from didact.engines.trees.boost_loss import weighted_quantile
 from didact.ensemble import HistGradientBoostingRegressor
 from didact.parts.losses import Huber
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 X, Y = load_diabetes(return_X_y=True)
 

@@ -104,12 +104,12 @@ def test_targets_whose_sums_overflow_are_refused_in_a_sentence(model):
 def test_columns_whose_squares_overflow_are_refused_by_name(model, value):
     X, y = problem(p=3)
     X[4, 2] = value
-    with pytest.raises(InputError, match="Column 2 of X has values up to"):
+    with pytest.raises(InputError, match="Input X in column 2 has values up to"):
         model.fit(X, y)
 
 
 def test_inference_in_extreme_units_is_refused_by_name():
     X, y = problem(p=3)
     X[:, 2] *= UNIT
-    with pytest.raises(InputError, match="Column 2 of X"):
+    with pytest.raises(InputError, match="Input X in column 2"):
         PoissonRegressor(alpha=0).fit(X, y).inference(X, y)

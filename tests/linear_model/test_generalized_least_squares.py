@@ -9,7 +9,7 @@ from scipy import linalg
 
 from didact import Batches
 from didact.core.errors import InputError
-from didact.linear_model import GeneralizedLeastSquares, LinearRegression
+from didact.linear_model import BayesianLinearRegression, GeneralizedLeastSquares, LinearRegression, Ridge
 from didact.linear_model.generalized_least_squares import lower_factor
 
 
@@ -179,3 +179,28 @@ def test_a_factor_in_the_place_of_the_covariance_is_refused():
             GeneralizedLeastSquares().fit(X, y, **wrong)
     a = GeneralizedLeastSquares().fit(X, y, covariance=L, factor=np.True_)
     np.testing.assert_allclose(a.coef_, GeneralizedLeastSquares().fit(X, y, covariance=L @ L).coef_, rtol=1e-12)
+
+
+def test_more_columns_than_rows_need_no_square_matrix():
+    """The shortest of all solutions, with its standard errors, from factors as thin as the rows."""
+    rng = np.random.default_rng(0)
+    X, y, variances = rng.normal(size=(4, 7)), rng.normal(size=4), np.array([1.0, 2.0, 0.5, 1.0])
+    model = GeneralizedLeastSquares(scale=2.0).fit(X, y, covariance=variances)
+    full = GeneralizedLeastSquares(scale=2.0).fit(X, y, covariance=np.diag(variances))
+    np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_covariance_, full.coef_covariance_, rtol=1e-9)
+    np.testing.assert_allclose(model.coef_error_**2, np.diag(model.coef_covariance_), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-9)
+    wide = rng.normal(size=(2, 100_000))
+    model.fit(wide, y[:2])
+    np.testing.assert_allclose(model.predict(wide), y[:2], rtol=1e-9)
+
+
+def test_a_matrix_beyond_the_memory_is_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    X, y = np.random.default_rng(0).normal(size=(2, 60)), np.ones(2)
+    with pytest.raises(InputError, match=r"60 × 60 numbers.*memory: coef_error_"):
+        _ = GeneralizedLeastSquares().fit(X, y).coef_covariance_
+    for model in (BayesianLinearRegression(), Ridge(positive=True)):
+        with pytest.raises(InputError, match=r"60 × 60 numbers.*memory: "):
+            model.fit(X, y)

@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 
 from didact import Batches, EarlyStopping
 from didact.core.errors import InputError, ParameterError
+from didact.engines.linear.objective import LinearObjective
 from didact.linear_model import GeneralizedLinearRegressor, GeneralizedLinearRegressorCV
 from didact.parts.families import NegativeBinomial, Tweedie
 
@@ -210,3 +211,17 @@ def test_sparse_rows_are_left_as_they_came():
     for found, given in ((X.data, data), (X.indices, indices), (X.indptr, indptr)):
         np.testing.assert_array_equal(found, given)
     np.testing.assert_allclose(model.coef_, model.fit(X.toarray(), [1.0, 2.0, 3.0]).coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [150, 200])
+def test_columns_of_all_sizes_take_few_iterations(power, monkeypatch):
+    """One look at the slope at the start shows that units are wanted: no fit runs into its limit first."""
+    calls, evaluate = [], LinearObjective.value_gradient_hessian
+    monkeypatch.setattr(LinearObjective, "value_gradient_hessian", lambda self, x: calls.append(0) or evaluate(self, x))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X @ [1.0, 0.5, -0.3, 0.2] + 0.1 * rng.normal(size=60)
+    model = GeneralizedLinearRegressorCV(alphas=[10.0, 1.0, 1e-5], cv=2).fit(X * np.logspace(-power, power, 4), y)
+    expected = GeneralizedLinearRegressorCV(alphas=[0.0], cv=2).fit(X[:, 2:], y).coef_  # no penalty is left of these
+    np.testing.assert_allclose(model.coef_[2:] * np.logspace(-power, power, 4)[2:], expected, rtol=1e-6)
+    assert len(calls) < 60

@@ -5,8 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from didact import Batches
+from didact.core.rows import Block
 from didact.linear_model import HebbianLayer
-from didact.linear_model.hebbian import Spread, spread
+from didact.linear_model.hebbian import spread, taken
 
 
 def rows(n=800, deviations=(3.0, 2.0, 1.0, 0.5), seed=0):
@@ -121,13 +122,14 @@ def test_batches_in_order_are_the_rows_in_order():
 
 def test_spreads_merge_to_that_of_all_rows():
     X = rows(90)
-    parts = [spread(part, None, None) for part in (X[:7], X[7:7], X[7:60], X[60:])]
+    parts = [spread(Block(part)) for part in (X[:7], X[7:7], X[7:60], X[60:])]
     for total in (parts[0].merge(parts[1]).merge(parts[2]).merge(parts[3]),
                   parts[0].merge(parts[1].merge(parts[2].merge(parts[3])))):  # fmt: skip
-        assert isinstance(total, Spread)
-        assert total.rows == 90
-        np.testing.assert_allclose(total.mean, X.mean(axis=0), rtol=1e-12)
-        assert total.square == pytest.approx(np.sum((X - X.mean(axis=0)) ** 2), rel=1e-12)
+        assert total.weight == 90
+        mean, square = taken(total, center=True)
+        np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-12)
+        assert square == pytest.approx(np.sum((X - X.mean(axis=0)) ** 2) / 90, rel=1e-12)
+        assert taken(total, center=False)[1] == pytest.approx(np.sum(X**2) / 90, rel=1e-12)
 
 
 def test_what_cannot_be_is_said():

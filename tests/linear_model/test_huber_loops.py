@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from didact.core.rows import Block
 from didact.linear_model.huber import summarize, summarize_narrow
 
 
@@ -15,9 +16,9 @@ def test_equals_array_code(shape, dtype, weighted, share):
     X, y = rng.normal(size=shape).astype(dtype), rng.standard_t(1, size=shape[0])
     w = rng.integers(0, 3, shape[0]).astype(float) if weighted else None
     at = rng.normal(size=shape[1]), 0.5, 0.8, 1.35, share
-    expected = summarize(X, y, w, *at).parts
+    expected = summarize(Block(X, y, w), *at).parts
     for rows in (X, np.asfortranarray(X)):
-        found = summarize_narrow(rows, y, w, *at).parts
+        found = summarize_narrow(Block(rows, y, w), *at).parts
         assert len(found) == len(expected)
         for a, b in zip(found, expected):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11 * (1 + np.abs(b).max()))

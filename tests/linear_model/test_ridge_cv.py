@@ -235,3 +235,27 @@ def test_callbacks_hear_of_folds_and_can_stop():
 @parametrize_with_checks([RidgeCV(cv=3)])
 def test_scikit_learn_checks_with_folds(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("sizes", [[1.0, 1.0, 1e17], [1e-8, 1e140, 1.0], [1.0, 1e60, 1e20]])
+def test_columns_of_very_different_size(sizes):
+    """The penalty of a huge column vanishes, and no column is lost beside it."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(40, 3))
+    y = Z @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=40)
+    X, Zc, yc = Z * sizes, Z - Z.mean(axis=0), y - y.mean()
+    for alpha in (0.1, 10.0):
+        below = np.diag(np.sqrt(alpha) / np.asarray(sizes))  # the penalty as rows, in units of the columns
+        expected = np.linalg.lstsq(np.vstack([Zc, below]), np.append(yc, np.zeros(3)))[0]
+        for model in (Ridge(alpha), Ridge(alpha, solver="svd"), RidgeCV([alpha]), RidgeCV([alpha], cv=4)):
+            np.testing.assert_allclose(model.fit(X, y).coef_ * sizes, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("n", [40, 3])
+def test_columns_whose_squares_overflow_are_refused_by_name(n, cv):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    X[:, 1] *= 1e160
+    with pytest.raises(InputError, match="Input X in column 1 has values up to"):
+        RidgeCV(cv=cv).fit(X, rng.normal(size=n))

@@ -36,12 +36,12 @@ def test_values_that_overflow_are_refused_by_column(model):
     huge = X.copy()
     huge[:, 2] = 1e308
     huge[0, 2] = 0.0
-    with pytest.raises(InputError, match="too large, in column 2"):
+    with pytest.raises(InputError, match="X in column 2 has values up to"):
         model.fit(huge, Y)
 
 
 def test_means_so_far_apart_that_their_variance_overflows():
-    with pytest.raises(InputError, match="too large, in column 0"):
+    with pytest.raises(InputError, match="X in column 0 has values up to"):
         GaussianNB().fit([[1e160], [1e160], [-1e160], [-1e160]], [0, 0, 1, 1])
 
 

@@ -109,3 +109,9 @@ def test_words_have_values():
 def test_more_neighbours_than_rows():
     with pytest.raises(InputError, match="n_neighbors <= n_samples_fit"):
         KNeighborsRegressor(4).fit([[0.0], [1.0]], [0.0, 1.0]).predict([[0.5]])
+
+
+@pytest.mark.parametrize("model", [KNeighborsRegressor(2), RadiusNeighborsRegressor(1.5)])
+def test_means_square_nothing(model):
+    X, y = np.arange(6.0)[:, None], np.array([1.0, 2.0, 3.0, 5.0, 8.0, 13.0])
+    np.testing.assert_allclose(model.fit(X, y * 1e250).predict(X), model.fit(X, y).predict(X) * 1e250, rtol=1e-12)

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+from fuzz_inputs import serve
 from registry_cases import METHODS, all_instances, label, problem
 from sklearn.base import clone
 
@@ -249,7 +250,8 @@ def count(index, first, number):
     """How often what became of the files of one instance, and the seeds of those that must not be."""
     outcomes, bad = Counter(), []
     seed, stop = first, first + number
-    context = multiprocessing.get_context("spawn")
+    serve()
+    context = multiprocessing.get_context("forkserver")
     while seed < stop:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=child, args=(index, seed, stop - seed, sender))

@@ -18,13 +18,14 @@ import argparse
 import contextlib
 import faulthandler
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import resource
 import sys
 import time
 import traceback
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ from sklearn.base import clone, is_classifier
 import didact
 from didact import Batches
 
+Work = tuple[Any, list[str]]  # a model and its cases
+FIRST = "the first fit"
 KINDS = ("crash", "hang", "silent", "raw", "changed")
 SECONDS, WARM_SECONDS = 30.0, 300.0  # of processor time; a first fit may have to compile
 MEMORY = 6 << 30
@@ -151,11 +154,20 @@ def fingerprint(thing: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ children
 
 
-multiprocessing.set_forkserver_preload(["fuzz_inputs"])
+MODELS = all_instances()  # imported by the server, too: its children have them already
+multiprocessing.set_forkserver_preload(["fuzz_inputs", "fuzz_files", "skops.io"])
+
+
+def serve() -> None:
+    """Start the server of processes with our path, which Python 3.11 does not hand on: it would import nothing."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    multiprocessing.forkserver.ensure_running()
+    os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
 
 
 class Child:
-    """A process that works through the cases of one model; a new one is started when it dies.
+    """A process that works through some models, each with its cases; another takes over what is left when it dies.
 
     It comes from a server that has imported everything and used nothing: threads of other libraries, as those of
     Polars, do not survive a fork.
@@ -163,51 +175,68 @@ class Child:
 
     way = "forkserver"
 
-    def __init__(self, model: Any, cases: list[str], seconds: float, first: float):
-        self.model, self.name, self.seconds, self.first = model, label(model)[:60], seconds, first
-        self.left, self.findings = list(cases), []  # type: tuple[list[str], list[Finding]]
+    def __init__(self, work: list[Work], seconds: float, first: float, note: Any = None):
+        self.work = deque((model, list(cases)) for model, cases in work)
+        self.seconds, self.first, self.note = seconds, first, note
+        self.findings, self.noted = [], 0  # type: tuple[list[Finding], int]
         self.start()
 
     def start(self) -> None:
         """A new process for the cases that are left."""
+        if self.way == "forkserver":
+            serve()
         context = multiprocessing.get_context(self.way)
         self.pipe, end = context.Pipe()
-        self.process = context.Process(target=_work, args=(self.model, list(self.left), end), daemon=True)
+        self.process = context.Process(target=_work, args=(list(self.work), end), daemon=True)
         self.process.start()
         end.close()
-        self.current, self.spent, self.since = "the first fit", 0.0, time.monotonic()
+        self.current, self.spent, self.since = FIRST, 0.0, time.monotonic()
 
     def step(self) -> bool:
         """Take in what the process has to say; whether it is done."""
         try:
             while self.pipe.poll(0):
-                case, found = self.pipe.recv()
-                if case == "":
+                self._hear(*self.pipe.recv())
+                if not self.work:
                     self.process.join()
                     return True
-                if found is None:
-                    self.current, self.spent, self.since = case, self._processor_time(), time.monotonic()
-                else:
-                    self.left.remove(case)
-                    self.findings += [Finding(kind, self.name, case, words) for kind, words in found]
         except (EOFError, OSError):
             self.process.join()
             return self._ended("crash", f"exit code {self.process.exitcode}")
-        limit = self.first if self.current == "the first fit" else self.seconds
+        limit = self.first if self.current == FIRST else self.seconds
         if self._processor_time() - self.spent > limit or time.monotonic() - self.since > 10 * limit:
             self.process.kill()
             self.process.join()
             return self._ended("hang", f"more than {limit:.0f} s")
         return False
 
+    def _hear(self, case: str, found: list[tuple[str, str]] | None) -> None:
+        """A case begins (nothing found yet), a case has ended, or (no name) a model is done."""
+        if case == "":
+            self._next_model()
+        elif found is None:
+            self.current, self.spent, self.since = case, self._processor_time(), time.monotonic()
+        else:
+            model, left = self.work[0]
+            left.remove(case)
+            self.findings += [Finding(kind, name_of(model), case, words) for kind, words in found]
+
+    def _next_model(self) -> None:
+        model, _ = self.work.popleft()
+        if self.note:
+            self.note(name_of(model), self.findings[self.noted :])
+        self.noted = len(self.findings)
+
     def _ended(self, kind: str, words: str) -> bool:
-        self.findings.append(Finding(kind, self.name, self.current, words))
-        if self.current not in self.left:
-            return True
-        self.left.remove(self.current)
-        if self.left:
+        model, left = self.work[0]
+        self.findings.append(Finding(kind, name_of(model), self.current, words))
+        if self.current in left:
+            left.remove(self.current)
+        if self.current == FIRST or not left:
+            self._next_model()
+        if self.work:
             self.start()
-        return not self.left
+        return not self.work
 
     def _processor_time(self) -> float:
         try:
@@ -218,40 +247,49 @@ class Child:
             return time.monotonic() - self.since
 
 
-def _work(model: Any, cases: list[str], pipe: Any) -> None:
-    """The life of a child: a first fit, then every case, each said before and after."""
+def name_of(model: Any) -> str:
+    return label(model)[:60]
+
+
+def _work(work: list[Work], pipe: Any) -> None:
+    """The life of a child: for each model a first fit, then every case, each said before and after."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     faulthandler.disable()
-    for case in ("type/python numbers", "type/float32"):
-        with contextlib.suppress(Exception):
-            faults(model, case)
-    for case in cases:
-        pipe.send((case, None))
-        pipe.send((case, faults(model, case)))
-    pipe.send(("", None))
+    for model, cases in work:
+        pipe.send((FIRST, None))
+        for case in ("type/python numbers", "type/float32"):
+            with contextlib.suppress(Exception):
+                faults(model, case)
+        for case in cases:
+            pipe.send((case, None))
+            pipe.send((case, faults(model, case)))
+        pipe.send(("", None))
 
 
 def fuzz(
-    work: list[tuple[Any, list[str]]],
+    work: list[Work],
     jobs: int = 2,
     seconds: float = SECONDS,
     note: Any = None,
     first: float = WARM_SECONDS,
+    each: int = 1,
 ) -> list[Finding]:
-    """Everything that is wrong with some models, each with its cases; what a class excuses is left out."""
-    waiting, running, found = list(work)[::-1], [], []  # type: tuple[Any, list[Child], list[Finding]]
+    """Everything that is wrong with some models, each with its cases; what a class excuses is left out.
+
+    A process works through `each` models, so that few processes have to start.
+    """
+    asked = [(m, [case for case in cases if not excuse(m, f"fuzz/{case}")]) for m, cases in work]
+    asked = [(model, cases) for model, cases in asked if cases]
+    waiting = [asked[k : k + each] for k in range(0, len(asked), each)][::-1]
+    running, found = [], []  # type: tuple[list[Child], list[Finding]]
     while waiting or running:
         while waiting and len(running) < jobs:
-            model, cases = waiting.pop()
-            cases = [case for case in cases if not excuse(model, f"fuzz/{case}")[0]]
-            running += [Child(model, cases, seconds, first)] if cases else []
+            running.append(Child(waiting.pop(), seconds, first, note))
         for child in [child for child in running if child.step()]:
             running.remove(child)
             found += child.findings
-            if note:
-                note(child)
         time.sleep(0.01)
     return found
 
@@ -268,7 +306,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="processor time for one case")
     asked = parser.parse_args()
-    models = {label(m): m for m in (*(type(m)() for m in all_instances()), *(all_instances() if asked.all else []))}
+    models = {label(m): m for m in (*(type(m)() for m in MODELS), *(MODELS if asked.all else []))}
     models = {k: m for k, m in models.items() if not asked.names or type(m).__name__ in asked.names}
     cases = [c for c in CASES if c not in (SLOW if asked.quick else ())]
     cases = [c for c in cases if not asked.cases or c in asked.cases or c.partition("/")[0] in asked.cases]
@@ -276,10 +314,10 @@ def main() -> None:
         f"{len(models)} models, {len(cases)} cases each\n{'model':60s}{''.join(f'{k:>9s}' for k in KINDS)}", flush=True
     )
 
-    def note(child: Child) -> None:
-        counts = Counter(f.kind for f in child.findings)
-        print(f"{child.name:60s}{''.join(f'{counts[k] or chr(183):>9}' for k in KINDS)}", flush=True)
-        for f in child.findings:
+    def note(name: str, findings: list[Finding]) -> None:
+        counts = Counter(f.kind for f in findings)
+        print(f"{name:60s}{''.join(f'{counts[k] or chr(183):>9}' for k in KINDS)}", flush=True)
+        for f in findings:
             print(f"    {f.kind}: {f.case}: {f.words}", flush=True)
 
     found = fuzz([(m, cases) for m in models.values()], asked.jobs, asked.seconds, note)

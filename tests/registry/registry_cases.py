@@ -1,9 +1,17 @@
-"""What the registry checks share: all instances of all estimators, data that suit each, and how to compare fits."""
+"""What the registry checks share: all instances of all estimators, data that suit each, and how to compare fits.
 
+What depends on the parameters is checked for every instance, what does not for one of each class, and all that the one
+entrance for data does for a few representatives. DIDACT_STRICT=1 in the environment runs everything for every instance.
+"""
+
+import contextlib
+import copy
+import functools
 import importlib
 import inspect
 import os
 import pkgutil
+import zlib
 
 import numpy as np
 import pytest
@@ -18,55 +26,92 @@ PRODUCT = ("study", "cli", "serve", "lab")
 STRICT = os.environ.get("DIDACT_STRICT") == "1"
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples")
 
+# One for each shape of computation, and for each way in which the entrance for data differs.
+REPRESENTATIVES = {
+    "Ridge()": "reduce",
+    "LogisticRegression()": "iterate",
+    "SGDClassifier(shuffle=False)": "stream",
+    "RandomForestRegressor(n_estimators=10,random_state=0)": "map, missing values, categories",
+    "KNeighborsClassifier()": "pairs",
+    "GaussianClassifier()": "missing values, no sparse rows",
+    "HistGradientBoostingRegressor(early_stopping=False,max_iter=6,min_samples_leaf=1)": "infinite values",
+    "BaggingClassifier(random_state=0)": "made of models",
+}
 
-def all_instances():
-    """One instance per estimator and parameter set, after importing every package that holds estimators."""
+
+@functools.cache
+def _instances():
     for module in pkgutil.iter_modules(didact.__path__):
         if module.ispkg and module.name not in PRODUCT:
             importlib.import_module(f"didact.{module.name}")
-    return [model for cls in registry().values() for model in instances(cls)]
+    return tuple(model for cls in registry().values() for model in instances(cls))
+
+
+def all_instances():
+    """One instance per estimator and parameter set, after importing every package that holds estimators."""
+    return list(_instances())
+
+
+def one_of_each(models):
+    """The first instance of each class: for what does not depend on parameters."""
+    return list(models) if STRICT else list({type(model): model for model in reversed(models)}.values())[::-1]
+
+
+def representatives(models):
+    """A few instances: for what the one entrance does with all kinds of input."""
+    return [model for model in models if STRICT or label(model) in REPRESENTATIVES]
+
+
+def dealt(model, kinds):
+    """One of some kinds, about as often each: always the same for a class, and another for another class."""
+    kinds = list(kinds)
+    return kinds[zlib.crc32(type(model).__name__.encode()) % len(kinds)]
 
 
 def at_defaults():
-    """One instance per estimator whose parameter sets leave out the defaults: what a user meets first.
+    """One instance per estimator at its defaults: what a user meets first.
 
-    A class whose defaults refuse the data of most checks says so under "defaults" in `_test_skips`.
+    A class whose defaults refuse the data of most checks says so under "defaults" in `_test_skips`: it comes with the
+    first of its parameter sets.
     """
-    models = [model for model in all_instances() if "defaults" not in model._test_skips]
-    tested = {label(model) for model in models}
-    return [model for model in (cls() for cls in {type(m): None for m in models}) if label(model) not in tested]
+    first = {type(model): model for model in reversed(all_instances())}
+    return [model if "defaults" in model._test_skips else cls() for cls, model in reversed(first.items())]
 
 
+@functools.cache
 def label(model):
     """The estimator with its non-default parameters, without spaces."""
     return repr(model).replace(" ", "").replace("\n", "")
 
 
+@functools.cache
+def _defaults(cls):
+    return cls().get_params(deep=False)
+
+
 def excuse(model, check):
-    """The reason on the class why a check fails, if there is one, and whether it fails for certain.
+    """The reason on the class why a check fails, if there is one: it then has to fail.
 
     `_test_skips` has the check's name as its key ("callbacks/stop"), or the name of its group ("callbacks") if all the
-    group's checks fail, with ":parameter" at the end if that holds only for instances in which that parameter is not at
-    its default. With DIDACT_STRICT=1 in the environment a failure that is excused must happen: an excuse that is no
-    longer needed is an error. Only where chance decides (which penalty a few folds choose), a "?" behind the name says
-    so: "row_order?".
+    group's checks fail. At the end ":parameter" says that it holds only for instances in which that parameter is not at
+    its default, and ":parameter=value" for which value.
     """
-    defaults = type(model)().get_params(deep=False)
-    changed = [k for k, v in model.get_params(deep=False).items() if v is not defaults[k] and v != defaults[k]]
+    params, defaults = model.get_params(deep=False), _defaults(type(model))
+    where = [k for k, v in params.items() if v is not defaults[k] and v != defaults[k]]
+    where += [f"{k}={v}" for k, v in params.items() if v is None or isinstance(v, (str, int, float))]
     for name in (check, check.partition("/")[0]):
-        for doubt in ("", "?"):
-            for key in (f"{name}{doubt}", *(f"{name}{doubt}:{parameter}" for parameter in changed)):
-                if key in model._test_skips:
-                    return model._test_skips[key], STRICT and not doubt
-    return None, False
+        for key in (name, *(f"{name}:{place}" for place in where)):
+            if key in model._test_skips:
+                return model._test_skips[key]
+    return None
 
 
 def over_registry(models, check):
-    """Parametrise a test over instances; where the class excuses the check, with a reason, it may fail."""
+    """Parametrise a test over instances; where the class excuses the check, with a reason, it has to fail."""
     cases = []
     for model in models:
-        reason, strict = excuse(model, check)
-        marks = [pytest.mark.xfail(reason=reason, strict=strict)] if reason else []
+        reason = excuse(model, check)
+        marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
         cases.append(pytest.param(model, id=label(model), marks=marks))
     return pytest.mark.parametrize("model", cases)
 
@@ -116,6 +161,32 @@ def domain(model):
     return lambda y: not positive or bool((y > 0).all())
 
 
+_FITS, _STATES = {}, {}
+
+
+def fitted(model, tight=False):
+    """A copy of the model as fitted to its `problem`, with a tolerance of 1e-10 if `tight`; it is fitted once."""
+    return copy.deepcopy(_fitted(model, tight))
+
+
+def fitted_state(model, tight=False):
+    """The `state` of the fitted model for the rows that it was fitted to; nobody can change the arrays."""
+    key = label(model), tight
+    if key not in _STATES:
+        found = state(_fitted(model, tight), problem(model)[0])
+        _STATES[key] = {name: np.array(value) for name, value in found.items()}
+        for value in _STATES[key].values():
+            value.flags.writeable = False
+    return dict(_STATES[key])
+
+
+def _fitted(model, tight):
+    key = label(model), tight and "tol" in model.get_params()
+    if key not in _FITS:
+        _FITS[key] = (precise(model) if tight else clone(model)).fit(*problem(model))
+    return _FITS[key]
+
+
 def target_columns(y):
     """The columns of a frame that hold a target, by name, and what to ask the frame for to get them back."""
     if y.ndim == 1:
@@ -151,6 +222,16 @@ def coefficients(model):
 def state(model, X):
     """Coefficients and outputs together: what two equal fits have in common."""
     return coefficients(model) | outputs(model, X)
+
+
+@contextlib.contextmanager
+def about(what):
+    """An error in here says of which input it speaks."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"This was with {what}.")
+        raise
 
 
 def assert_same(got, expected, rtol, atol=0.0):

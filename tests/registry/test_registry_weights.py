@@ -1,9 +1,9 @@
 """Weights of rows, for every estimator that takes them: only their proportions count, and none may be too small."""
 
 import numpy as np
-import pytest
 from registry_cases import (
     METHODS,
+    about,
     all_instances,
     assert_same,
     over_registry,
@@ -20,12 +20,13 @@ SEVERAL = [m for m in WEIGHTED if is_classifier(m) and get_tags(m).classifier_ta
 
 
 @over_registry(WEIGHTED, "weight_scale")
-@pytest.mark.parametrize("factor", [0.001, 1000.0])
-def test_only_proportions_of_weights_count(model, factor):
+def test_only_proportions_of_weights_count(model):
     X, y = problem(model)
     w = np.random.default_rng(1).integers(1, 4, size=len(y)) / 2
     expected = state(precise(model).fit(X, y, sample_weight=w), X)
-    assert_same(state(precise(model).fit(X, y, sample_weight=factor * w), X), expected, rtol=1e-6)
+    for factor in (0.001, 1000.0):
+        with about(f"weights times {factor}"):
+            assert_same(state(precise(model).fit(X, y, sample_weight=factor * w), X), expected, rtol=1e-6)
 
 
 @over_registry(SEVERAL, "zero_weight_class")

@@ -20,7 +20,6 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.slow,
-    pytest.mark.xdist_group("cluster"),
     # What distributed and its event loop say of sockets while a worker is being killed is not ours.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
                                "ignore::UserWarning:distributed"),

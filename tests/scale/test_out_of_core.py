@@ -14,7 +14,7 @@ import pytest
 from didact import Batches
 from didact.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("out of core")]
+pytestmark = pytest.mark.slow
 
 ROWS, SMALL, CHUNK, COLUMNS = 2_000_000, 200_000, 100_000, 20
 NAMES = [f"x{j}" for j in range(COLUMNS)]

@@ -138,5 +138,5 @@ def test_huge_columns_are_found_exactly_too(power):
         huge[:, columns] *= 2.0**power
         model = ModelTreeRegressor().fit(huge, y)
         np.testing.assert_allclose(model.predict(huge), plain.predict(X), rtol=1e-7, atol=1e-7)
-    with pytest.raises(ValueError, match="squares overflow"):
+    with pytest.raises(ValueError, match="squares or sums overflow"):
         ModelTreeRegressor().fit(X, y * 1e200)

@@ -181,5 +181,5 @@ def test_huge_values_give_the_tree_of_their_multiples(power, columns):
         scores = [model.fit(Z, y).score(Z, y) for Z in (X, huge)]
         assert scores[1] >= scores[0] - 0.02
         assert np.isfinite(model.predict(huge)).all()
-    with pytest.raises(ValueError, match="squares overflow"):
+    with pytest.raises(ValueError, match="squares or sums overflow"):
         ObliqueTreeRegressor().fit(X, X[:, 0] * 1e200)

@@ -1,8 +1,8 @@
 """The base of all estimators: a declarative shell around pure functions.
 
-A subclass declares its hyper-parameters with `param`, and gets from here the constructor, their validation at `fit`,
-the Parameters section of its docstring, the door for data (`rows`, `map_rows`), a place in the registry, callbacks,
-and the one `ConvergenceWarning` of a solver that stopped short.
+A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
+constructor, validation at `fit`, both sections of its docstring, the door for data (`rows`, `map_rows`), a place in
+the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
@@ -24,12 +24,22 @@ from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
 from didact.core.errors import DidactError, InputError
 from didact.core.frames import column_names
-from didact.core.parameters import INSTEAD, declared_parameters, describe, param
+from didact.core.overflow import refuse_extreme
+from didact.core.parameters import (
+    INSTEAD,
+    Attribute,
+    attr,
+    attributes,
+    declared_parameters,
+    describe,
+    describe_attribute,
+    param,
+)
 from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, batch_columns, blocks_of, is_dask
-from didact.core.rows.memory import finite_sum, refuse_overflow
-from didact.core.validation import BlockCheck, check_memory, describe_collection
+from didact.core.rows.memory import finite_sum
+from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
-OVERFLOW = re.compile("LinAlgError|ZeroDivision|Overflow|NaN|inf|finite|converge")  # in what libraries say of it
+FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # after those that are written here
 _REGISTRY: dict[str, type] = {}
 
 
@@ -48,13 +58,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
     _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
     _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
+    _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
     _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _conditional: ClassVar[list[str]] = []  # attributes that not every fit sets: the next one forgets them
+    _attrs: ClassVar[list[Attribute]] = [
+        attr("n_features_in_", "int", "Number of columns of X."),
+        attr("feature_names_in_", "(n_features_in_,)", "Names of the columns, if all are strings.", "data"),
+    ]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False)(cls)
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
+        sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
+        cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
@@ -64,7 +82,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 setattr(cls, name, checked(_finite(method)))
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
-            _REGISTRY[cls.__name__] = cls
+            _REGISTRY[f"{cls.__module__}.{cls.__qualname__}"] = cls
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -77,12 +95,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        *more: Any,
+        *,
         target: str = "numeric",
         reset: bool = True,
         categories: Any = None,
+        **beside: Any,
     ) -> Rows:
-        """The training data, checked once, as rows (X, y, w, *more).
+        """The training data, checked once, as rows; `beside` are an offset and then groups, if the model knows these.
 
         `target` is "numeric" (one column), "outputs" (one or several columns), "labels", "label columns" (one or
         several) or "none". `categories` says which columns are categorical: they are learnt into `categories_` and
@@ -92,27 +111,34 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             self.categories_ = learn_categories(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
         if isinstance(X, Batches):
-            if any(c is not None for c in (y, sample_weight, *more)):
+            if any(c is not None for c in (y, sample_weight, *beside.values())):
                 raise ValueError("With Batches, y and sample_weight come from the batches: call fit(batches) alone.")
             describe_collection(self, next((batch_columns(batch)[0] for batch in X), None), reset)
-            check: Any = BlockCheck.of(self, target, 3 + len(more))
+            check: Any = BlockCheck.of(self, target, 3 + len(beside))
             rows: Rows = BatchRows(X, check)
         elif is_dask(X):
             dtype = describe_collection(self, X, reset)
-            check = BlockCheck.of(self, target, 3 + len(more))
-            rows = ClusterRows((X, y, sample_weight, *more), check, self.n_features_in_, dtype)
+            check = BlockCheck.of(self, target, 3 + len(beside))
+            rows = ClusterRows((X, y, sample_weight, *beside.values()), check, self.n_features_in_, dtype)
         else:
-            columns = check_memory(self, X, y, sample_weight, *more, target=target, reset=reset, categories=known)
-            rows = MemoryRows(*columns)
+            data = X, y, sample_weight, *beside.values()
+            rows = MemoryRows(*check_memory(self, *data, target=target, reset=reset, categories=known))
         rows.names = getattr(self, "feature_names_in_", None)
         rows.missing = self._missing
         return rows
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on new data of any kind, as the kind of collection that came in."""
+    def fitted(self) -> Self:
+        """The model itself, once it is fitted; else scikit-learn's `NotFittedError`."""
         check_is_fitted(self)
+        return self
+
+    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
+
+        Attributes are read after a look at whether there are any: ``self.fitted().map_rows(X, predict, self.coef_)``.
+        """
         rows = self.rows(X, target="none", reset=False)
-        return self.numbers_like(X, rows.map(fn, *(getattr(self, name) for name in attributes)))
+        return self.numbers_like(X, rows.map(fn, *args))
 
     def numbers_like(self, X: Any, found: Any) -> Any:
         """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""
@@ -134,8 +160,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
 
 def registry() -> dict[str, type]:
-    """All public estimators that have been imported, by name."""
-    return dict(sorted(_REGISTRY.items()))
+    """All public estimators that have been imported, by full name, in the order of the names of their classes."""
+    return dict(sorted(_REGISTRY.items(), key=lambda entry: (entry[1].__name__, entry[0])))
 
 
 def instances(cls: Any) -> list[Any]:
@@ -158,48 +184,68 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls."""
+    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls.
+
+    What only some fits set is forgotten at its beginning, so that nothing of another fit stays.
+    """
+    forgets = fit.__name__ == "fit"
 
     @functools.wraps(fit)
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in self._conditional if forgets else ():
+            vars(self).pop(name, None)
         try:
             model = fit(self, *args, **kwargs)
         except (ValueError, ArithmeticError) as error:
-            if not isinstance(error, DidactError) and OVERFLOW.search(f"{type(error).__name__} {error}"):
-                _refuse_overflow(args[0] if args else kwargs.get("X"), error)
+            if not isinstance(error, DidactError) and _numerical(error):
+                _refuse_extreme(args[0] if args else kwargs.get("X"), error)
             raise
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
                 del self.__dict__[name]
+                _refuse_extreme(args[0] if args else kwargs.get("X"), None)
                 raise InputError(
                     f"The coefficients of {type(self).__name__} are not finite ({name} holds NaN): values of X or "
-                    "weights are so large or so small that sums of their products overflow. Rescale them."
+                    "weights are so large or so small that sums of their products overflow: rescale them."
                 )
         return model
 
     return checked
 
 
-def _refuse_overflow(X: Any, error: Exception) -> None:
-    """Say which columns are too large, where that is why a library failed."""
+def _numerical(error: Exception) -> bool:
+    """Whether an error is about numbers: of arithmetic, or raised by the libraries of linear algebra."""
+    if isinstance(error, (ArithmeticError, np.linalg.LinAlgError)):
+        return True
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in ("numpy", "scipy")
+
+
+def _refuse_extreme(X: Any, error: Exception | None) -> None:
+    """Say which columns are too large or too small, where that is why a library failed."""
     values = X if is_sparse(X) else np.asarray(X) if hasattr(X, "__array__") else None
     if values is not None and values.ndim == 2 and values.dtype.kind == "f" and finite_sum(values * 1e-16):
         try:
-            refuse_overflow(values, column_names(X))
+            refuse_extreme(values, column_names(X))
         except InputError as refusal:
             raise refusal from error
 
 
 def _documented(cls: type) -> str:
-    """The class docstring with its Parameters section, which stands before the first other section."""
+    """The class docstring with its Parameters and Attributes sections, which stand before the first other section."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    entries = "\n".join(describe(f) for f in declared_parameters(cls))
-    section = f"Parameters\n----------\n{entries}\n" if entries else ""
-    if not section or "\nParameters\n---" in text:
-        return text
-    for heading in ("Attributes", "Notes", "References", "Examples"):
-        before, found, after = text.partition(f"\n{heading}\n---")
-        if found:
-            return f"{before}\n{section}{found}{after}"
-    return f"{text}\n\n{section}"
+    entries = {
+        "Parameters": [describe(field) for field in declared_parameters(cls)],
+        "Attributes": [describe_attribute(attribute) for attribute in attributes(cls)],
+    }
+    sections = "".join(
+        f"\n{heading}\n{'-' * len(heading)}\n" + "\n".join(found) + "\n"
+        for heading, found in entries.items()
+        if found and f"\n{heading}\n---" not in text
+    )
+    first = FIRST_SECTION.search(text)
+    at = first.start() if first else len(text)
+    return f"{text[:at]}{'' if first else chr(10)}{sections}{text[at:]}"

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.rows import Batches, MemoryRows, is_dask
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map
 
@@ -31,12 +30,14 @@ IN_MEMORY = {
     "collections": "Its base models are fitted to parts of the rows in memory; other collections are refused in words."
 }
 DRAWS = "Every base model sees its own random draw of the rows: other rows, or another order, make other draws."
-RANDOM_ROWS = {"weights_equal_repetition?": DRAWS, "row_order?": DRAWS}
-WEIGHTED_DRAWS = {
-    **RANDOM_ROWS,
+RANDOM_ROWS = {"weights_equal_repetition": DRAWS, "row_order": DRAWS}
+WEIGHTED_SPLITS = {  # where rows of weight 0 are left out before any are drawn
+    "weights_equal_repetition/repeated": DRAWS,
+    "row_order": DRAWS,
     "check_sample_weight_equivalence_on_dense_data": DRAWS,
     "check_sample_weight_equivalence_on_sparse_data": DRAWS,
 }
+WEIGHTED_DRAWS = {**WEIGHTED_SPLITS, "weights_equal_repetition/zero": DRAWS}
 
 
 class OfModels(MetaEstimatorMixin):
@@ -90,17 +91,13 @@ class OfModels(MetaEstimatorMixin):
         """The checked columns X, y and weights (or None) in memory; NaN is refused unless the base model reads it."""
         name = type(self).__name__
         self._check_bases()
-        rows = self.rows(X, y, sample_weight, target=target, reset=reset)
-        if isinstance(X, Batches) or is_dask(X) or not isinstance(rows, MemoryRows):
-            for _ in rows.stream():  # an empty source has a sentence of its own
-                break
-            raise InputError(
-                f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
-            )
+        rows = self.rows(X, y, sample_weight, target=target, reset=reset).require_memory(
+            f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
+        )
         finite_first(rows.X, rows.names, self._missing)
         if self._pairwise and reset and rows.X.shape[0] != rows.X.shape[1]:
             raise InputError(f"A precomputed kernel has as many columns as rows; the shape of X is {rows.X.shape}.")
-        return rows.columns[0], rows.columns[1], rows.columns[2]
+        return rows.X, rows.columns.y, rows.columns.weight
 
     def _check_bases(self) -> None:
         """Refuse base models that cannot serve: regressors in a classifier, and kernels where rows are cut alone."""
@@ -121,19 +118,17 @@ class OfModels(MetaEstimatorMixin):
             raise InputError(f"{name} needs at least 2 classes, but y has one class only: {classes[:1].tolist()[0]!r}.")
         return classes, codes
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on new data of any kind; what the base models cannot read is refused before."""
-        check_is_fitted(self)
+    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+        """``fn(X, *args)`` on new data of any kind; what the base models cannot read is refused before."""
         rows = self.rows(X, target="none", reset=False)
-        how = fn, rows.names, rows.missing, *(getattr(self, name) for name in attributes)
-        return self.numbers_like(X, rows.map(checked_call, *how))
+        return self.numbers_like(X, rows.map(checked_call, fn, rows.names, rows.missing, *args))
 
     def arrays(self, X: Any) -> Any:
         """New rows X in memory as the base models get them, checked."""
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False)
-        if not isinstance(rows, MemoryRows):
-            raise InputError("This needs all rows in memory, not Batches or Dask collections: pass some at a time.")
+        rows = self.rows(X, target="none", reset=False).require_memory(
+            "This needs all rows in memory, not Batches or Dask collections: pass some at a time."
+        )
         finite_first(rows.X, rows.names, rows.missing)
         return rows.X
 
@@ -240,6 +235,11 @@ def seeded(model: Any, generator: np.random.Generator) -> Any:
     model = clone(model)
     names = [name for name in sorted(model.get_params()) if f"__{name}".endswith("__random_state")]
     return model.set_params(**{name: int(generator.integers(2**31 - 1)) for name in names}) if names else model
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters that a model does not take, before it is fitted."""
+    model._validate_params()
 
 
 def fit_each(fit: Callable[[T], R], items: Iterable[T]) -> list[R]:

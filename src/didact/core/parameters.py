@@ -1,6 +1,7 @@
-"""Hyper-parameters declared once: default, constraint and one line of documentation.
+"""Hyper-parameters and fitted attributes, declared once; the base class writes their sections of the docstring.
 
     alpha: float = param(1.0, at_least(0), "Strength of the L2 penalty.")
+    _attrs = [attr("coef_", "(n_features,)", "Coefficients.")]
 
 Constraints compile to scikit-learn's own, so that its error texts and checks hold; a list means any of them.
 """
@@ -8,9 +9,12 @@ Constraints compile to scikit-learn's own, so that its error texts and checks ho
 import dataclasses
 import textwrap
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions, make_constraint
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+
+WIDTH = 100  # of a line of documentation
 
 # Machinery flags of other libraries, and what serves the purpose here.
 INSTEAD = {
@@ -64,7 +68,9 @@ def whole(low: int) -> Any:
 
 def one_of(*options: str) -> Any:
     """One of these strings."""
-    return StrOptions(set(options))
+    constraint = StrOptions(set(options))
+    constraint.listed = options  # in the order of the declaration, which a set forgets
+    return constraint
 
 
 def has(*methods: str) -> Any:
@@ -80,11 +86,106 @@ random_state: Any = "random_state"
 none: Any = None
 
 
+KINDS: dict[Any, list[str]] = {
+    None: ["None"],
+    Real: ["float"],
+    Integral: ["int"],
+    callable: ["callable"],
+    "boolean": ["bool"],
+    "array-like": ["array-like"],
+    "cv_object": ["int", "cross-validation generator", "iterable", "None"],
+    "random_state": ["int", "RandomState instance", "None"],
+}
+MOST_OPTIONS = 12  # that a docstring lists: the names of metrics and scores stand in the text of their parameter
+
+
 def describe(field: "dataclasses.Field[Any]") -> str:
     """The numpydoc entry of one parameter."""
-    kinds = " or ".join(str(make_constraint(c)) for c in field.metadata["constraints"])
-    entry = f"{field.name} : {kinds}, default={field.default!r}"
-    return entry + "\n" + textwrap.indent(textwrap.fill(field.metadata["doc"], 100), "    ")
+    kinds = dict.fromkeys(kind for constraint in field.metadata["constraints"] for kind in _kinds(constraint))
+    *others, last = sorted(kinds, key="None".__eq__)
+    kind = ", ".join(others) + " or " + last if others else last
+    return f"{field.name} : {kind}, default={field.default!r}\n{_indented(field.metadata['doc'])}"
+
+
+def _kinds(constraint: Any) -> list[str]:
+    """What a constraint allows, in scikit-learn's words."""
+    if isinstance(constraint, Interval):
+        kind = "int" if constraint.type is Integral else "float"
+        low, high = (f"{end:g}" if end is not None else None for end in (constraint.left, constraint.right))
+        if low is None and high is None:
+            return [kind]
+        opening, closing = (
+            "[" if constraint.closed in ("left", "both") else "(",
+            "]" if constraint.closed in ("right", "both") else ")",
+        )
+        return [f"{kind} in the interval {opening}{low or '-inf'}, {high or 'inf'}{closing}"]
+    if isinstance(constraint, StrOptions):
+        listed = getattr(constraint, "listed", sorted(constraint.options))
+        return ["{" + ", ".join(map(repr, listed)) + "}" if len(listed) <= MOST_OPTIONS else "str"]
+    if isinstance(constraint, HasMethods):
+        methods = constraint.methods
+        return ["estimator object" if "fit" in methods else f"object with {' and '.join(methods)}"]
+    return KINDS.get(constraint) or [constraint.__name__]
+
+
+class Attribute(NamedTuple):
+    """A fitted attribute, or several with the same line of documentation ("a_, b_")."""
+
+    names: str
+    kind: str
+    doc: str
+    when: Any = None
+
+
+def attr(names: str, kind: str, doc: str, when: Any = None) -> Attribute:
+    """Declare a fitted attribute, in the list `_attrs` of its class or of a base.
+
+    `kind` is its type; "(n, p)" is short for "ndarray of shape (n, p)". `when` says that it is there only under some
+    parameters: the name of one ("oob_score": neither None nor False), an equation ("solver='svd'", "solver!='lsqr'"),
+    or, where `doc` says it in words, a method of the model ("_searches"), a function of it, or "data" if they decide.
+    """
+    return Attribute(names, kind, doc, when)
+
+
+CLASSES = attr("classes_", "(n_classes,)", "Labels, sorted.")  # of every classifier that says nothing else
+
+
+def attributes(cls: type) -> list[Attribute]:
+    """The declared attributes of a class: its own, then those of its bases that it does not declare anew."""
+    found: dict[str, Attribute] = {}
+    for base in cls.__mro__:
+        for attribute in vars(base).get("_attrs", [CLASSES] if base is ClassifierMixin else ()):
+            found.setdefault(attribute.names, attribute)
+    return list(found.values())
+
+
+def is_set(attribute: Attribute, model: Any) -> bool | None:
+    """Whether a fitted model must have the attribute, by its `when`; None if the data decide."""
+    if attribute.when == "data":
+        return None
+    if attribute.when is None or callable(attribute.when):
+        return attribute.when is None or bool(attribute.when(model))
+    name, equals, value = attribute.when.partition("=")
+    given = getattr(model, name.removesuffix("!"))
+    if name.startswith("_"):
+        return bool(given())
+    if not equals:
+        return given is not None and given is not False
+    return bool((isinstance(given, str) and repr(given) == value) != name.endswith("!"))
+
+
+def describe_attribute(attribute: Attribute) -> str:
+    """The numpydoc entry of one attribute."""
+    kind, doc, when = attribute.kind, attribute.doc, attribute.when
+    if "(" in kind and "shape" not in kind:
+        kind = kind.replace("(", "ndarray of shape (", 1)
+    if isinstance(when, str) and when != "data" and not when.startswith("_"):
+        doc += f" {'Not' if '!=' in when else 'Only'} with `{when.replace('!', '')}`."
+    return f"{attribute.names} : {kind}\n{_indented(doc)}"
+
+
+def _indented(doc: str) -> str:
+    return "    " + (doc if len(doc) <= WIDTH else "\n    ".join(textwrap.wrap(doc, WIDTH)))
 
 
 def declared_parameters(cls: type) -> list["dataclasses.Field[Any]"]:

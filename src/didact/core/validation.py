@@ -22,12 +22,13 @@ from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
 from didact.core.errors import InputError
 from didact.core.frames import column_names, plain, table
+from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
-from didact.core.rows.memory import refuse_infinite
+from didact.core.rows.memory import Block, refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
-LARGEST_TARGET = 1e150  # of a target: sums of squares stay finite for 1e8 rows
+SQUARES, SUMS = 1e150, 1e300  # targets whose sums of squares, or sums, stay finite for 1e8 rows
 NAME_IT = "Name it in categorical_features, or give it a category type."
 ENCODE_IT = (
     "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
@@ -36,7 +37,7 @@ ENCODE_IT = (
 
 def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
-) -> tuple[Any, ...]:
+) -> Block:
     """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
     check_sparse(y, "y")
@@ -72,15 +73,15 @@ def check_memory(
         y = column_or_1d(y) if target == "labels" else y
     else:
         X, y = checked(multi_output=target == "outputs", y_numeric=True)
-        y = _numeric_target(y)
+        y = _numeric_target(y, estimator._largest_target)
     X = own_rows(X)
     if estimator._missing and not estimator._infinite and (target == "none" or not estimator._finds_infinity):
         refuse_infinite(X, getattr(estimator, "feature_names_in_", None))
     w = None if w is None else _weights(w, X)
-    return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+    return Block(X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
-def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> tuple[Any, ...]:
+def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> Block:
     """Columns that are torch tensors, left on their device; everything else is moved there."""
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns); this tensor has shape {tuple(X.shape)}.")
@@ -106,7 +107,7 @@ def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: s
         if y is None:
             raise InputError(f"{type(estimator).__name__} needs y, but y is None.")
         y = column(y, "y")
-    return (X, y, column(w, "sample_weight"), *(column(m, "offset") for m in more))
+    return Block(X, y, column(w, "sample_weight"), *(column(m, "offset") for m in more))
 
 
 class BlockCheck(NamedTuple):
@@ -121,6 +122,7 @@ class BlockCheck(NamedTuple):
     categories: Categories | None = None
     by_category: bool = False  # whether the model can be told which columns are categories
     infinite: bool = False
+    largest: float = SQUARES  # of a target
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -129,10 +131,10 @@ class BlockCheck(NamedTuple):
         names = None if names is None else tuple(names)
         kinds = bool(estimator._sparse), bool(estimator._missing), getattr(estimator, "categories_", None)
         by_category = "categorical_features" in estimator._parameter_constraints
-        infinite = bool(estimator._infinite)
-        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, infinite)
+        limits = bool(estimator._infinite), float(estimator._largest_target)
+        return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
-    def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> tuple[Any, ...]:
+    def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> Block:
         """The columns of a block, checked."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
@@ -154,19 +156,18 @@ class BlockCheck(NamedTuple):
         if X.shape[1] != self.n_features:
             raise InputError(f"X has {X.shape[1]} features, but {self.n_features} features are expected in each block.")
         if self.target == "none":
-            return (X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
+            return Block(X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
         y = np.asarray(y)
         if self.target not in ("labels", "label columns"):
-            y = _numeric_target(check_array(y, ensure_2d=False, dtype=None))
+            y = _numeric_target(check_array(y, ensure_2d=False, dtype=None), self.largest)
         elif self.target == "labels":
             y = column_or_1d(y)
         if not y.ndim or y.shape[0] != X.shape[0]:
             raise InputError(f"A block has {X.shape[0]} rows of X and {y.shape[0] if y.ndim else 'one number'} of y.")
         w = None if w is None else _weights(np.asarray(w), X, whole=False)
-        more = (*more, *(None,) * (self.width - 3 - len(more)))
-        return (X, y, w, *(None if m is None else _per_row(m, X) for m in more))
+        return Block(X, y, w, *(None if m is None else _per_row(m, X) for m in more))
 
 
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
@@ -227,14 +228,14 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
         )
 
 
-def _numeric_target(y: Any) -> Any:
-    """y as float64, finite, and so that sums of its squares are."""
+def _numeric_target(y: Any, most: float) -> Any:
+    """y as float64, finite, and no larger than the model can compute with."""
     y = np.asarray(y, dtype=np.float64)
     largest = np.abs(y).max(initial=0.0)
     if not np.isfinite(largest):
         raise InputError("Input y contains NaN or infinity: drop the rows without a target.")
-    if largest > LARGEST_TARGET:
-        raise InputError(f"Input y has values up to {largest:.2g}, whose squares overflow: rescale y.")
+    if largest > most:
+        raise too_large("Input y", largest)
     return y
 
 

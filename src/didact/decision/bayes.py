@@ -18,12 +18,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_model
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, splitter
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, splitter
 from didact.core.rows import Batches
 from didact.decision.answers import (
     chosen_risk,
@@ -51,21 +50,6 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     With the 0/1 loss this is the most probable class. A reject option with cost c is one more action: with the 0/1 loss
     a row is rejected exactly if its largest probability is below 1 − c (Chow's rule).
-
-    Attributes
-    ----------
-    estimator_ : model
-        The fitted classifier.
-    classes_ : ndarray of shape (n_classes,)
-        Its labels: the order of the columns of the losses.
-    actions_ : ndarray of shape (n_actions,)
-        What `predict` can say: the classes or the named actions, and last the reject label if rows can be rejected.
-    loss_ : ndarray of shape (n_actions, n_classes)
-        The losses λ, with the row of the reject option.
-    thresholds_ : ndarray of shape (n_classes,)
-        The thresholds, given or tuned (only with thresholds).
-    validation_risk_ : float
-        The mean loss of the tuned thresholds on the rows held out (only with thresholds="tune").
 
     Notes
     -----
@@ -96,8 +80,8 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     _test_params = [{}, {"thresholds": "tune"}]
 
     @property
-    def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
-        folds = {f"{check}?": FOLDS for check in ("weights_equal_repetition", "row_order")}
+    def _test_skips(self) -> dict[str, str]:
+        folds = dict.fromkeys(("weights_equal_repetition", "row_order"), FOLDS)
         tuned = {**folds, "check_classifiers_train": "A tuned threshold does not take the most probable class."}
         penalty = {"weight_scale": "Its LogisticRegression weighs the sum of losses against the penalty."}
         return {**IN_MEMORY, **penalty, **(tuned if self.thresholds is not None else {})}
@@ -129,6 +113,15 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         False, is_bool, "Whether to decide by one-against-all scores, and to reject rows where none or several fire."
     )
 
+    _attrs = [
+        attr("estimator_", "model", "The fitted classifier."),
+        attr("classes_", "(n_classes,)", "Its labels: the order of the columns of the losses."),
+        attr("actions_", "(n_actions,)", "What `predict` can say: classes or named actions; the reject label is last."),
+        attr("loss_", "(n_actions, n_classes)", "The losses λ, with the row of the reject option."),
+        attr("thresholds_", "(n_classes,)", "The thresholds, given or tuned.", when="thresholds"),
+        attr("validation_risk_", "float", "Mean loss of the tuned thresholds on other rows.", when="thresholds='tune'"),
+    ]
+
     @classmethod
     def from_densities(
         cls, distributions: Any, priors: Any = None, loss: Any = None, classes: Any = None, **params: Any
@@ -154,9 +147,11 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         columns = raw_columns(X, y, sample_weight) if raw else self.training(X, y, sample_weight, target="labels")
         params = self.routed(fit_params)
         if isinstance(base, FrozenEstimator):
-            return self._set_rule(base.fit(*columns[:2]))._tune(base, columns, params)
-        self.coded(columns[1])
-        return self._set_rule(fit_model(clone(base), *columns, params))._tune(base, columns, params)
+            self._set_rule(base.fit(*columns[:2]))
+        else:
+            self.coded(columns[1])
+            self._set_rule(fit_model(clone(base), *columns, params))
+        return self._tune(base, columns, params)
 
     def _set_rule(self, model: Any) -> "BayesDecision":
         """Attributes that follow from the classifier and the parameters."""
@@ -166,8 +161,6 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
         reject = reject_row(self.reject_cost, loss, self.doubt)
         self.actions_ = action_labels(self.classes_ if names is None else names, self.reject_label, reject is not None)
         self.loss_ = loss if reject is None else np.vstack([loss, reject])
-        for name in ("thresholds_", "validation_risk_"):
-            vars(self).pop(name, None)
         if self.thresholds is not None or not self.doubt:
             require_probabilities(model)
         if self.thresholds is not None:
@@ -198,29 +191,26 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def _cuts(self) -> Array | None:
         return getattr(self, "thresholds_", None)
 
-    def _ask(self, X: Any, fn: Any, *attributes: str) -> Any:
-        """``fn(X, *attributes)`` on rows of any kind, which a pipeline reads by itself."""
-        check_is_fitted(self)
-        if as_it_is(self._base(), X):
-            return fn(X, *(getattr(self, name) for name in attributes))
-        return self.map_rows(X, fn, *attributes)
+    def _ask(self, X: Any, fn: Any, *args: Any) -> Any:
+        """``fn(X, *args)`` on rows of any kind, which a pipeline reads by itself."""
+        return fn(X, *args) if as_it_is(self._base(), X) else self.map_rows(X, fn, *args)
 
     def predict(self, X: Any) -> Any:
         """The label of the action taken for each row."""
-        return self._ask(X, labels, "estimator_", "loss_", "_cuts", "doubt", "actions_")
+        return self.fitted()._ask(X, labels, self.estimator_, self.loss_, self._cuts, self.doubt, self.actions_)
 
     @available_if(lambda self: hasattr(self._base(), "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), as the classifier gives them."""
-        return self._ask(X, probabilities, "estimator_")
+        return self.fitted()._ask(X, probabilities, self.estimator_)
 
     def risks(self, X: Any) -> Any:
         """The expected risk of each row and action, (n, n_actions), in the order of actions_."""
-        return self._ask(X, risks, "estimator_", "loss_")
+        return self.fitted()._ask(X, risks, self.estimator_, self.loss_)
 
     def expected_risk(self, X: Any, sample_weight: Any = None) -> float:
         """The mean, over rows X, of the risk that the probabilities promise for the actions taken."""
-        found = in_memory(self._ask(X, chosen_risk, "estimator_", "loss_", "_cuts", "doubt"))
+        found = in_memory(self.fitted()._ask(X, chosen_risk, self.estimator_, self.loss_, self._cuts, self.doubt))
         return float(np.average(found.astype(np.float64), weights=sample_weight))
 
     def risk(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -229,7 +219,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def share_rejected(self, X: Any, sample_weight: Any = None) -> float:
         """The share of the rows that are rejected."""
-        chosen = in_memory(self._ask(X, decided, "estimator_", "loss_", "_cuts", "doubt"))
+        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         last = len(self.actions_) - 1 if self.doubt or self.reject_cost is not None else len(self.actions_)
         return float(np.average(chosen == last, weights=sample_weight))
 
@@ -240,7 +230,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, Array]:
         """What the action of each row costs, and what the cheapest one would."""
-        chosen = in_memory(self._ask(X, decided, "estimator_", "loss_", "_cuts", "doubt"))
+        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         codes = code_of(np.asarray(y), self.classes_)
         return self.loss_[chosen, codes], self.loss_.min(axis=0)[codes]
 

@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin, clone
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.parameters import attr
 from didact.core.rows import MemoryRows, Rows
 from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
@@ -18,10 +19,10 @@ from didact.engines.components.posterior import (
     most_probable,
     posterior,
 )
-from didact.engines.components.scores import LOG_2PI
-from didact.parts.statistics.class_scatter import ClassScatter, class_scatter
-from didact.parts.statistics.class_sums import spread
-from didact.parts.statistics.moments import label_counts
+from didact.parts.families.log_densities import LOG_2PI
+from didact.parts.statistics.components import Components
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.row_components import row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 Array = np.ndarray[Any, Any]
@@ -37,21 +38,27 @@ EM_TOL = 1e-8  # gain of the log-likelihood, for each unit of weight, at which E
 class _Discriminant(ClassifierMixin, Estimator):
     """Learns means and scatter of classes, and predicts from scores of the classes. Abstract."""
 
+    _attrs = [
+        attr("priors_", "(n_classes,)", "Probabilities of the classes."),
+        attr("means_", "(n_classes, n_features)", "Means of the classes."),
+        attr("n_iter_", "int", "Steps of EM; 1 where nothing is missing."),
+    ]
+
     _missing = True
     _sparse = False
     _tensors = True
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
     _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
 
-    def _statistic(self, rows: Rows, pooled: bool, shared: bool, tol: float, progress: Any) -> Any:
-        """Means and scatter of the classes that have weight, pooled or not: a `WideScatter` for fewer rows than
-        columns, else a `ClassScatter`; where values are missing by EM, with a shared covariance or with one each."""
+    def _statistic(self, rows: Rows, shape: str, shared: bool, tol: float, progress: Any) -> Any:
+        """Means and scatter of the classes that have weight, full or tied: a `WideScatter` for fewer rows than
+        columns, else `Components`; where values are missing by EM, with a shared covariance or with one each."""
         wide = wide_scatter(rows) if getattr(self, "covariance_estimator", None) is None else None
-        whole = class_scatter(rows, pooled) if wide is None else wide
-        self.classes_ = whole.classes if wide is None else rows.reduce(label_counts).values
+        whole = row_components(rows, shape) if wide is None else wide
+        self.classes_ = whole.labels if wide is None else rows.reduce(label_counts).values
         S = whole.seen()
-        if len(S.classes) < 2:
-            raise InputError(f"The number of classes has to be greater than one; got {len(S.classes)} class.")
+        if len(S.labels) < 2:
+            raise InputError(f"The number of classes has to be greater than one; got {len(S.labels)} class.")
         if not S.gaps.any():
             self.n_iter_ = 1
             return S
@@ -59,10 +66,16 @@ class _Discriminant(ClassifierMixin, Estimator):
         self.report_convergence(result)
         return S
 
+    def _weights(self, S: Any) -> Array:
+        """The weight of each class, 0 for those that S does not have."""
+        weight = np.zeros(len(self.classes_))
+        weight[np.searchsorted(self.classes_, S.labels)] = S.weight
+        return weight
+
     def _class_priors(self, S: Any, given: Any) -> Array:
         """Probabilities of all classes; 0 for those without weight."""
-        place = np.searchsorted(self.classes_, S.classes)
-        priors = class_priors(given, spread(S.weight, place, len(self.classes_)))
+        place = np.searchsorted(self.classes_, S.labels)
+        priors = class_priors(given, self._weights(S))
         unseen = np.setdiff1d(np.arange(len(priors)), place)
         if isinstance(given, str):  # equal among the classes that there are
             priors[unseen] = 0.0
@@ -75,7 +88,7 @@ class _Discriminant(ClassifierMixin, Estimator):
     def _of_all_classes(self, found: dict[str, Any], S: Any, *names: str) -> dict[str, Any]:
         """The attributes `names`, which have an entry for each class of S, with entries for classes without weight: the
         mean of all rows, and any finite numbers else, as their probability is 0."""
-        place = np.searchsorted(self.classes_, S.classes)
+        place = np.searchsorted(self.classes_, S.labels)
         if len(place) == len(self.classes_):
             return found
         source = np.zeros(len(self.classes_), np.intp)
@@ -91,17 +104,20 @@ class _Discriminant(ClassifierMixin, Estimator):
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(self.priors_, np.float64))
 
+    def _score_values(self) -> list[Any]:
+        return [getattr(self, name) for name in self._score_attributes]
+
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, most_probable, "classes_", "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, most_probable, self.classes_, self._scores, *self._score_values())
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, posterior, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, posterior, self._scores, *self._score_values())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, log_posterior, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, log_posterior, self._scores, *self._score_values())
 
 
 class _Density(_Discriminant):
@@ -109,15 +125,15 @@ class _Density(_Discriminant):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.map_rows(X, in_blocks, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, in_blocks, self._scores, *self._score_values())
 
     def decision_function(self, X: Any) -> Any:
         r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
-        return self.map_rows(X, discriminants, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, discriminants, self._scores, *self._score_values())
 
     def score_samples(self, X: Any) -> Any:
         """The log density of each row, all classes together."""
-        return self.map_rows(X, log_density, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, log_density, self._scores, *self._score_values())
 
 
 def discriminants(X: Any, fn: Any, *args: Any) -> Any:
@@ -128,7 +144,7 @@ def discriminants(X: Any, fn: Any, *args: Any) -> Any:
 
 def require_spread(S: Any) -> None:
     """Refuse a class whose rows are all equal; one row is that, too."""
-    for label, varies in zip(S.classes.tolist(), S.varies, strict=True):
+    for label, varies in zip(S.labels.tolist(), S.varies, strict=True):
         if not varies:
             raise InputError(
                 f"Class {label!r} has only 1 sample, or all of its rows are equal, so its covariance is not defined: "
@@ -145,11 +161,11 @@ def singular(label: Any, cure: str) -> InputError:
     )
 
 
-def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[list[Array], Array]:
+def estimated_covariances(estimator: Any, rows: Rows, S: Components) -> tuple[list[Array], Array]:
     """The covariance of each class and of all rows, by a user's estimator with `fit` and `covariance_`."""
     if not isinstance(rows, MemoryRows):
         raise InputError("A covariance_estimator needs all rows in memory: leave it out, or use shrinkage.")
-    X, y, w = rows.columns
+    X, y, w = rows.columns[:3]
     if w is not None or np.isnan(X).any():
         raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
 
@@ -159,7 +175,7 @@ def estimated_covariances(estimator: Any, rows: Rows, S: ClassScatter) -> tuple[
             raise ParameterError(f"{type(estimator).__name__} does not have a covariance_ attribute after fit.")
         return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
 
-    return [covariance(X[y == label]) for label in S.classes], covariance(X)
+    return [covariance(X[y == label]) for label in S.labels], covariance(X)
 
 
 def refuse_together(solver: str, **given: Any) -> None:
@@ -171,12 +187,12 @@ def refuse_together(solver: str, **given: Any) -> None:
         raise ParameterError("covariance_estimator and shrinkage are not None: only one of the two can be set.")
 
 
-def shrunk_covariances(rows: Rows, S: ClassScatter, shrinkage: Any) -> list[Array]:
+def shrunk_covariances(rows: Rows, S: Components, shrinkage: Any) -> list[Array]:
     """The covariance of each class, drawn towards a simpler one by a given share, or by Ledoit and Wolf's ("auto")."""
-    covariances = list(S.covariances)
+    covariances = list(S.covariances())
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
         return [shrunk(C, shrinkage) for C in covariances]
-    fourth = fourth_moments(rows, S.classes, S.mean, np.stack([scales(C) for C in covariances]))
+    fourth = fourth_moments(rows, S.labels, S.mean, np.stack([scales(C) for C in covariances]))
     return [auto_shrunk(*parts) for parts in zip(covariances, S.weight, fourth, strict=True)]

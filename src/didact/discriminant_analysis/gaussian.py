@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.errors import ParameterError
-from didact.core.parameters import array_like, at_least, between, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
@@ -21,7 +21,7 @@ from didact.discriminant_analysis.base import FEW, SINGULAR, Array, _Density, re
 from didact.discriminant_analysis.gaussian_estimates import (
     FORMS,
     Form,
-    checked_moments,
+    class_variances,
     matrices,
     variances,
     with_unit_means,
@@ -29,8 +29,7 @@ from didact.discriminant_analysis.gaussian_estimates import (
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
 from didact.engines.components.low_rank import Whitener, WideScatter
 from didact.engines.components.scores import diagonal_joint, gaussian_joint, wide_joint
-from didact.parts.statistics.class_scatter import ClassScatter
-from didact.parts.statistics.class_sums import ClassMoments, spread
+from didact.parts.statistics.components import Components
 
 CURE = "raise shrinkage or pooling, or take covariance='shared' or 'diagonal'"
 
@@ -54,22 +53,6 @@ class GaussianClassifier(_Density):
     "euclidean"          one variance, equal priors     nearest mean: template matching
     "dot_product"        as before, means of length 1   the mean with the largest dot product
     ==================== ============================== ===========================================================
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes, of length 1 with "dot_product".
-    covariance_ : ndarray
-        (n_classes, n_features, n_features) for full ones, (n_classes, n_features) for variances; with 1 in place of
-        n_classes where the classes share it. Isotropic variances are repeated for each column.
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -130,6 +113,16 @@ class GaussianClassifier(_Density):
     tol: float = param(1e-8, at_least(0), "Gain of the log-likelihood of a row at which EM ends.")
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
 
+    _attrs = [
+        attr("class_count_", "(n_classes,)", "Weight of each class."),
+        attr("means_", "(n_classes, n_features)", 'Means of the classes, of length 1 with "dot_product".'),
+        attr(
+            "covariance_",
+            "(n_classes or 1, n_features[, n_features])",
+            "Covariances or variances; 1 where the classes share them. Isotropic ones are repeated.",
+        ),
+    ]
+
     @property
     def _test_skips(self) -> dict[str, str]:
         reason = "A constant column makes covariances singular, or changes the isotropic variance."
@@ -164,11 +157,12 @@ class GaussianClassifier(_Density):
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
             if self._form.shape == "matrix":
-                S = self._statistic(rows, self._form.shared, self._form.shared, self.tol, progress)
+                shape = "tied" if self._form.shared else "full"
+                S = self._statistic(rows, shape, self._form.shared, self.tol, progress)
                 vars(self).update(self._attributes(rows, S))
             else:
                 self.n_iter_ = 1
-                self.classes_, M = checked_moments(rows)
+                self.classes_, M = class_variances(rows)
                 vars(self).update(self._diagonal_attributes(rows, M))
         return self
 
@@ -198,24 +192,24 @@ class GaussianClassifier(_Density):
         if self._form.shared:
             covariances = [S.within(self.shrinkage)]
         else:
-            covariances = [S.covariance(k, self.shrinkage, self.pooling) for k in range(len(S.classes))]
+            covariances = [S.covariance(k, self.shrinkage, self.pooling) for k in range(len(S.labels))]
         for k, C in enumerate(covariances):
             if C.diagonal.min() <= 4 * len(C.diagonal) * np.finfo(float).eps * float(np.linalg.norm(C.factor)) ** 2:
-                raise singular(None if self._form.shared else S.classes.tolist()[k], CURE)
+                raise singular(None if self._form.shared else S.labels.tolist()[k], CURE)
         return self._common(rows, S, _low_ranks=covariances, _whiteners=[Whitener.of(C) for C in covariances])
 
-    def _factor(self, covariance: Array, k: int, S: ClassScatter) -> Array:
+    def _factor(self, covariance: Array, k: int, S: Components) -> Array:
         try:
             return factor(covariance)
         except ParameterError as error:
-            raise singular(None if S.pooled else S.classes.tolist()[k], CURE) from error
+            raise singular(None if S.tied else S.labels.tolist()[k], CURE) from error
 
-    def _diagonal_attributes(self, rows: Rows, M: ClassMoments) -> dict[str, Any]:
+    def _diagonal_attributes(self, rows: Rows, M: Components) -> dict[str, Any]:
         M = with_unit_means(M) if self._form.unit else M
         found = variances(M, self._form, self.pooling, self.shrinkage)
         if (found <= 0).any():
             k = int(np.argwhere(found <= 0)[0][0])
-            raise singular(None if self._form.shared else M.classes.tolist()[k], CURE)
+            raise singular(None if self._form.shared else M.labels.tolist()[k], CURE)
         return self._common(rows, M, covariance_=found, _variances=np.broadcast_to(found, M.mean.shape).copy())
 
     def _common(self, rows: Rows, S: Any, **found: Any) -> dict[str, Any]:
@@ -225,8 +219,7 @@ class GaussianClassifier(_Density):
         if "covariance_" in found:
             found["covariance_"] = found["covariance_"].astype(dtype)
         priors = self._class_priors(S, "equal" if self._form.equal else self.priors).astype(dtype)
-        weight = spread(S.weight, np.searchsorted(self.classes_, S.classes), len(self.classes_))
-        return self._of_all_classes(found, S, *found) | {"priors_": priors, "class_count_": weight}
+        return self._of_all_classes(found, S, *found) | {"priors_": priors, "class_count_": self._weights(S)}
 
     @cached_property
     def covariance_(self) -> Array:

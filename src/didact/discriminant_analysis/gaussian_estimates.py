@@ -15,8 +15,8 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.rows import Rows
 from didact.discriminant_analysis.base import Array
-from didact.parts.statistics.class_scatter import ClassScatter
-from didact.parts.statistics.class_sums import ClassMoments, moments_by_class, refuse_too_large
+from didact.parts.statistics.components import Components
+from didact.parts.statistics.row_components import require_values, row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
 
@@ -42,9 +42,9 @@ FORMS = {
 }
 
 
-def matrices(rows: Rows, S: ClassScatter, pooling: float, shrinkage: Any) -> Array:
-    """Covariances (K, p, p), or (1, p, p) if S is pooled: mixed with the shared one, then shrunk."""
-    weight = S.weight.sum(keepdims=True) if S.pooled else S.weight
+def matrices(rows: Rows, S: Components, pooling: float, shrinkage: Any) -> Array:
+    """Covariances (K, p, p), or (1, p, p) if S is tied: mixed with the shared one, then shrunk."""
+    weight = S.weight.sum(keepdims=True) if S.tied else S.weight
     scatter = S.scatter
     if pooling > 0:
         scatter = (1.0 - pooling) * scatter + pooling * S.within
@@ -57,12 +57,12 @@ def matrices(rows: Rows, S: ClassScatter, pooling: float, shrinkage: Any) -> Arr
     fourth: Any = [None] * len(found)
     if shrinkage == "auto":
         scale = np.broadcast_to(np.stack([scales(C) for C in found]), S.mean.shape)
-        each = fourth_moments(rows, S.classes, S.mean, scale)
-        fourth = each.sum(keepdims=True) if S.pooled else each
+        each = fourth_moments(rows, S.labels, S.mean, scale)
+        fourth = each.sum(keepdims=True) if S.tied else each
     return np.stack([auto_shrunk(*parts) for parts in zip(found, weight, fourth, strict=True)])
 
 
-def variances(M: ClassMoments, form: Form, pooling: float, shrinkage: Any) -> Array:
+def variances(M: Components, form: Form, pooling: float, shrinkage: Any) -> Array:
     """Variances of the columns (K, p), (1, p) if shared; missing values are in none of the sums."""
     scatter, present = M.scatter, M.present
     if form.shared:
@@ -77,30 +77,21 @@ def variances(M: ClassMoments, form: Form, pooling: float, shrinkage: Any) -> Ar
     return (1.0 - share) * found + share * found.mean(axis=1, keepdims=True)
 
 
-def checked_moments(rows: Rows) -> tuple[Array, ClassMoments]:
-    """All labels, and moments of the columns by class with weight; refuses a column without any value in a class."""
-    M: ClassMoments = rows.reduce(moments_by_class)
-    refuse_too_large(rows, M.mean, M.scatter)
-    labels, seen = M.classes, M.weight > 0
-    present = np.broadcast_to(M.present, M.mean.shape)[seen]
-    M = ClassMoments(M.classes[seen], M.weight[seen], present, M.mean[seen], M.scatter[seen])
-    if len(M.classes) < 2:
-        raise InputError(f"The number of classes has to be greater than one; got {len(M.classes)} class.")
-    if (present == 0).any():
-        k, j = np.argwhere(present == 0)[0]
-        column = rows.names[j] if rows.names is not None else int(j)
-        raise InputError(f"Column {column!r} has no value in class {M.classes.tolist()[k]!r}: drop or fill the column.")
-    eps = np.finfo(float).eps
-    way = M.mean - (present * M.mean).sum(axis=0) / present.sum(axis=0)  # sums are about the middle of all rows
-    constant = M.scatter <= present * (64 * eps * way**2 + (4 * eps * M.mean) ** 2)
-    return labels, M._replace(scatter=np.where(constant, 0.0, M.scatter))
+def class_variances(rows: Rows) -> tuple[Array, Components]:
+    """All labels, and the statistic of classes with weight; refuses a column without any value in a class."""
+    S = row_components(rows, "diagonal")
+    M = S.seen()
+    if len(M.labels) < 2:
+        raise InputError(f"The number of classes has to be greater than one; got {len(M.labels)} class.")
+    require_values(M, rows)
+    return S.labels, M._replace(present=np.broadcast_to(M.present, M.mean.shape))
 
 
-def with_unit_means(M: ClassMoments) -> ClassMoments:
+def with_unit_means(M: Components) -> Components:
     """The same moments about means that are scaled to length 1."""
     length = np.linalg.norm(M.mean, axis=1, keepdims=True)
     if (length == 0).any():
-        label = M.classes.tolist()[int(np.argmin(length))]
+        label = M.labels.tolist()[int(np.argmin(length))]
         raise InputError(f"The mean of class {label!r} is zero, which has no direction for a dot product.")
     mean = M.mean / length
     return M._replace(mean=mean, scatter=M.scatter + M.present * (M.mean - mean) ** 2)

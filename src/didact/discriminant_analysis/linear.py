@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
@@ -53,30 +53,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     .. math:: g_k(x) = x^T\Sigma^{-1}\mu_k - \tfrac12\mu_k^T\Sigma^{-1}\mu_k + \log\pi_k,\qquad
         \max_W \frac{|W^TS_BW|}{|W^TS_WW|}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients of the discriminants; for two classes of the second less the first.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    covariance_ : ndarray of shape (n_features, n_features)
-        Covariance within the classes, shrunk; with "svd" only if `store_covariance`.
-    scalings_ : ndarray of shape (n_features, rank)
-        Directions of the projection, with variance 1 within the classes; not with "lsqr". The largest entry of each is
-        positive.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
-        Share of the variance between the classes along each direction; not with "lsqr".
-    xbar_ : ndarray of shape (n_features,)
-        Mean of the classes' means, weighted by their probabilities; with "svd".
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -116,7 +92,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _finds_infinity = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
     _test_skips = {
-        "weight_scale?:shrinkage": "How much 'auto' shrinks depends on how many rows there are.",
+        "weight_scale:shrinkage=auto": "How much 'auto' shrinks depends on how many rows there are.",
         "constant_columns/constant:shrinkage": "What the covariance is drawn to depends on the number of columns.",
         "constant_columns/zeros:shrinkage": "What the covariance is drawn to depends on the number of columns.",
         "constant_columns/shift:solver": "'eigen' projects rows without centring them, as scikit-learn does.",
@@ -142,6 +118,30 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     )
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
 
+    _attrs = [
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; for two classes of the second less the first."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr(
+            "covariance_",
+            "(n_features, n_features)",
+            "Covariance within the classes, shrunk. With 'svd' only if `store_covariance`.",
+            when=lambda model: model.solver != "svd" or model.store_covariance,
+        ),
+        attr(
+            "scalings_",
+            "(n_features, rank)",
+            "Directions of the projection, with variance 1 within the classes; the largest entry of each is positive.",
+            when="solver!='lsqr'",
+        ),
+        attr(
+            "explained_variance_ratio_",
+            "(n_components,)",
+            "Share of the variance between the classes along each direction.",
+            when="solver!='lsqr'",
+        ),
+        attr("xbar_", "(n_features,)", "Mean of the classes' means, by their probabilities.", when="solver='svd'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
@@ -151,17 +151,18 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         weighed = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
-            S = self._statistic(rows, not weighed and self.shrinkage != "auto", True, EM_TOL, progress)
+            shape = "full" if weighed or self.shrinkage == "auto" else "tied"
+            S = self._statistic(rows, shape, True, EM_TOL, progress)
             vars(self).update(self._attributes(rows, S))
         return self
 
     def _attributes(self, rows: Rows, S: Any) -> dict[str, Any]:
         if not S.varies.any():
             raise InputError(NO_VARIANCE)
-        most = min(len(S.classes) - 1, S.mean.shape[1])
+        most = min(len(S.labels) - 1, S.mean.shape[1])
         if self.n_components is not None and self.n_components > most:
             raise ParameterError(f"n_components cannot be larger than min(n_features, n_classes - 1), here {most}.")
-        priors, place = self._class_priors(S, self.priors), np.searchsorted(self.classes_, S.classes)
+        priors, place = self._class_priors(S, self.priors), np.searchsorted(self.classes_, S.labels)
         within, total = self._covariances(rows, S, priors[place])
         means = self._of_all_classes({"means_": S.mean}, S, "means_")["means_"]
         with np.errstate(divide="ignore"):
@@ -189,17 +190,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.covariance_estimator is not None:
             each, total = estimated_covariances(self.covariance_estimator, rows, S)
             return np.tensordot(priors, np.stack(each), 1), total
-        if S.pooled:
+        if S.tied:
             within = self._shrunk(S.within / n, n, None)
         else:
             within = np.tensordot(priors, np.stack(shrunk_covariances(rows, S, self.shrinkage)), 1)
-        mean = S.weight @ S.mean / n
-        D = S.mean - mean
-        total = (S.within + (S.weight[:, None] * D).T @ D) / n
+        mean, total = S.weight @ S.mean / n, S.total / n
         if self.solver == "lsqr" or self.shrinkage != "auto":
             return within, self._shrunk(total, n, None)
         means, scale = (np.broadcast_to(v, S.mean.shape) for v in (mean, scales(total)))
-        return within, self._shrunk(total, n, float(fourth_moments(rows, S.classes, means, scale).sum()))
+        return within, self._shrunk(total, n, float(fourth_moments(rows, S.labels, means, scale).sum()))
 
     def _wide_covariances(self, S: WideScatter, priors: Array) -> tuple[LowRank, LowRank | None]:
         """The same for fewer rows than columns."""
@@ -224,7 +223,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _stored(self, S: Any, within: Any, priors: Array) -> Any:
         if isinstance(S, WideScatter):
             return within if self.solver != "svd" or self.priors is None else S.mixed(priors, None)
-        return within if self.solver != "svd" or S.pooled else np.tensordot(priors, S.covariances, 1)
+        return within if self.solver != "svd" or S.tied else np.tensordot(priors, S.covariances(), 1)
 
     def _directions(self, shared: Shared, priors: Array, total: Any, most: int) -> dict[str, Any]:
         """Coefficients and constants of all classes, and the projection."""
@@ -248,13 +247,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def decision_function(self, X: Any) -> Any:
         """Discriminants of the classes (n, K); for two classes the second less the first, (n,)."""
-        return self.map_rows(X, decision, "_scores", *self._score_attributes)
+        return self.fitted().map_rows(X, decision, self._scores, *self._score_values())
 
     def transform(self, X: Any) -> Any:
         """The rows in the directions in which the classes differ most."""
         if self.solver == "lsqr":
             raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
-        return self.map_rows(X, in_blocks, "_project", "_projection", "_origin", "_shared")
+        return self.fitted().map_rows(X, in_blocks, self._project, self._projection, self._origin, self._shared)
 
     @property
     def _projection(self) -> Array:

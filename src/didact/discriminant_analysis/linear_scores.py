@@ -15,11 +15,11 @@ from didact.core.backend import is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
 from didact.discriminant_analysis.base import Array
-from didact.engines.components.gaps import fill, patterns
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.posterior import in_blocks
 from didact.engines.components.scores import joint_of_gaps
-from didact.parts.statistics.class_scatter import GAPS_IN_TENSORS
+from didact.parts.statistics.components import GAPS_IN_TENSORS
+from didact.parts.statistics.gaps import fill, patterns
 from didact.parts.statistics.shrinkage import scales
 
 

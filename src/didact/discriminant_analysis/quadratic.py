@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import float_type
-from didact.core.parameters import array_like, at_least, between, has, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
@@ -32,30 +32,13 @@ from didact.discriminant_analysis.base import (
 from didact.distributions.multivariate import log_det
 from didact.engines.components.low_rank import LowRank, Whitener, WideScatter, dense
 from didact.engines.components.scores import gaussian_joint, wide_joint
-from didact.parts.statistics.class_scatter import ClassScatter
+from didact.parts.statistics.components import Components
 
 
 class QuadraticDiscriminantAnalysis(_Density):
     r"""Gaussian classes with a covariance each: the border between two classes is a quadric.
 
     .. math:: g_k(x) = \log\pi_k - \tfrac12\log|\Sigma_k| - \tfrac12(x-\mu_k)^T\Sigma_k^{-1}(x-\mu_k)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    priors_ : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-    means_ : ndarray of shape (n_classes, n_features)
-        Means of the classes.
-    scalings_ : list of ndarray of shape (n_features,)
-        Variances of each class along its principal axes, falling.
-    rotations_ : list of ndarray of shape (n_features, n_features)
-        These axes, as columns.
-    covariance_ : list of ndarray of shape (n_features, n_features)
-        Covariances of the classes, regularised; with `store_covariance`.
-    n_iter_ : int
-        Steps of EM; 1 where nothing is missing.
 
     Notes
     -----
@@ -107,6 +90,12 @@ class QuadraticDiscriminantAnalysis(_Density):
     )
     max_iter: int = param(500, whole(1), "Largest number of steps of EM, where values are missing.")
 
+    _attrs = [
+        attr("scalings_", "list of (n_features,)", "Variances of each class along its principal axes, falling."),
+        attr("rotations_", "list of (n_features, n_features)", "These axes, as columns."),
+        attr("covariance_", "list of (n_features, n_features)", "Covariances, regularised.", when="store_covariance"),
+    ]
+
     @property
     def _test_skips(self) -> dict[str, str]:
         reason = "A constant column makes the classes' covariances singular, which is refused."
@@ -121,7 +110,7 @@ class QuadraticDiscriminantAnalysis(_Density):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
         with FitProgress(self, self.max_iter, **steps) as progress:
-            S = self._statistic(rows, False, False, EM_TOL, progress)
+            S = self._statistic(rows, "full", False, EM_TOL, progress)
             vars(self).update(self._attributes(rows, S))
         return self
 
@@ -135,7 +124,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         names = ("means_", "covariance_", "_covariances", "_whiten", "_log_dets", "_whiteners")
         return self._of_all_classes(found, S, *names)
 
-    def _narrow(self, rows: Rows, S: ClassScatter) -> dict[str, Any]:
+    def _narrow(self, rows: Rows, S: Components) -> dict[str, Any]:
         """Covariances, what whitens them, and the logarithms of their determinants."""
         if self.covariance_estimator is not None:
             covariances = estimated_covariances(self.covariance_estimator, rows, S)[0]
@@ -145,7 +134,7 @@ class QuadraticDiscriminantAnalysis(_Density):
             identity = np.eye(rows.n_features)
             covariances = [(1.0 - self.reg_param) * C + self.reg_param * identity for C in covariances]
         with blas_for(rows.n_features):
-            whiten = [self._whiten_by(*pair) for pair in zip(S.classes.tolist(), covariances, strict=True)]
+            whiten = [self._whiten_by(*pair) for pair in zip(S.labels.tolist(), covariances, strict=True)]
         return {
             "_covariances": np.stack(covariances),
             "_whiten": np.stack([W for W, _ in whiten]),
@@ -154,11 +143,11 @@ class QuadraticDiscriminantAnalysis(_Density):
 
     def _wide(self, S: WideScatter) -> dict[str, Any]:
         """The same for fewer rows than columns."""
-        covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.classes))]
+        covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.labels))]
         if self.solver == "svd":
             kept, added = 1.0 - self.reg_param, self.reg_param
             covariances = [LowRank(kept * C.diagonal + added, np.sqrt(kept) * C.factor) for C in covariances]
-        for label, C in zip(S.classes.tolist(), covariances, strict=True):
+        for label, C in zip(S.labels.tolist(), covariances, strict=True):
             rounding = 4 * len(C.diagonal) * np.finfo(float).eps
             if C.diagonal.min() <= max(self.tol, rounding * float(np.linalg.norm(C.factor)) ** 2):
                 raise singular(label, self._cure)

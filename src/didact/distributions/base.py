@@ -9,6 +9,7 @@ Parameters may be arrays: one value then is a row of independent distributions, 
   :math:`\nabla^2a = \mathrm{Cov}[T]`.
 """
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.random import streams
 from didact.core.rows import reduce_blocks
 from didact.parts.noun import Noun
+from didact.parts.statistics.components import Components, components
 
 Array = Any
 
@@ -155,22 +157,6 @@ class Weighted(NamedTuple):
         return tuple(s / self.weight for s in self.sums)
 
 
-class Centred(NamedTuple):
-    """Weight, mean and centred sum of squares of a sample, column by column; merged by Chan's rule."""
-
-    weight: float
-    mean: Array
-    scatter: Array
-
-    def merge(self, other: "Centred") -> "Centred":
-        """The statistic of both samples together."""
-        if self.weight == 0 or other.weight == 0:
-            return other if self.weight == 0 else self
-        weight = self.weight + other.weight
-        part, d = other.weight / weight, other.mean - self.mean
-        return Centred(weight, self.mean + part * d, self.scatter + other.scatter + self.weight * part * d * d)
-
-
 class Extremes(NamedTuple):
     """Weight, smallest and largest value of a sample."""
 
@@ -238,9 +224,9 @@ def require_positive(**values: Any) -> None:
             raise ParameterError(f"{name} must be positive and finite, not {value if value.ndim == 0 else 'as given'}.")
 
 
-def centred(x: Array, w: Array) -> Centred:
-    """Mean and scatter of the columns of a sample."""
-    total = float(w.sum())
-    mean = (w @ x) / total if total > 0 else np.zeros(x.shape[1:])
-    d = x - mean
-    return Centred(total, mean, w @ (d * d))
+def centred(x: Array, w: Array) -> Components:
+    """Mean and scatter of the entries of a sample, each observation being of any shape."""
+    S = components(x.reshape(len(x), math.prod(x.shape[1:])), None, "diagonal", w)
+    one = (1,) * x.ndim
+    shape = (1, *x.shape[1:])
+    return S._replace(present=S.present.reshape(one), mean=S.mean.reshape(shape), scatter=S.scatter.reshape(shape))

@@ -13,6 +13,7 @@ from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, Weighted, checked, require_positive
+from didact.parts.families.log_densities import log_beta
 
 
 class _Beta(NamedTuple):
@@ -49,7 +50,7 @@ class Beta(Distribution, _Beta):
         x = np.asarray(x, np.float64)
         a, b = (np.asarray(v, np.float64) for v in self)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - special.betaln(a, b)
+            value = log_beta(x, a, b)
         return np.where((x >= 0) & (x <= 1), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:

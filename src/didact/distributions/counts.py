@@ -11,6 +11,7 @@ from scipy import special
 from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.discrete import entropy_of_counts, require_probability, whole
 from didact.distributions.positive import Gamma
+from didact.parts.families.log_densities import log_failures, log_hits, log_poisson
 
 
 class _Poisson(NamedTuple):
@@ -42,7 +43,7 @@ class Poisson(Distribution, _Poisson):
     def log_prob(self, x: Array) -> Array:
         x = np.asarray(x, np.float64)
         with np.errstate(invalid="ignore"):
-            value = special.xlogy(x, self.rate) - self.rate - special.gammaln(x + 1)
+            value = log_poisson(x, self.rate)
         return np.where(whole(x), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
@@ -137,8 +138,7 @@ class NegativeBinomial(Distribution, _NegativeBinomial):
         x = np.asarray(x, np.float64)
         r, p = (np.asarray(v, np.float64) for v in self)
         with np.errstate(invalid="ignore"):
-            value = special.gammaln(x + r) - special.gammaln(r) - special.gammaln(x + 1)
-            value = value + r * np.log(p) + special.xlog1py(x, -p)
+            value = log_failures(x, r) + log_hits(r, x, p)
         return np.where(whole(x), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:

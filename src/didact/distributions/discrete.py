@@ -12,6 +12,7 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.bounded import Beta
+from didact.parts.families.log_densities import log_choose, log_hits
 
 
 def require_probability(p: Array) -> None:
@@ -60,7 +61,7 @@ class Bernoulli(Distribution, _Bernoulli):
 
     def log_prob(self, x: Array) -> Array:
         x = np.asarray(x, np.float64)
-        value = special.xlogy(x, self.p) + special.xlog1py(1 - x, -np.asarray(self.p, np.float64))
+        value = log_hits(x, 1 - x, np.asarray(self.p, np.float64))
         return np.where(_binary(x), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
@@ -152,9 +153,7 @@ class Binomial(Distribution, _Binomial):
     def log_prob(self, x: Array) -> Array:
         x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = (
-                _log_choose(n, x) + special.xlogy(x, self.p) + special.xlog1py(n - x, -np.asarray(self.p, np.float64))
-            )
+            value = log_choose(n, x) + log_hits(x, n - x, np.asarray(self.p, np.float64))
         return np.where(whole(x) & (x <= n), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
@@ -224,11 +223,7 @@ class Binomial(Distribution, _Binomial):
     @classmethod
     def log_base(cls, x: Array, n: Array = 1) -> Array:
         """log b(x) for the known n."""
-        return _log_choose(np.asarray(n, np.float64), np.asarray(x, np.float64))
-
-
-def _log_choose(n: Array, x: Array) -> Array:
-    return -np.log1p(n) - special.betaln(n - x + 1, x + 1)
+        return log_choose(np.asarray(n, np.float64), np.asarray(x, np.float64))
 
 
 def _within(stats: Weighted, n: Array) -> Array:
@@ -278,7 +273,7 @@ class BetaBinomial(Distribution, _BetaBinomial):
     def log_prob(self, x: Array) -> Array:
         x, n = np.asarray(x, np.float64), np.asarray(self.n, np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = _log_choose(n, x) + special.betaln(x + self.a, n - x + self.b) - special.betaln(self.a, self.b)
+            value = log_choose(n, x) + special.betaln(x + self.a, n - x + self.b) - special.betaln(self.a, self.b)
         return np.where(whole(x) & (x <= n), value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:

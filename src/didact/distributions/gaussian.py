@@ -6,7 +6,6 @@ variance is an :class:`InverseGamma`, which grows to :math:`(k + \tfrac n2, s + 
 unknown it is a :class:`NormalInverseGamma`. The predictive of the latter two is a :class:`StudentT`.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import (
     Array,
-    Centred,
     Distribution,
     centred,
     checked,
@@ -25,8 +23,8 @@ from didact.distributions.base import (
 )
 from didact.distributions.heavy import StudentT
 from didact.distributions.positive import InverseGamma
-
-LOG_2PI = math.log(2 * math.pi)
+from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
+from didact.parts.statistics.components import Components
 
 
 class _Gaussian(NamedTuple):
@@ -64,7 +62,7 @@ class Gaussian(Distribution, _Gaussian):
 
     def log_prob(self, x: Array) -> Array:
         d = np.asarray(x, np.float64) - self.mean
-        return -0.5 * (LOG_2PI + np.log(self.variance) + d * d / self.variance)
+        return gaussian_log_density(d * d / self.variance, np.log(self.variance))
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
         shape = np.broadcast_shapes(np.shape(self.mean), np.shape(self.variance))
@@ -78,29 +76,30 @@ class Gaussian(Distribution, _Gaussian):
         return 0.5 * (LOG_2PI + 1 + np.log(self.variance)) + np.zeros(np.shape(self.mean))
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Centred:
+    def stats(cls, x: Array, w: Array = None) -> Components:
         return centred(*checked(x, w, "Gaussian"))
 
     @classmethod
-    def from_stats(cls, stats: Centred, mean: Array = None) -> "Gaussian":
-        require_weight(stats.weight)
-        d = 0.0 if mean is None else stats.mean - mean
-        variance = np.asarray(stats.scatter / stats.weight + d * d)
+    def from_stats(cls, stats: Components, mean: Array = None) -> "Gaussian":
+        n, average, scatter = stats.finished().sums
+        require_weight(n)
+        d = 0.0 if mean is None else average - mean
+        variance = np.asarray(scatter / n + d * d)
         if not (variance > 0).all():
             raise InputError("All observations are the same: the likelihood grows without end as the variance shrinks.")
-        return cls(stats.mean if mean is None else mean, variance)
+        return cls(average if mean is None else mean, variance)
 
     @classmethod
-    def posterior(cls, stats: Centred, prior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Any:
+    def posterior(cls, stats: Components, prior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Any:
         _require_known(cls, prior, variance, mean)
         if isinstance(prior, NormalInverseGamma):
             return prior.updated(stats)
+        n, average, scatter = stats.sums
         if isinstance(prior, InverseGamma):
-            d = stats.mean - np.asarray(mean)
-            squares = stats.scatter + stats.weight * d * d
-            return InverseGamma(prior.shape + 0.5 * stats.weight, prior.scale + 0.5 * squares)
-        precision = stats.weight / np.asarray(variance) + 1 / np.asarray(prior.variance)
-        return cls((stats.weight * stats.mean / variance + prior.mean / prior.variance) / precision, 1 / precision)
+            d = average - np.asarray(mean)
+            return InverseGamma(prior.shape + 0.5 * n, prior.scale + 0.5 * (scatter + n * d * d))
+        precision = n / np.asarray(variance) + 1 / np.asarray(prior.variance)
+        return cls((n * average / variance + prior.mean / prior.variance) / precision, 1 / precision)
 
     @classmethod
     def _of_parameters(cls, values: Any, variance: Array = None, mean: Array = None, **known: Any) -> "Gaussian":
@@ -190,12 +189,12 @@ class NormalInverseGamma(Distribution, _NormalInverseGamma):
         require_positive(strength=strength, shape=shape, scale=scale)
         return super().__new__(cls, location, strength, shape, scale)
 
-    def updated(self, stats: Centred) -> "NormalInverseGamma":
+    def updated(self, stats: Components) -> "NormalInverseGamma":
         """The posterior after a sample with these statistics."""
         m, kappa, k, s = self
-        n, d = stats.weight, stats.mean - np.asarray(m)
-        total = np.asarray(kappa) + n
-        scale = s + 0.5 * stats.scatter + 0.5 * kappa * n * d * d / total
+        n, average, scatter = stats.sums
+        d, total = average - np.asarray(m), np.asarray(kappa) + n
+        scale = s + 0.5 * scatter + 0.5 * kappa * n * d * d / total
         return NormalInverseGamma(m + n * d / total, total, k + 0.5 * n, scale)
 
     def log_prob(self, x: Array) -> Array:

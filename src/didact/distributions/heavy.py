@@ -11,6 +11,7 @@ from scipy import optimize, special
 
 from didact.core.errors import InputError
 from didact.distributions.base import Array, Distribution, Sample, checked, require_positive, require_weight
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 MAX_DOF = 1e6
 
@@ -95,7 +96,7 @@ class StudentT(Distribution, _StudentT):
 
 def _fit_student(x: Array, w: Array, dof: float | None) -> tuple[float, float, float]:
     x, w = x[w > 0], w[w > 0] / w.sum()
-    m = weighted_median(x, w)
+    m = weighted_quantile(x, w, 0.5)
     s = float(np.sqrt(w @ (x - m) ** 2))
     if not s > 0:
         raise InputError("All observations are the same: the likelihood grows without end as the scale shrinks.")
@@ -130,13 +131,3 @@ def _best_dof(squares: Array, w: Array) -> float:
         return MAX_DOF
     low = 1e-2
     return low if slope(low) < 0 else float(optimize.brentq(slope, low, MAX_DOF, xtol=1e-10, rtol=1e-13))
-
-
-def weighted_median(x: Array, w: Array) -> float:
-    """The middle of the values at which half of the weight lies on either side."""
-    order = np.argsort(x, kind="stable")
-    x, sums = x[order], np.cumsum(w[order])
-    half = 0.5 * sums[-1]
-    low = x[np.searchsorted(sums, half * (1 - 1e-12))]
-    high = x[min(np.searchsorted(sums, half * (1 + 1e-12), side="right"), len(x) - 1)]
-    return float(0.5 * (low + high))

@@ -6,8 +6,8 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, Sample, checked, conjugate, require_positive, require_weight
-from didact.distributions.heavy import weighted_median
 from didact.distributions.positive import InverseGamma
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 
 class _Laplace(NamedTuple):
@@ -70,7 +70,7 @@ class Laplace(Distribution, _Laplace):
     def from_stats(cls, stats: Sample, location: Array = None) -> "Laplace":
         require_weight(stats.weight)
         x = stats.x.reshape(len(stats.x), -1)
-        middle = np.array([weighted_median(column, stats.w) for column in x.T]).reshape(stats.x.shape[1:])
+        middle = np.array([weighted_quantile(column, stats.w, 0.5) for column in x.T]).reshape(stats.x.shape[1:])
         m = middle if location is None else location
         scale = stats.w @ np.abs(stats.x - m) / stats.weight
         if not (np.asarray(scale) > 0).all():

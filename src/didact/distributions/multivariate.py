@@ -14,9 +14,8 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
-from didact.parts.statistics.moments import Moments, moments
-
-LOG_2PI = math.log(2 * math.pi)
+from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
+from didact.parts.statistics.components import Components, components
 
 
 def factor(matrix: Array, name: str = "covariance") -> Array:
@@ -91,8 +90,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
         return (z * z).sum(axis=0).reshape(d.shape[:-1])
 
     def log_prob(self, x: Array) -> Array:
-        constant = len(self.mean) * LOG_2PI + log_det(factor(self.covariance))
-        return -0.5 * (constant + self.mahalanobis(x))
+        return gaussian_log_density(self.mahalanobis(x), log_det(factor(self.covariance)), len(self.mean))
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
         return self.mean + rng.standard_normal(size + self.mean.shape) @ factor(self.covariance).T
@@ -138,27 +136,29 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     # ------------------------------------------------------------------------------------------ estimates
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Moments:
+    def stats(cls, x: Array, w: Array = None) -> Components:
         x, w = checked(x, w, "MultivariateGaussian")
         if x.ndim != 2:
             raise InputError("The observations of a multivariate Gaussian are rows of numbers.")
-        return moments(x, np.zeros(len(x)), w)
+        return components(x, None, "full", w)
 
     @classmethod
-    def from_stats(cls, stats: Moments) -> "MultivariateGaussian":
-        require_weight(stats.weight)
-        return cls(stats.mean_x, stats.xx / stats.weight)
+    def from_stats(cls, stats: Components) -> "MultivariateGaussian":
+        n, mean, scatter = stats.finished().sums
+        require_weight(n)
+        return cls(mean, scatter / n)
 
     @classmethod
-    def posterior(cls, stats: Moments, prior: Any, covariance: Any = None, **known: Any) -> Any:
+    def posterior(cls, stats: Components, prior: Any, covariance: Any = None, **known: Any) -> Any:
         if not isinstance(prior, MultivariateGaussian):
             _require_wishart(cls, prior)
             return prior.updated(stats)
         if covariance is None:
             raise ParameterError("A Gaussian prior is over the mean alone: give the known covariance.")
-        if stats.weight == 0:
+        n, mean, _ = stats.sums
+        if n == 0:
             return prior
-        sample = MultivariateGaussian(stats.mean_x, np.asarray(covariance, np.float64) / stats.weight)
+        sample = MultivariateGaussian(mean, np.asarray(covariance, np.float64) / n)
         return prior.product(sample)[0]
 
     @classmethod
@@ -169,7 +169,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     def predictive(cls, posterior: Any, covariance: Any = None, **known: Any) -> Distribution:
         if not isinstance(posterior, MultivariateGaussian):
             _require_wishart(cls, posterior)
-            return posterior.predictive_of_data()  # type: ignore[no-any-return]
+            return posterior.predictive_of_data()
         if covariance is None:
             raise ParameterError("A Gaussian posterior is over the mean alone: give the known covariance.")
         return cls(posterior.mean, posterior.covariance + np.asarray(covariance, np.float64))

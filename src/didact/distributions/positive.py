@@ -15,6 +15,7 @@ from scipy import special
 from didact.core.errors import InputError, ParameterError
 from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.beta_prime import BetaPrime
+from didact.parts.families.log_densities import log_gamma
 
 
 def _positive(x: Array) -> Array:
@@ -54,7 +55,7 @@ class Gamma(Distribution, _Gamma):
         x = np.asarray(x, np.float64)
         k, r = (np.asarray(v, np.float64) for v in self)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = k * np.log(r) - special.gammaln(k) + special.xlogy(k - 1, x) - r * x
+            value = log_gamma(x, k, r)
         return np.where(x >= 0, value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
@@ -182,7 +183,7 @@ class InverseGamma(Distribution, _InverseGamma):
         return np.where(x > 0, value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
-        return 1.0 / Gamma(self.shape, self.scale)._draw(rng, size)
+        return 1.0 / Gamma(self.shape, self.scale).sample(size, rng)
 
     @property
     def mean(self) -> Array:

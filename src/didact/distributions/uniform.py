@@ -187,7 +187,7 @@ class ParetoUniform(Distribution, _ParetoUniform):
         return np.where(d >= 0, value, -np.inf)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
-        width = Pareto(self.scale, self.shape)._draw(rng, size)
+        width = Pareto(self.scale, self.shape).sample(size, rng)
         return self.low + width * rng.uniform(size=width.shape)
 
     @property

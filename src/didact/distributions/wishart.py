@@ -12,7 +12,7 @@ from scipy import linalg, special
 from didact.core.errors import ParameterError
 from didact.distributions.base import Array, Distribution, require_positive
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
-from didact.parts.statistics.moments import Moments
+from didact.parts.statistics.components import Components
 
 
 class _NormalInverseWishart(NamedTuple):
@@ -51,11 +51,11 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
         factor(scale, "scale matrix")
         return super().__new__(cls, location, strength, scale, dof)
 
-    def updated(self, stats: Moments) -> "NormalInverseWishart":
+    def updated(self, stats: Components) -> "NormalInverseWishart":
         """The posterior after a sample with these statistics."""
-        n, d = stats.weight, stats.mean_x - self.location
-        total = self.strength + n
-        scale = self.scale + stats.xx + self.strength * n / total * np.outer(d, d)
+        n, average, scatter = stats.sums
+        d, total = average - self.location, self.strength + n
+        scale = self.scale + scatter + self.strength * n / total * np.outer(d, d)
         return NormalInverseWishart(self.location + n / total * d, total, scale, self.dof + n)
 
     def predictive_of_data(self) -> "MultivariateStudentT":
@@ -78,7 +78,7 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
 
     def sample(self, size: Any = (), random_state: Any = None) -> tuple[Array, Array]:
         """Draws of means and of covariances, by Bartlett's decomposition."""
-        return super().sample(size, random_state)  # type: ignore[no-any-return]
+        return super().sample(size, random_state)
 
     def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Array, Array]:
         p, L = len(self.location), factor(self.scale)

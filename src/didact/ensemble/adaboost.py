@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
@@ -30,7 +31,7 @@ from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels
-from didact.core.parameters import above, has, none, one_of, param, random_state, whole
+from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop.iterate import Report
@@ -57,7 +58,8 @@ def boost(learn: Learner, codes: Array, n_classes: int, w: Array, algorithm: str
     """Boost on rows with class codes and start weights w."""
     extra, worst = (np.log(n_classes - 1), 1 - 1 / n_classes) if algorithm == "SAMME" else (0.0, 0.5)
     share = (n_classes - 1) / n_classes if algorithm == "SAMME" else 0.5
-    models, votes, errors, bounds = [], [], [], []
+    models: list[Any] = []
+    votes, errors, bounds = [], [], []
     w, bound, loss = w / w.sum(), 1.0, 1.0
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)
@@ -117,16 +119,14 @@ def labels(X: Any, models: list[Any], votes: Array, n_classes: int, classes: Arr
     return classes[last_scores(X, models, votes, n_classes).argmax(axis=1)]
 
 
-def softmax(scores: Array, dtype: Any) -> Array:
+def shares(scores: Array, dtype: Any) -> Array:
     """Probabilities from scores: the softmax of scores/(K−1)."""
-    z = scores / (scores.shape[1] - 1)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return (z / z.sum(axis=1, keepdims=True)).astype(dtype, copy=False)
+    return special.softmax(scores / (scores.shape[1] - 1), axis=1).astype(dtype, copy=False)
 
 
 def probabilities(X: Any, models: list[Any], votes: Array, n_classes: int) -> Array:
     """Probabilities of the classes."""
-    return softmax(last_scores(X, models, votes, n_classes), X.dtype)
+    return shares(last_scores(X, models, votes, n_classes), X.dtype)
 
 
 def log_probabilities(X: Any, *how: Any) -> Array:
@@ -139,21 +139,6 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     .. math:: H(x) = \arg\max_k \sum_t c_t\,[h_t(x) = k],\qquad
        c_t = \nu\Big(\log\frac{1-\varepsilon_t}{\varepsilon_t} + \log(K-1)\Big)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_classes_ : int
-        Number K of classes.
-    estimators_ : list of models
-        The learners; they know the classes by their numbers 0 … K−1.
-    estimator_weights_ : ndarray of shape (n_learners,)
-        Votes: c, or α = c/2 for algorithm "binary".
-    estimator_errors_ : ndarray of shape (n_learners,)
-        Weighted errors ε.
-    error_bound_ : ndarray of shape (n_learners,)
-        A bound on the training error after each round.
 
     Notes
     -----
@@ -194,6 +179,15 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
         "Pass weights to the base model, or draw rows by them; 'auto': pass them where the base model takes them.",
     )
 
+    _attrs = [
+        attr("n_classes_", "int", "Number K of classes."),
+        attr("estimators_", "list of models", "The learners; they know the classes by their numbers 0 … K−1."),
+        attr("estimator_weights_", "(n_learners,)", 'Votes: c, or α = c/2 for algorithm "binary".'),
+        attr("estimator_errors_", "(n_learners,)", "Weighted errors ε."),
+        attr("feature_importances_", "(n_features,)", "The learners' importances, averaged by their votes."),
+        attr("error_bound_", "(n_learners,)", "A bound on the training error after each round."),
+    ]
+
     def _base(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
@@ -219,19 +213,21 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Votes relative to all votes: (n, K), or (n,) for two classes."""
-        return self.map_rows(X, decisions, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes."""
-        return self.map_rows(X, labels, "estimators_", "estimator_weights_", "n_classes_", "classes_")
+        return self.fitted().map_rows(
+            X, labels, self.estimators_, self.estimator_weights_, self.n_classes_, self.classes_
+        )
 
     def predict_proba(self, X: Any) -> Any:
         """The softmax of the decision values."""
-        return self.map_rows(X, probabilities, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.map_rows(X, log_probabilities, "estimators_", "estimator_weights_", "n_classes_")
+        return self.fitted().map_rows(X, log_probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def _staged(self, X: Any) -> Iterator[tuple[Array, Any]]:
         rows = self.arrays(X)
@@ -248,7 +244,7 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probabilities after each round."""
-        return (self.numbers_like(X, softmax(scores, dtype)) for scores, dtype in self._staged(X))
+        return (self.numbers_like(X, shares(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""

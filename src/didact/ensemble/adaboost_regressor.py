@@ -19,13 +19,13 @@ from sklearn.metrics import r2_score
 from didact.core.backend import to_numpy
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
-from didact.core.parameters import above, has, none, one_of, param, random_state, whole
+from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.engines.loop.iterate import Report
-from didact.ensemble.combine import weighted_median
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeRegressor
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +44,8 @@ def relative_losses(residual: Array, w: Array, loss: str) -> Array:
 def boost(learn: Learner, y: Array, w: Array, loss: str, rate: float, generators: list[Any],
           report: Report) -> tuple[list[Any], Array, Array]:  # fmt: skip
     """Models, their weights and their mean losses."""
-    models, votes, errors = [], [], []
+    models: list[Any] = []
+    votes, errors = [], []
     w = w / w.sum()
     for t, rng in enumerate(generators, start=1):
         model, found = learn(w, rng)
@@ -69,7 +70,9 @@ def boost(learn: Learner, y: Array, w: Array, loss: str, rate: float, generators
 def medians(X: Any, models: list[Any], votes: Array) -> Array:
     """The weighted median of the learners' predictions."""
     columns = np.column_stack([predicted(model, X) for model in models])
-    parts = [weighted_median(columns[k : k + BLOCK], votes) for k in range(0, len(columns), BLOCK)]
+    parts = [
+        weighted_quantile(columns[k : k + BLOCK], votes, 0.5, averaged=False) for k in range(0, len(columns), BLOCK)
+    ]
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
@@ -77,15 +80,6 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
     r"""AdaBoost.R2: regressors that attend to rows with large errors, combined by the weighted median.
 
     .. math:: f(x) = \mathrm{median}\{f_t(x);\ \nu\log(1/\beta_t)\},\qquad \beta_t = \bar L_t/(1-\bar L_t)
-
-    Attributes
-    ----------
-    estimators_ : list of models
-        The learners.
-    estimator_weights_ : ndarray of shape (n_learners,)
-        Their weights in the median.
-    estimator_errors_ : ndarray of shape (n_learners,)
-        Their mean losses.
 
     Notes
     -----
@@ -119,6 +113,13 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
         "resample", one_of("resample", "reweight"), "Draw rows by their weights, or pass the weights to the base model."
     )
 
+    _attrs = [
+        attr("estimators_", "list of models", "The learners."),
+        attr("estimator_weights_", "(n_learners,)", "Their weights in the median."),
+        attr("estimator_errors_", "(n_learners,)", "Their mean losses."),
+        attr("feature_importances_", "(n_features,)", "The learners' importances, averaged by their weights."),
+    ]
+
     def _base(self) -> Any:
         return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
 
@@ -140,7 +141,7 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The weighted median of the learners' predictions."""
-        return self.map_rows(X, medians, "estimators_", "estimator_weights_")
+        return self.fitted().map_rows(X, medians, self.estimators_, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predictions after each round."""

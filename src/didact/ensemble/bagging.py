@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS
-from didact.core.parameters import one_of, param
+from didact.core.parameters import attr, one_of, param
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_decisions, class_probabilities, grouped_sum, nan_mean, nan_median
 from didact.ensemble.warm_start import continued
@@ -76,23 +76,6 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     .. math:: P(k\mid x) = \frac1L\sum_l P_l(k\mid x) \quad\text{or}\quad \frac1L\#\{l : h_l(x) = k\}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_classes_ : int
-        Number of classes.
-    estimators_ : list of models
-        The fitted base models; they know the classes by their numbers 0 … K−1.
-    estimators_features_ : list of arrays
-        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
-    estimators_samples_ : list of arrays
-        The rows of each base model; drawn again when asked for.
-    oob_score_ : float
-        Accuracy on rows out of bag, if `oob_score`.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Probabilities from the models that have not seen the row, if `oob_score`; NaN if all have.
-
     Notes
     -----
     Cost: L fits, spread over the threads. sample_weight is the probability of a row to be drawn. A base model that
@@ -121,6 +104,18 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     combine: str = param("mean", one_of("mean", "vote"), "Average the probabilities, or count the votes.")
 
+    _attrs = [
+        attr("n_classes_", "int", "Number of classes."),
+        attr("estimators_", "list of models", "The base models; they know the classes by their numbers 0 … K−1."),
+        attr("oob_score_", "float", "Accuracy on rows out of bag.", when="oob_score"),
+        attr(
+            "oob_decision_function_",
+            "(n_samples, n_classes)",
+            "Probabilities from the models that have not seen the row; NaN if all have.",
+            when="oob_score",
+        ),
+    ]
+
     def _base(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
@@ -145,42 +140,32 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K): means, or shares of the votes."""
-        return self.map_rows(X, probabilities, "estimators_", "estimators_features_", "n_classes_", "combine")
+        return self.fitted().map_rows(
+            X, probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+        )
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.map_rows(X, log_probabilities, "estimators_", "estimators_features_", "n_classes_", "combine")
+        return self.fitted().map_rows(
+            X, log_probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+        )
 
     def predict(self, X: Any) -> Any:
         """The class of the highest probability, or with most votes."""
-        parts = ("estimators_", "estimators_features_", "n_classes_", "combine", "classes_")
-        return self.map_rows(X, labels, *parts)
+        return self.fitted().map_rows(
+            X, labels, self.estimators_, self.estimators_features_, self.n_classes_, self.combine, self.classes_
+        )
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> Any:
         """The mean of the base models' decision values; a class that a draw lacked gets the lowest of its model."""
-        return self.map_rows(X, decisions, "estimators_", "estimators_features_", "n_classes_")
+        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimators_features_, self.n_classes_)
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
     r"""Regressors on random draws of the rows, combined by mean or median.
 
     .. math:: f(x) = \frac1L\sum_l f_l(x) \quad\text{or}\quad \mathrm{median}_l\, f_l(x)
-
-    Attributes
-    ----------
-    estimators_ : list of models
-        The fitted base models.
-    estimators_features_ : list of arrays
-        The columns of each base model; of a precomputed kernel, the rows that it was fitted to.
-    estimators_samples_ : list of arrays
-        The rows of each base model; drawn again when asked for.
-    oob_score_ : float
-        R² on rows out of bag, if `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions of the models that have not seen the row, if `oob_score`; NaN if all have.
-    n_outputs_ : int
-        Number of outputs.
 
     Notes
     -----
@@ -211,6 +196,18 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     combine: str = param("mean", one_of("mean", "median"), "How to combine the predictions.")
 
+    _attrs = [
+        attr("estimators_", "list of models", "The fitted base models."),
+        attr("oob_score_", "float", "R² on rows out of bag.", when="oob_score"),
+        attr(
+            "oob_prediction_",
+            "(n_samples[, n_outputs])",
+            "Predictions of the models that have not seen the row; NaN if all have.",
+            when="oob_score",
+        ),
+        attr("n_outputs_", "int", "Number of outputs."),
+    ]
+
     def _base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
@@ -228,7 +225,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         found = self._out_of_bag(X, lambda model, rows: np.asarray(model.predict(rows), np.float64))
         self.oob_prediction_ = nan_mean(found) if self.combine == "mean" else nan_median(found)
         known = np.isfinite(self.oob_prediction_.reshape(len(y), -1)).all(axis=1)
-        self._warn_of_gaps(known)
+        self._warn_of_gaps(np.asarray(known))
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = float(score(y[known], self.oob_prediction_[known]))
 
@@ -239,4 +236,4 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     def predict(self, X: Any) -> Any:
         """The mean or the median of the base models' predictions."""
-        return self.map_rows(X, numbers, "estimators_", "estimators_features_", "combine")
+        return self.fitted().map_rows(X, numbers, self.estimators_, self.estimators_features_, self.combine)

@@ -18,7 +18,7 @@ import numpy as np
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, seeded, take, takes_weights
-from didact.core.parameters import has, is_bool, is_callable, none, param, random_state, share, whole
+from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.ensemble.members import OfLearners
 
@@ -76,6 +76,13 @@ class _Bagging(OfLearners, OfModels, Estimator):
     warm_start: bool = param(False, is_bool, "Whether to add base models to those of the last fit.")
     random_state: Any = param(None, random_state, "Seed of the draws and of the base models.")
 
+    _attrs = [
+        attr(
+            "estimators_features_", "list of arrays", "Columns of each base model; its rows, of a precomputed kernel."
+        ),
+        attr("estimators_samples_", "list of arrays", "The rows of each base model; drawn again when asked for."),
+    ]
+
     def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
         """Draw, fit, and set estimators_ and estimators_features_."""
         params, base = self.routed(fit_params), self._base()
@@ -118,9 +125,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
         return [self._draw(seed)[1] for seed in self._seeds]
 
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
-        """Test on the rows out of bag if asked for; what an earlier fit found is forgotten."""
-        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
-            vars(self).pop(name, None)
+        """Test on the rows out of bag if asked for."""
         if self.oob_score:
             self._test_out_of_bag(X, y)
 

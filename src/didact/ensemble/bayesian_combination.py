@@ -24,7 +24,7 @@ from sklearn.model_selection import check_cv
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, seeded, take
-from didact.core.parameters import above, array_like, between, none, one_of, param, random_state, splitter, whole
+from didact.core.parameters import above, array_like, attr, between, none, one_of, param, random_state, splitter, whole
 from didact.core.random import seed_sequence
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier
@@ -58,7 +58,7 @@ def combination_weights(likelihoods: Array, w: Array, prior: Array, draws: int, 
 def probabilities(X: Any, models: list[Any], weights: Array, classes: Array) -> Array:
     """Σ_m q_m P_m(k|x)."""
     parts = (q * class_probabilities(model, X, len(classes)) for model, q in zip(models, weights, strict=True) if q > 0)
-    return sum(parts).astype(X.dtype, copy=False)  # type: ignore[union-attr]
+    return sum(parts).astype(X.dtype, copy=False)
 
 
 def labels(X: Any, models: list[Any], weights: Array, classes: Array) -> Array:
@@ -70,19 +70,6 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
     r"""Classifiers weighted by what their predictions of unseen rows say about them.
 
     .. math:: P(k\mid x) = \sum_m \bar q_m P_m(k\mid x)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    estimators_ : list of models
-        The models, fitted to all rows; they know the classes by their numbers 0 … K−1.
-    weights_ : ndarray of shape (n_models,)
-        Posterior probabilities of the models, or the posterior mean of their weights.
-    weights_std_ : ndarray of shape (n_models,)
-        Posterior standard deviations of the weights of a combination; 0 for averaging.
-    log_likelihoods_ : ndarray of shape (n_models,)
-        Log-likelihood of the rows out of fold for each model.
 
     Notes
     -----
@@ -130,6 +117,13 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
     )
     n_draws: int = param(500, whole(1), "Draws of the weights of a combination.")
     random_state: Any = param(None, random_state, "Seed of the draws and of the models.")
+
+    _attrs = [
+        attr("estimators_", "list of models", "Fitted to all rows; they know the classes by their numbers 0 … K−1."),
+        attr("weights_", "(n_models,)", "Posterior probabilities of the models, or posterior means of their weights."),
+        attr("weights_std_", "(n_models,)", "Posterior standard deviations of these weights; 0 for averaging."),
+        attr("log_likelihoods_", "(n_models,)", "Log-likelihood of the rows out of fold for each model."),
+    ]
 
     def _models(self) -> list[tuple[str, Any]]:
         if self.estimators is not None:
@@ -185,8 +179,8 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """The weighted mean of the models' probabilities."""
-        return self.map_rows(X, probabilities, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""
-        return self.map_rows(X, labels, "estimators_", "weights_", "classes_")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.weights_, self.classes_)

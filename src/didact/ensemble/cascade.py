@@ -17,8 +17,8 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_model, seeded, take
-from didact.core.parameters import array_like, between, none, one_of, param, random_state
+from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, seeded, take
+from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state
 from didact.core.random import streams
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.held_out import split_rows
@@ -80,23 +80,6 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     .. math:: h(x) = h_l(x),\quad l = \min\{l : \max_k P_l(k\mid x) \ge \theta_l\}
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    estimators_ : list of models
-        The fitted stages; they know the classes by their numbers 0 … K−1.
-    thresholds_ : ndarray of shape (n_stages,)
-        Least confidence with which each stage answers; the last answers all.
-    stage_shares_ : ndarray of shape (n_stages,)
-        Share of the held-out rows that each stage answers.
-    stage_accuracies_ : ndarray of shape (n_stages,)
-        Held-out accuracy of the answers of each stage; NaN where it has none.
-    stage_costs_ : ndarray of shape (n_stages,)
-        Cost of asking each stage about a row.
-    mean_cost_ : float
-        Mean cost of a held-out row.
-
     Notes
     -----
     Cost: two fits for each stage, and one more of the last. A stage for which too few rows, or one class, are left is
@@ -120,7 +103,7 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
     """
 
     _test_params = [{"random_state": 0}]
-    _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS}
+    _test_skips = {**IN_MEMORY, **WEIGHTED_SPLITS}
 
     estimators: Any = param(
         None, [list, none], "Pairs (name, classifier with probabilities), cheap first; None: trees of depth 1, 3, any."
@@ -141,6 +124,15 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
     )
     validation_fraction: float = param(0.2, between(0, 1, "neither"), "Share of the rows that is held out.")
     random_state: Any = param(None, random_state, "Seed of the split and of the models.")
+
+    _attrs = [
+        attr("estimators_", "list of models", "The fitted stages; they know the classes by their numbers 0 … K−1."),
+        attr("thresholds_", "(n_stages,)", "Least confidence with which each stage answers; the last answers all."),
+        attr("stage_shares_", "(n_stages,)", "Share of the held-out rows that each stage answers."),
+        attr("stage_accuracies_", "(n_stages,)", "Held-out accuracy of each stage's answers; NaN where it has none."),
+        attr("stage_costs_", "(n_stages,)", "Cost of asking each stage about a row."),
+        attr("mean_cost_", "float", "Mean cost of a held-out row."),
+    ]
 
     def _models(self) -> list[tuple[str, Any]]:
         if self.estimators is not None:
@@ -210,15 +202,15 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from the stage that answers."""
-        return self.map_rows(X, probabilities, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.estimators_, self.thresholds_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that the answering stage finds most probable."""
-        return self.map_rows(X, labels, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the stage that answers each row, from 0."""
-        return self.map_rows(X, stages, "estimators_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, stages, self.estimators_, self.thresholds_, self.classes_)
 
     def cost(self, X: Any) -> Array:
         """The cost of each row: that of all stages up to the one that answers."""

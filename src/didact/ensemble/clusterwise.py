@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, take
-from didact.core.parameters import at_least, has, none, param, random_state, whole
+from didact.core.parameters import at_least, attr, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
 from didact.engines.components.lloyd import assign, kmeans
@@ -70,6 +70,12 @@ class _Clusterwise(OfModels, Estimator):
     tol: float = param(1e-4, at_least(0), "Mean squared step of the centres, relative to the variance, that ends it.")
     random_state: Any = param(None, random_state, "Seed of k-means and of the models.")
 
+    _attrs = [
+        attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
+        attr("cluster_sizes_", "(n_clusters,)", "Weight of the rows of each cluster."),
+        attr("n_iter_", "int", "Iterations of k-means in the best run."),
+    ]
+
     def _fit_clusters(self, X: Any, y: Array, w: Any, params: dict[str, Any]) -> None:
         """Set cluster_centers_, cluster_sizes_, n_iter_ and estimators_."""
         seeds = seed_sequence(self.random_state).spawn(self.n_init + self.n_clusters)
@@ -82,7 +88,7 @@ class _Clusterwise(OfModels, Estimator):
         used = np.flatnonzero(self.cluster_sizes_ > 0)  # equal rows can leave a centre without any
         self.cluster_centers_, self.cluster_sizes_ = result.x[used], self.cluster_sizes_[used]
 
-        def fit_cluster(task: tuple[int, Any]) -> Any:
+        def fit_cluster(task: tuple[Any, Any]) -> Any:
             index = np.flatnonzero((found == task[0]) & (weights > 0))
             model = seeded(self._base(), np.random.default_rng(task[1]))
             part = None if w is None else w[index]
@@ -95,7 +101,7 @@ class _Clusterwise(OfModels, Estimator):
 
     def predict_cluster(self, X: Any) -> Any:
         """The number of each row's cluster."""
-        return self.map_rows(X, clusters, "cluster_centers_")
+        return self.fitted().map_rows(X, clusters, self.cluster_centers_)
 
 
 SKIPS = {
@@ -111,19 +117,6 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     r"""A classifier for each cluster of the rows.
 
     .. math:: P(k\mid x) = P_{c(x)}(k\mid x),\qquad c(x) = \arg\min_c \|x - \mu_c\|
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    estimators_ : list of models
-        The classifier of each cluster; they know the classes by their numbers 0 … K−1.
-    n_iter_ : int
-        Iterations of k-means in the best run.
 
     Notes
     -----
@@ -144,7 +137,9 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
     1.0
     """
 
-    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
+    _attrs = [attr("estimators_", "list of models", "The classifier of each cluster, of classes 0 … K−1.")]
+
+    _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:
@@ -164,28 +159,17 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from each row's own model."""
-        return self.map_rows(X, probabilities, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, probabilities, self.cluster_centers_, self.estimators_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that each row's own model finds most probable."""
-        return self.map_rows(X, labels, "cluster_centers_", "estimators_", "classes_")
+        return self.fitted().map_rows(X, labels, self.cluster_centers_, self.estimators_, self.classes_)
 
 
 class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     r"""A regressor for each cluster of the rows.
 
     .. math:: f(x) = f_{c(x)}(x),\qquad c(x) = \arg\min_c \|x - \mu_c\|
-
-    Attributes
-    ----------
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Centres.
-    cluster_sizes_ : ndarray of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    estimators_ : list of models
-        The regressor of each cluster.
-    n_iter_ : int
-        Iterations of k-means in the best run.
 
     Notes
     -----
@@ -207,7 +191,9 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
     array([2.5, 2.5])
     """
 
-    _test_params = [{"random_state": 0}, {"random_state": 0, "n_clusters": 3}]
+    _attrs = [attr("estimators_", "list of models", "The regressor of each cluster.")]
+
+    _test_params = [{"random_state": 0}]
     _test_skips = SKIPS
 
     def _base(self) -> Any:
@@ -221,4 +207,4 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
 
     def predict(self, X: Any) -> Any:
         """The prediction of each row's own model."""
-        return self.map_rows(X, numbers, "cluster_centers_", "estimators_")
+        return self.fitted().map_rows(X, numbers, self.cluster_centers_, self.estimators_)

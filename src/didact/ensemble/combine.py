@@ -68,12 +68,3 @@ def nan_median(values: Array) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.nanmedian(values, axis=0)
-
-
-def weighted_median(values: Array, weights: Array) -> Array:
-    """For each row of values (n, L) the first value at which half of the weight is reached."""
-    order = np.argsort(values, axis=1, kind="stable")
-    reached = np.cumsum(weights[order], axis=1)
-    place = np.argmax(reached >= 0.5 * reached[:, -1:], axis=1)
-    rows = np.arange(len(values))
-    return values[rows, order[rows, place]]

@@ -15,8 +15,8 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfModels
-from didact.core.parameters import between, has, none, param, random_state, whole
+from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
+from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
 from didact.ensemble.adaboost import boost
 from didact.ensemble.held_out import split_rows
@@ -74,23 +74,6 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     .. math:: h(x) = 1 \iff \sum_t \alpha_{st}h_{st}(x) \ge \theta_s \text{ for all stages } s
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (2,)
-        Labels, sorted; the second is the one to be detected.
-    stages_ : list of (models, votes)
-        Learners and votes of each stage.
-    thresholds_ : ndarray of shape (n_stages,)
-        Least sum of votes with which a row passes.
-    detection_rates_ : ndarray of shape (n_stages,)
-        Share of the held-out positives that reach a stage and pass it.
-    false_positive_rates_ : ndarray of shape (n_stages,)
-        Share of the held-out negatives that reach a stage and pass it.
-    stage_costs_ : ndarray of shape (n_stages,)
-        Number of learners of each stage.
-    mean_cost_ : float
-        Learners that are asked about a held-out row, on average.
-
     Notes
     -----
     Cost: boosting at each stage, on all positives and the negatives that still pass. A stage that cannot reach
@@ -111,7 +94,7 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
     """
 
     _test_params = [{"random_state": 0, "max_learners": 10}]
-    _test_skips = {**IN_MEMORY, **WEIGHTED_DRAWS}
+    _test_skips = {**IN_MEMORY, **WEIGHTED_SPLITS}
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Base model of the stages; None: a stump.")
     n_stages: int = param(5, whole(1), "Most stages.")
@@ -120,6 +103,16 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
     max_learners: int = param(50, whole(1), "Most learners of a stage.")
     validation_fraction: float = param(0.3, between(0, 1, "neither"), "Share of the rows that is held out.")
     random_state: Any = param(None, random_state, "Seed of the split and of the learners.")
+
+    _attrs = [
+        attr("classes_", "(2,)", "Labels, sorted; the second is the one to be detected."),
+        attr("stages_", "list of pairs", "Learners and votes of each stage."),
+        attr("thresholds_", "(n_stages,)", "Least sum of votes with which a row passes."),
+        attr("detection_rates_", "(n_stages,)", "Share of the held-out positives that reach a stage and pass it."),
+        attr("false_positive_rates_", "(n_stages,)", "Share of the held-out negatives that reach a stage and pass it."),
+        attr("stage_costs_", "(n_stages,)", "Number of learners of each stage."),
+        attr("mean_cost_", "float", "Learners that are asked about a held-out row, on average."),
+    ]
 
     def _base(self) -> Any:
         return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
@@ -145,7 +138,10 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
         return self
 
     def _fit_stages(self, X: Any, codes: Array, w: Array, train: Array, held: Array, params: dict[str, Any]) -> None:
-        stages, thresholds, found, false, reach = [], [], [], [], []
+        stages: list[Any] = []
+        found: list[Any] = []
+        false: list[Any] = []
+        thresholds, reach = [], []
         total = w[held].sum()
         for seeds in [streams(rng, self.max_learners) for rng in streams(self.random_state, self.n_stages + 1)[1:]]:
             negatives = np.count_nonzero(codes[train] == 0)
@@ -182,15 +178,15 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Positive for rows that pass all stages, and the lower the earlier a row is rejected."""
-        return self.map_rows(X, decisions, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, decisions, self.stages_, self.thresholds_)
 
     def predict(self, X: Any) -> Any:
         """The second class for rows that pass all stages, else the first."""
-        return self.map_rows(X, labels, "stages_", "thresholds_", "classes_")
+        return self.fitted().map_rows(X, labels, self.stages_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the last stage that each row reaches, from 0."""
-        return self.map_rows(X, last_stages, "stages_", "thresholds_")
+        return self.fitted().map_rows(X, last_stages, self.stages_, self.thresholds_)
 
     def cost(self, X: Any) -> Array:
         """The number of learners that are asked about each row."""

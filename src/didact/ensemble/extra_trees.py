@@ -20,21 +20,6 @@ class ExtraTreesClassifier(_ForestClassifier):
 
     .. math:: P(k\mid x) = \frac1T\sum_t p_{t,k}(x)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these
-        Labels, sorted; a list if there are several outputs.
-    n_classes_ : int or list of int
-        Number of classes of each output.
-    trees_ : list of Tree
-        The arrays of the trees; `estimators_` gives them as models.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
-
     Notes
     -----
     Cost: trees × n × drawn features × depth. Thresholds are drawn among the edges of the bins, uniformly in value.
@@ -64,17 +49,6 @@ class ExtraTreesRegressor(_ForestRegressor):
     r"""Extremely randomised regression trees; the prediction is the mean (or median) of theirs.
 
     .. math:: f(x) = \frac1T\sum_t f_t(x)
-
-    Attributes
-    ----------
-    trees_ : list of Tree
-        The arrays of the trees; `estimators_` gives them as models.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----

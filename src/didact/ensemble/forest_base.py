@@ -4,18 +4,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import local
+from didact.core.beside import beside
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
     is_callable,
@@ -28,24 +29,26 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.threads import parallel_map
-from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.forest import Recipe, code_table, draw, draw_counts, exact_table, grow_forest
+from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
-from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
-from didact.tree.tree_base import BINS, bin_counts, count_of, feature_count, in_memory, monotone_signs, weights_in_cases
+from didact.tree.tree_base import (
+    BINS,
+    bin_counts,
+    feature_count,
+    growth_limits,
+    growth_table,
+    monotone_signs,
+    weights_in_cases,
+)
 
 Array = np.ndarray[Any, Any]
 
-READS_ALL = {
-    "text_refused/category": "Columns of a category type are read as they are.",
-    "constant_columns": "Features are drawn among all columns, constant ones among them.",
-}
-_packs: "WeakKeyDictionary[Any, tuple[Any, str, Any]]" = WeakKeyDictionary()  # packed trees, made when first needed
+READS_ALL = {"text_refused/category": "Columns of a category type are read as they are."}
 
 
 class ForestPack(NamedTuple):
@@ -82,7 +85,7 @@ class _Forest(Estimator):
     _random_splits: ClassVar[bool] = False
     _tree_model: ClassVar[Any]
     _test_skips: ClassVar[dict[str, str]] = READS_ALL | {
-        "weights_equal_repetition": "Trees are grown from draws of the rows, and repeated rows are drawn otherwise.",
+        "weights_equal_repetition/repeated": "Trees are grown from draws of the rows, repeated ones drawn otherwise.",
         "row_order": "Trees are grown from draws of the rows by their numbers.",
         "check_sample_weight_equivalence_on_dense_data": "Repeated rows are drawn otherwise than weighted ones.",
         "check_sample_weight_equivalence_on_sparse_data": "Repeated rows are drawn otherwise than weighted ones.",
@@ -128,6 +131,15 @@ class _Forest(Estimator):
         "Columns that are categories: those of a category type, or a mask, positions or names.",
     )
 
+    _attrs = [
+        attr("trees_", "list of Tree", "The arrays of the trees."),
+        attr("estimators_", "list of models", "The trees as models of their own; made when asked for."),
+        attr("estimators_samples_", "list of arrays", "Row numbers that each tree was grown from, as often as drawn."),
+        attr("feature_importances_", "(n_features,)", "Mean share of each feature in the decrease of impurity."),
+        attr("n_outputs_", "int", "Number of outputs."),
+        attr("categories_", "Categories or None", "Values of the categorical columns."),
+    ]
+
     def _recipe(
         self, X: Any, weights: Array | None, targets: Callable[[Any], Any], outputs: int, classes: int
     ) -> Recipe:
@@ -135,21 +147,10 @@ class _Forest(Estimator):
         p, (weights, unit) = X.shape[1], weights_in_cases(weights)
         rows = None if weights is None or (weights > 0).all() else np.flatnonzero(weights)
         n = X.shape[0] if rows is None else len(rows)
-        mask = None if self.categories_ is None else self.categories_.mask
         signs = monotone_signs(self.monotonic_cst, p, outputs, classes, self.categories_)
-        if isinstance(X, Coded):
-            table: Any = code_table(X.codes, X.bins, signs, self._random_splits)
-        elif self.max_bins is None:
-            table = exact_table(X, mask, signs, self._random_splits)
-        else:
-            bins = learn_bins(X, weights, self._most_bins(), bin_counts(self.categories_))
-            table = code_table(bin_codes(X, bins), bins, signs, self._random_splits)
-        leaf, drawn = count_of(self.min_samples_leaf, n), feature_count(self.max_features, p)
-        limits = Limits(
-            1 << 30 if self.max_depth is None else int(self.max_depth), int(self.max_leaf_nodes or 0),
-            max(2, count_of(self.min_samples_split, n), 2 * leaf), leaf, float(self.min_weight_fraction_leaf),
-            float(self.min_impurity_decrease), 0 if drawn >= p else drawn, self._random_splits,
-        )  # fmt: skip
+        most = None if self.max_bins is None else self._most_bins()
+        table = growth_table(X, weights, signs, self._random_splits, most, self.categories_)
+        limits = growth_limits(self.get_params(deep=False), n, p, 1.0, self._random_splits)
         return Recipe(
             table, targets, weights, X.shape[0], self._draws(n), limits, float(self.ccp_alpha), signs, unit, rows
         )
@@ -159,8 +160,8 @@ class _Forest(Estimator):
 
     def _gathered(self, rows: Rows) -> tuple[Any, Any, Any]:
         """X, y and weights of all rows; a collection's as codes, one byte a value, unless every midpoint is wanted."""
-        if isinstance(rows, MemoryRows) or self.max_bins is None:
-            return in_memory(rows)
+        if rows.n_rows is not None or self.max_bins is None:
+            return rows.whole()[:3]
         return coded_rows(rows, learn_bins_rows(rows, self._most_bins(), bin_counts(self.categories_))[0], every=True)
 
     def _draws(self, n: int) -> int:
@@ -181,8 +182,6 @@ class _Forest(Estimator):
 
     def _fit_trees(self, recipe: Recipe, X: Any, y: Any) -> None:
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""
-        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):  # of the last fit
-            vars(self).pop(name, None)
         self._drawn = recipe.drawn
         have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
         if have > self.n_estimators:
@@ -196,13 +195,14 @@ class _Forest(Estimator):
 
     @property
     def _pack(self) -> Any:
-        """All trees packed for prediction; kept beside the model, not in it."""
+        """All trees packed for prediction."""
         check_is_fitted(self)
-        known = _packs.get(self)
-        if known is None or known[0] is not self.trees_ or known[1] != self.combine:
-            pack = ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_)
-            known = _packs[self] = self.trees_, self.combine, pack
-        return known[2]
+        return beside(
+            self,
+            lambda: ForestPack.of(self.trees_, self._leaf_values(), self.n_features_in_),
+            self.trees_,
+            self.combine,
+        )
 
     def _leaf_values(self) -> list[Array]:
         """What each tree's nodes add to the prediction, (nodes, columns)."""
@@ -222,7 +222,7 @@ class _Forest(Estimator):
         found = []
         for tree, seed in zip(self.trees_, self._seeds, strict=True):
             model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
-            vars(model).update(known | {"tree_": tree})
+            model.__dict__.update(known | {"tree_": tree})
             found.append(model)
         return found
 
@@ -258,12 +258,11 @@ class _Forest(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The number of the leaf in which each row ends in each tree, (n, trees)."""
-        return self.map_rows(X, _all_leaves, "trees_")
+        return self.fitted().map_rows(X, _all_leaves, self.trees_)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes in all trees, side by side, and where the columns of each tree begin."""
-        check_is_fitted(self)
-        paths = self.map_rows(X, _all_paths, "trees_")
+        paths = self.fitted().map_rows(X, _all_paths, self.trees_)
         return paths, np.concatenate([[0], np.cumsum([t.node_count for t in self.trees_])])
 
     def _out_of_bag(self, k: int) -> Array:

@@ -9,16 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
-from didact.core.parameters import is_bool, none, one_of, param
+from didact.core.parameters import attr, is_bool, none, one_of, param
+from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
-from didact.engines.trees.targets import check_counts, drawn_counts, label_targets, value_targets
+from didact.engines.trees.targets import drawn_counts, label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import in_memory
 
 Array = np.ndarray[Any, Any]
 
@@ -72,6 +72,11 @@ class _ForestClassifier(ClassifierMixin, _Forest):
         "Weights of the classes; 'balanced': equal in sum, in all rows or ('balanced_subsample') in each tree's draw.",
     )
     combine: str = param("mean", one_of("mean", "vote"), "Average the trees' probabilities, or count their votes.")
+
+    _attrs = [
+        attr("classes_", "(n_classes,), or a list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("n_classes_", "int or list of int", "Number of classes of each output."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with labels y; sample_weight counts rows."""
@@ -132,20 +137,20 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The label that the trees together find most probable."""
-        return self.map_rows(X, likely_labels, "_pack", "n_classes_", "classes_")
+        return self.fitted().map_rows(X, likely_labels, self._pack, self.n_classes_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """The mean of the trees' class probabilities or votes; a list of these if there are several outputs."""
-        return self.map_rows(X, mean_shares, "_pack", "n_classes_")
+        return self.fitted().map_rows(X, mean_shares, self._pack, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.map_rows(X, log_mean_shares, "_pack", "n_classes_")
+        return self.fitted().map_rows(X, log_mean_shares, self._pack, self.n_classes_)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag error rate when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
-        data, labels, w = in_memory(rows)
+        data, labels, w, *_ = rows.whole()
         self._require_bootstrap(data)
         codes = encode(labels)[0]
 
@@ -157,6 +162,10 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
 class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     """Base of the forests of regression trees. Abstract."""
+
+    _largest_target = property(
+        lambda self: SUMS if self.criterion == "absolute_error" and not self.oob_score else SQUARES
+    )
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
     max_features: Any = param(
@@ -183,11 +192,10 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def _value_recipe(self, X: Any, y: Array, w: Any) -> Recipe:
         """The recipe of the trees."""
         criterion = REGRESSION[self.criterion]()
-        if self.criterion == "poisson":
-            check_counts((y < 0).any(), np.atleast_1d(y.sum(axis=0) if w is None else w @ y))
+        criterion.refuse(bool((y < 0).any()), np.atleast_1d(y.sum(axis=0) if w is None else w @ y))
 
         def values(drawn: Any) -> Any:
-            counts = drawn_counts(y, w, drawn) if self.criterion == "poisson" else y
+            counts = drawn_counts(y, w, drawn) if criterion.positive else y
             return value_targets(counts, drawn, criterion)
 
         return self._recipe(X, w, values, self.n_outputs_, 0)
@@ -214,8 +222,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ParameterError("quantiles must be numbers from 0 to 1.")
-        return self.map_rows(X, lambda block, trees, members: quantiles_of(block, trees, members, levels), "trees_",
-                             "_members")  # fmt: skip
+        return self.map_rows(X, quantiles_of, self.trees_, self._members, levels)
 
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
         values = [tree.value for tree in self.trees_]
@@ -227,12 +234,12 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The mean or median of the trees' predictions."""
-        return self.map_rows(X, combined, "_pack", "n_outputs_", "combine")
+        return self.fitted().map_rows(X, combined, self._pack, self.n_outputs_, self.combine)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""
         rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
-        data, targets, w = in_memory(rows)
+        data, targets, w, *_ = rows.whole()
         self._require_bootstrap(data)
         Y = targets[:, None] if targets.ndim == 1 else targets
 

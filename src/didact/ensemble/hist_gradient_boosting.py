@@ -21,18 +21,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import between, has, none, one_of, param
+from didact.core.parameters import attr, between, has, none, one_of, param
 from didact.engines.trees.boost_loss import Following
 from didact.engines.trees.spread_rows import Spread
-from didact.ensemble.hist_gradient_boosting_base import _Boosting
-from didact.ensemble.hist_gradient_boosting_outputs import (
-    DOMAINS,
-    decisions,
-    log_shares,
-    most_probable,
-    shares,
-    targets,
-)  # fmt: skip
+from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
+from didact.ensemble.hist_gradient_boosting_outputs import decisions, log_shares, most_probable, shares, targets
 from didact.parts.losses import (
     Absolute,
     Exponential,
@@ -41,10 +34,10 @@ from didact.parts.losses import (
     Logistic,
     Poisson,
     Quantile,
-    Softmax,
     Tweedie,
+    as_loss,
 )  # fmt: skip
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 
 Array = np.ndarray[Any, Any]
@@ -61,20 +54,6 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
     r"""Gradient boosting of numbers with trees on binned columns.
 
     .. math:: z(x) = z_0 + \nu \sum_t f_t(x), \qquad f_t = \arg\min_f \sum_i g_i f(x_i) + \tfrac12 h_i f(x_i)^2
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Iterations, one tree each.
-    n_trees_per_iteration_ : int
-        1.
-    do_early_stopping_ : bool
-        Whether the fit was watched by early stopping.
-    train_score_, validation_score_ : ndarray
-        With early stopping, the score (minus the loss) before the first and after each iteration, on the training and
-        on the held-out rows.
-    categories_ : Categories or None
-        The values of the categorical columns.
 
     Notes
     -----
@@ -118,20 +97,22 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
         "Which quantile the quantile loss predicts; share of the residuals within Huber's width (None: 0.9).",
     )
 
-    def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
-        loss = self._loss()
-        allowed, domain = next((DOMAINS[kind] for kind in DOMAINS if isinstance(loss, kind)), (np.isfinite, "finite y"))
-        y = data.target_range() if isinstance(data, Spread) else data[1]
-        if not allowed(y).all() or (held is not None and not allowed(held[1]).all()):
-            raise InputError(f"The loss {self.loss!r} needs {domain}.")
-        if isinstance(data, Spread):
-            self._boost_spread(data, held, loss, 1, original)
-        else:
-            self._boost(data, held, loss, 1, original, None)
+    _attrs = [
+        attr("n_iter_", "int", "Iterations, one tree each."),
+        attr("n_trees_per_iteration_", "int", "1."),
+    ]
 
+    def _task(self, data: Any, held: Any) -> Task:
+        loss = self._loss
+        y = data.target_range() if isinstance(data, Spread) else data[1]
+        if not loss.in_domain(y).all() or (held is not None and not loss.in_domain(held[1]).all()):
+            raise InputError(f"The loss {self.loss!r} needs {loss.support}.")
+        return Task(data, held, loss)
+
+    @property
     def _loss(self) -> Any:
         if not isinstance(self.loss, str):
-            return self.loss
+            return as_loss(self.loss)
         if self.loss == "quantile":
             if self.quantile is None or not 0 < self.quantile < 1:
                 raise ParameterError("The quantile loss needs quantile, a number between 0 and 1.")
@@ -143,17 +124,14 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
             return Following(share)
         return REGRESSION[self.loss]()
 
-    def _labels(self, y: Array) -> Array:
-        return y
-
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self._answer(X, targets, "_noun")
+        return self.fitted()._answer(X, targets, self._loss)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predicted targets after each iteration."""
         for raw in self._staged(X):
-            yield targets(raw, self._loss())
+            yield targets(raw, self._loss)
 
 
 class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
@@ -162,22 +140,6 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     .. math:: P(1\mid x) = \frac{1}{1+e^{-z(x)}}, \qquad P(k\mid x) = \frac{e^{z_k(x)}}{\sum_j e^{z_j(x)}}
 
     for two classes and for more; z is a sum of trees, one tree for each class and iteration if there are more than two.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_iter_ : int
-        Iterations.
-    n_trees_per_iteration_ : int
-        1 for two classes, else their number.
-    do_early_stopping_ : bool
-        Whether the fit was watched by early stopping.
-    train_score_, validation_score_ : ndarray
-        With early stopping, the score (minus the loss) before the first and after each iteration, on the training and
-        on the held-out rows.
-    categories_ : Categories or None
-        The values of the categorical columns.
 
     Notes
     -----
@@ -219,19 +181,23 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
 
-    def _grow(self, data: Any, held: Any, original: tuple[Any, Any]) -> None:
+    _attrs = [
+        attr("classes_", "(n_classes,)", "The labels."),
+        attr("n_iter_", "int", "Iterations."),
+        attr("n_trees_per_iteration_", "int", "1 for two classes, else their number."),
+    ]
+
+    def _task(self, data: Any, held: Any) -> Task:
         if isinstance(data, Spread):
             counts = data.label_counts()
             self._set_classes(np.flatnonzero(counts.weights > 0), counts.values)
             factors = class_factors(self.class_weight, counts)
-            held = self._with_codes(held)
-            self._boost_spread(data, held, self._loss(), self._outputs(), original, self.classes_, factors)
-            return
+            return Task(data, self._with_codes(held), self._loss, self._outputs(), None, self.classes_, factors)
         table, labels, w = data
         codes, classes = encode(labels)
         self._set_classes(codes[:, 0] if w is None else codes[w > 0, 0], classes[0])
         rows = table, self._target_of(codes[:, 0]), weigh_classes(self.class_weight, codes, classes, w)
-        self._boost(rows, self._with_codes(held), self._loss(), self._outputs(), original, codes[:, 0])
+        return Task(rows, self._with_codes(held), self._loss, self._outputs(), codes[:, 0])
 
     def _target_of(self, codes: Array) -> Array:
         """Codes of the classes as the loss reads them."""
@@ -261,35 +227,32 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
             raise InputError("warm_start needs the classes of the last fit.")
         self.classes_ = classes
 
+    @property
     def _loss(self) -> Any:
-        if not isinstance(self.loss, str):
-            loss = self.loss
-        else:
-            loss = CLASSIFICATION[self.loss]()
-        if len(self.classes_) == 2:
-            return loss
-        if not isinstance(loss, (Logistic, Softmax)):
+        loss: Any = CLASSIFICATION[self.loss]() if isinstance(self.loss, str) else as_loss(self.loss)
+        several = loss if len(self.classes_) == 2 else loss.for_classes()
+        if several is None:
             raise ParameterError(f"loss={self.loss!r} is for two classes; for more use 'log_loss'.")
-        return Softmax()
+        return several
 
     def _labels(self, y: Array) -> Array:
         return self.classes_[(y > 0).astype(int) if self.n_trees_per_iteration_ == 1 else y]
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores: (n,) for two classes, else (n, classes)."""
-        return self._answer(X, decisions)
+        return self.fitted()._answer(X, decisions)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, classes), in the order of classes_."""
-        return self._answer(X, shares, "_noun")
+        return self.fitted()._answer(X, shares, self._loss)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self._answer(X, log_shares, "_noun")
+        return self.fitted()._answer(X, log_shares, self._loss)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self._answer(X, most_probable, "classes_")
+        return self.fitted()._answer(X, most_probable, self.classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each iteration."""
@@ -299,7 +262,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Class probabilities after each iteration."""
         for raw in self._staged(X):
-            yield shares(raw, self._loss())
+            yield shares(raw, self._loss)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Labels after each iteration."""

@@ -1,20 +1,28 @@
-"""What boosting of numbers and of classes share: parameters, the fit with early stopping, and staged predictions."""
+"""What boosting of numbers and of classes share: parameters, the fit with early stopping, and staged predictions.
+
+A fit goes straight through: rows → targets and loss (`Task`) → fitted and held-out rows → objective → booster → trees.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_tensor, to_numpy
+from didact.core.beside import beside
+from didact.core.categories import learn_categories
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.frames import column_names
 from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
     is_callable,
@@ -26,25 +34,37 @@ from didact.core.parameters import (
 )  # fmt: skip
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import ClusterRows, MemoryRows, Rows
+from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
-from didact.engines.trees.boost import Booster, Plan, raw_predictions
+from didact.engines.trees.boost import Booster, Plan
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.boost_rows import RowsBooster, begin, following, residual_width
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.packed import Packed, join, pack, predict_sum
+from didact.engines.trees.packed import Packed, predict_sum
 from didact.engines.trees.passes import Collection
+from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
-from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, monotone_signs
-from didact.ensemble.hist_gradient_boosting_door import training_rows, validation_rows
-from didact.ensemble.hist_gradient_boosting_outputs import answer, ready_trees
-from didact.ensemble.hist_gradient_boosting_watch import Watch
+from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs
+from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, raw_scores
+from didact.ensemble.hist_gradient_boosting_scores import ScoreHistory
 
 Array = np.ndarray[Any, Any]
 
 GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection are brought here: that is quicker
+
+
+class Task(NamedTuple):
+    """What is to be fitted: rows (X, y, w) in memory or spread over workers, given rows to watch, and the loss."""
+
+    data: Any
+    held: Any
+    loss: Any
+    outputs: int = 1  # raw outputs of the loss
+    strata: Array | None = None  # class codes of rows in memory, by which some are held out
+    classes: Array | None = None  # whose codes labels of spread rows become
+    factors: Array | None = None  # that weigh these classes
 
 
 class _Boosting(Estimator):
@@ -57,7 +77,6 @@ class _Boosting(Estimator):
         "weight_scale:l2_regularization": "The penalty stands beside sums of weighted curvatures: weights count rows.",
         "callbacks/limit": "The number of trees is a choice and no limit of convergence, so reaching it is no warning.",
     }
-    _trees = property(ready_trees)
 
     learning_rate: float = param(0.1, above(0), "Factor ν of each tree's values.")
     max_iter: int = param(100, whole(1), "Number of iterations: of trees, or of trees for each class.")
@@ -101,6 +120,13 @@ class _Boosting(Estimator):
     tol: float = param(1e-7, at_least(0), "What counts as an improvement of the score.")
     random_state: Any = param(None, random_state, "Seed of the draws of rows, features and held-out rows.")
 
+    _attrs = [
+        attr("do_early_stopping_", "bool", "Whether the fit was watched by early stopping."),
+        attr("train_score_, validation_score_", "ndarray", "With early stopping, minus the loss from the start on."),
+        attr("is_categorical_", "(n_features,) or None", "Which columns are categorical."),
+        attr("categories_", "Categories or None", "The values of the categorical columns."),
+    ]
+
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,
         sample_weight_val: Any = None,
@@ -111,49 +137,94 @@ class _Boosting(Estimator):
         stopping watches rows `X_val` in memory with `y_val` and `sample_weight_val` if they are given, and none of X
         are then held out; "auto" is True with them.
         """
-        rows = training_rows(self, X, y, sample_weight)
-        held = validation_rows(self, X_val, y_val, sample_weight_val)
-        self._grow(self._data(rows), held, (X, y))
+        rows = self._training_rows(X, y, sample_weight)
+        held = self._validation_rows(X_val, y_val, sample_weight_val)
+        task = self._task(self._data(rows), held)
+        booster, held, state = (self._booster if isinstance(task.data, tuple) else self._spread_booster)(task)
+        self._iterate(booster, held, state, (X, y))
         return self
+
+    def _task(self, data: Any, held: Any) -> Task:
+        """The targets as the loss reads them, and the loss."""
+        raise NotImplementedError
+
+    @property
+    def _loss(self) -> Any:
+        """The loss that the parameters say."""
+        raise NotImplementedError
+
+    def _labels(self, y: Array) -> Array:
+        """Targets of the loss as those of the user."""
+        return y
+
+    def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        """The rows to be fitted; where trees are added, columns and categories must be those of the last fit."""
+        if not self._continues():
+            return self.rows(X, y, w, target=self._target, categories=self.categorical_features)
+        new = learn_categories(self.categorical_features, blocks_of(X), column_names(X), self._negative_codes)
+        known, now = (() if c is None else c.values for c in (self.categories_, new))
+        if [v is None for v in known] != [v is None for v in now]:
+            raise InputError("warm_start needs the columns of the last fit, and the same of them categorical.")
+        for j, (old, given) in enumerate(zip(known, now, strict=True)):
+            strange = [] if old is None else sorted(set(given.tolist()) - set(old.tolist()), key=str)
+            if strange:
+                name = repr(self.feature_names_in_[j]) if hasattr(self, "feature_names_in_") else j
+                raise InputError(
+                    f"warm_start needs the categories of the last fit, which had no {strange[0]!r} in column {name}."
+                )
+        return self.rows(X, y, w, target=self._target, reset=False)
+
+    def _validation_rows(self, X: Any, y: Any, w: Any) -> tuple[Any, ...] | None:
+        """The rows (X, y, w) that are given for early stopping; None if there are none."""
+        if X is None and y is None and w is None:
+            return None
+        if X is None or y is None:
+            raise InputError("Validation rows need both X_val and y_val; sample_weight_val is for these.")
+        if self.early_stopping is False:
+            raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
+        shape = getattr(X, "shape", None)
+        if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
+            raise InputError(
+                "The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out, and a share "
+                "of X is held out."
+            )
+        try:
+            rows = self.rows(X, y, w, target=self._target, reset=False)
+        except ValueError as error:
+            raise InputError(f"In the validation set (X_val, y_val, sample_weight_val): {error}") from error
+        if not isinstance(rows, MemoryRows):
+            raise InputError("X_val must be in memory, as an array or a data frame: collections can only be fitted.")
+        return rows.columns[:3]
 
     def _continues(self) -> bool:
         """Whether trees are added to those of the last fit."""
         return bool(self.warm_start) and hasattr(self, "_packed")
 
-    def _boost(
-        self, data: tuple[Any, Any, Any], held: Any, loss: Any, outputs: int, original: tuple[Any, Any], strata: Any
-    ) -> None:
-        """Grow the ensemble on rows in memory."""
-        X, y, w, held = self._hold_out(*data, strata, held)
-        objective = Objective(loss, y, w, outputs)
+    def _booster(self, task: Task) -> tuple[Booster, Any, Packed | None]:
+        """What grows the ensemble on rows in memory, the rows that are watched, and the trees of the last fit."""
+        X, y, w, held = self._hold_out(*task.data, task.strata, task.held)
+        objective = Objective(task.loss, y, w, task.outputs)
         state = self._continued(objective)
         if state is None:
             self._begin(objective)
-            raw = np.repeat(self._start[:, None], X.shape[0], axis=1)
-        else:
-            raw = raw_predictions(X, state, self._start).T.copy()
+        raw = raw_scores(X, state, self._start).T.copy()
         if objective.share is not None:
             objective.follow(objective.width(self._start), first=True)
-        if not isinstance(X, Coded):
-            bins = learn_bins(X, w, self.max_bins, self._counts(), self._seed)
-        codes, bins = (X.codes, X.bins) if isinstance(X, Coded) else (bin_codes(X, bins), bins)
+        bins = X.bins if isinstance(X, Coded) else learn_bins(X, w, self.max_bins, self._counts(), self._seed)
+        codes = X.codes if isinstance(X, Coded) else bin_codes(X, bins)
         plan = self._plan(X.shape[1], 1.0 if w is None else float(w.mean()))
-        booster = Booster(X, codes, bins, objective, plan, np.ascontiguousarray(raw))
-        self._iterate(booster, held, state, original)
+        return Booster(X, codes, bins, objective, plan, np.ascontiguousarray(raw)), held, state
 
-    def _boost_spread(
-        self, data: Spread, held: Any, loss: Any, outputs: int, original: tuple[Any, Any], classes: Any = None,
-        factors: Any = None,
-    ) -> None:  # fmt: skip
-        """Grow the ensemble on rows that stay on the workers."""
-        parts, weighted = data.parts(loss, outputs, classes, factors)
+    def _spread_booster(self, task: Task) -> tuple[RowsBooster, Any, Packed | None]:
+        """As `_booster`, for rows that stay on the workers."""
+        parts, weighted = task.data.parts(task.loss, task.outputs, task.classes, task.factors)
         out, n = None, first_rows(parts)[1]
-        if self._holds_out(n, held):
+        if self._holds_out(n, task.held):
             share = self.validation_fraction if self.validation_fraction < 1 else self.validation_fraction / n
             parts, out = split(parts, share, self._seed_of_split())
         if self.do_early_stopping_ and self.scoring != "loss":
             raise InputError("Early stopping by a scorer needs rows that fit here: use scoring='loss'.")
-        objective = Objective(loss, np.empty(0), np.empty(0) if weighted else None, outputs)
+        objective = Objective(task.loss, np.empty(0), np.empty(0) if weighted else None, task.outputs)
         state = self._continued(objective)
         if state is None:
             self._begin(objective, Statistics(parts))
@@ -161,23 +232,22 @@ class _Boosting(Estimator):
             width = residual_width(parts, parts.map(begin, self._start, None), objective.share)
             objective.follow(width, first=True)
             parts, out = (None if p is None else p.map(following, width, True) for p in (parts, out))
-        valued = hasattr(objective.loss, "value") and (
-            self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
-        )
-        plan = self._plan(data.n_features, Statistics(parts).totals()[1] / first_rows(parts)[1] if weighted else 1.0)
-        booster = RowsBooster(parts, out, data.bins, objective, plan, self._start, state, valued)
-        self._iterate(booster, held, state, original)
+        wanted = self.do_early_stopping_ or bool(getattr(self, "_skl_callbacks", None))
+        valued = wanted and hasattr(objective.loss, "value")
+        unit = Statistics(parts).totals()[1] / first_rows(parts)[1] if weighted else 1.0
+        plan = self._plan(task.data.n_features, unit)
+        return RowsBooster(parts, out, task.data.bins, objective, plan, self._start, state, valued), task.held, state
 
     def _iterate(self, booster: Any, held: Any, state: Packed | None, original: tuple[Any, Any]) -> None:
         """Add trees until there are enough, or the scores stall."""
-        watch = Watch(self, booster, held, state) if self.do_early_stopping_ else None
+        history = self._history(booster, held, state) if self.do_early_stopping_ else None
         trees: list[Tree] = []
         outputs, loss = booster.objective.outputs, booster.objective.loss
         valued = hasattr(loss, "value") and getattr(self, "_skl_callbacks", None)
         done = 0 if state is None else len(state.roots) // outputs
 
         def attributes(grown: list[Tree]) -> dict[str, Any]:
-            return {"_packed": join(state, pack(grown, list(range(outputs)) * (len(grown) // outputs)))}
+            return {"_packed": extended(state, grown, outputs)}
 
         with FitProgress(self, self.max_iter, X=original[0], y=original[1], attributes=attributes) as progress:
             self.n_iter_ = done
@@ -185,11 +255,39 @@ class _Boosting(Estimator):
                 trees += booster.step(iteration)
                 self.n_iter_ = iteration
                 value = booster.value() if valued else None
-                if progress.report(iteration, value, trees) or (watch is not None and watch.stops(trees)):
+                if progress.report(iteration, value, trees):
                     break
-        vars(self).update(attributes(trees) if trees else {"_packed": state})
-        self.train_score_ = np.array([] if watch is None else watch.train)
-        self.validation_score_ = np.array([] if watch is None else watch.held_out)
+                if history is not None and history.stops(trees, self.n_iter_no_change, self.tol):
+                    break
+        vars(self).update(attributes(trees))
+        self.train_score_ = np.array([] if history is None else history.train)
+        self.validation_score_ = np.array([] if history is None else history.held_out)
+
+    def _history(self, booster: Any, held: Any, state: Packed | None) -> ScoreHistory:
+        """The scores that early stopping watches."""
+        raw = None if held is None else raw_scores(held[0], state, self._start).T.copy()
+        before = [[], []] if state is None else [self.train_score_.tolist(), self.validation_score_.tolist()]
+        scorer = None if self.scoring == "loss" else partial(self._scored, check_scoring(self, self.scoring), state)
+        return ScoreHistory(booster, held, raw, scorer, *before, self._seed)
+
+    def _scored(
+        self, scorer: Any, state: Packed | None, rows: tuple[Any, Any, Any], raw: Array, trees: list[Tree]
+    ) -> float:
+        """What a scorer says of rows with these raw scores (outputs, n).
+
+        The model answers it from raw scores: the rows are validated already, with codes for categories, and their sums
+        need no walk through all trees.
+        """
+        X, y, w = rows
+
+        def raw_of(asked: Any) -> Array:  # a scorer of one's own may ask for some of the rows
+            return raw.T if asked is X else raw_scores(asked, extended(state, trees, len(raw)), self._start)
+
+        self._raw_of = raw_of
+        try:
+            return float(scorer(self, X, self._labels(y), **({} if w is None else {"sample_weight": w})))
+        finally:
+            del self._raw_of
 
     def _begin(self, objective: Objective, rows: Any = None) -> None:
         """The constant from which a new ensemble starts."""
@@ -210,7 +308,7 @@ class _Boosting(Estimator):
         return self._packed
 
     def _limits(self, p: int, unit: float = 1.0) -> Limits:
-        """When trees stop to grow, for rows whose mean weight is `unit`: sums of curvatures go by it."""
+        """When trees stop growing, for rows whose mean weight is `unit`: sums of curvatures go by it."""
         wanted = max(1, int(self.max_features * p))
         leaves = self.max_leaf_nodes or 0
         depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
@@ -222,7 +320,9 @@ class _Boosting(Estimator):
     def _plan(self, p: int, unit: float) -> Plan:
         """How trees are grown on rows of this mean weight."""
         limits = self._limits(p, unit)
-        signs, groups = monotone_signs(self, p), interaction_groups(self, p)
+        names = list(getattr(self, "feature_names_in_", []))
+        signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
+        groups = interaction_groups(self.interaction_cst, p, names)
         return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
 
     def _counts(self) -> Array | None:
@@ -278,9 +378,16 @@ class _Boosting(Estimator):
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 
-    def _answer(self, X: Any, fn: Callable[..., Array], *attributes: str) -> Any:
-        """``fn(raw scores of rows X, *attributes)``."""
-        return self.map_rows(X, partial(answer, fn), "_trees", "_start", *attributes)
+    def _answer(self, X: Any, fn: Callable[..., Array], *args: Any) -> Any:
+        """``fn(raw scores of rows X, *args)``."""
+        if (raw_of := getattr(self, "_raw_of", None)) is not None:  # the model is scored in a fit
+            return fn(raw_of(X), *args)
+        return self.map_rows(X, partial(answer, fn), self._trees, self._start, *args)
+
+    @property
+    def _trees(self) -> Trees:
+        """The trees, ready for prediction."""
+        return beside(self, lambda: Trees.of(self._packed), self._packed)
 
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""
@@ -293,10 +400,6 @@ class _Boosting(Estimator):
         out[:] = self._start
         for first in range(0, len(self._packed.roots), K):
             yield predict_sum(self._packed, X, out, first, first + K).astype(X.dtype)
-
-    @property
-    def _noun(self) -> Any:
-        return self._loss()
 
     @property
     def is_categorical_(self) -> Array | None:

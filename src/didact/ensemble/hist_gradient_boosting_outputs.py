@@ -1,32 +1,27 @@
 """What boosting says of new rows: raw sums of trees, means, scores, probabilities and labels."""
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from didact.engines.trees.boost import raw_predictions
+from didact.engines.trees.packed import Packed, join, pack
 from didact.engines.trees.small_trees import Trees
-from didact.parts.losses import Exponential, Gamma, Poisson, Softmax, Tweedie
+from didact.engines.trees.tree import Tree
 
 Array = np.ndarray[Any, Any]
 
-# Losses with a log link, and the targets that they allow.
-DOMAINS = {
-    Poisson: (lambda y: y >= 0, "y ≥ 0"),
-    Gamma: (lambda y: y > 0, "y > 0"),
-    Tweedie: (lambda y: y >= 0, "y ≥ 0"),
-}
 
-_ready: "WeakKeyDictionary[Any, Trees]" = WeakKeyDictionary()  # trees made ready when first needed
+def extended(state: Packed | None, trees: list[Tree], outputs: int) -> Packed | None:
+    """The trees of an earlier fit, if any, and new ones: one for each output, iteration after iteration."""
+    return join(state, pack(trees, list(range(outputs)) * (len(trees) // outputs))) if trees else state
 
 
-def ready_trees(model: Any) -> Trees:
-    """The trees of a fitted model, ready for prediction; kept beside the model, not in it."""
-    known = _ready.get(model)
-    if known is None or known.packed is not model._packed:
-        known = _ready[model] = Trees.of(model._packed)
-    return known
+def raw_scores(X: Any, packed: Packed | None, start: Array) -> Array:
+    """The raw scores of rows (n, outputs) as float64; before the first tree they are where the trees start."""
+    if packed is None:
+        return np.repeat(start[None], X.shape[0], axis=0)
+    return raw_predictions(X, packed, start).astype(np.float64, copy=False)
 
 
 def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
@@ -35,11 +30,8 @@ def answer(fn: Any, X: Any, trees: Trees, start: Array, *how: Any) -> Array:
 
 
 def targets(raw: Array, loss: Any) -> Array:
-    """Predicted targets: the raw sum, its exponential for losses with a log link, or what a loss's `inverse` says."""
-    z = raw[:, 0]
-    if hasattr(loss, "inverse"):
-        return np.asarray(loss.inverse(z))
-    return np.exp(z) if isinstance(loss, tuple(DOMAINS)) else z
+    """Predicted targets: what the loss says that the raw sum predicts."""
+    return np.asarray(loss.mean(raw[:, 0]))
 
 
 def decisions(raw: Array) -> Array:
@@ -48,13 +40,10 @@ def decisions(raw: Array) -> Array:
 
 
 def shares(raw: Array, loss: Any) -> Array:
-    """Probabilities of raw scores: softmax, or the logistic curve (of twice the score for the exponential loss)."""
+    """Probabilities of the classes."""
     if raw.shape[1] > 1:
-        return np.asarray(Softmax().probabilities(raw))
-    z = raw[:, 0] * (2 if isinstance(loss, Exponential) else 1)
-    with np.errstate(over="ignore"):
-        p = 1 / (1 + np.exp(-np.abs(z)))
-    p = np.where(z >= 0, p, 1 - p).astype(raw.dtype)
+        return np.asarray(loss.mean(raw))
+    p = np.asarray(loss.mean(raw[:, 0])).astype(raw.dtype, copy=False)
     return np.stack([1 - p, p], axis=1)
 
 

@@ -19,8 +19,9 @@ from sklearn.utils import Bunch
 from didact.core.backend import local, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble.bagging_base import _Bagging
-from didact.ensemble.combine import class_probabilities, weighted_median
+from didact.ensemble.combine import class_probabilities
 from didact.ensemble.forest_base import _Forest
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -133,7 +134,9 @@ def _forward(
         if how != "median":
             return (total + w[k] * outputs[k]) / (w[taken].sum() + w[k])
         chosen = outputs[[*taken, k]]
-        return np.median(chosen, axis=0) if weights is None else weighted_median(chosen.T, w[[*taken, k]])
+        if weights is None:
+            return np.median(chosen, axis=0)
+        return weighted_quantile(chosen.T, w[[*taken, k]], 0.5, averaged=False)
 
     while len(taken) < limit:
         candidates = [k for k in np.flatnonzero(w).tolist() if replacement or k not in taken]
@@ -181,13 +184,15 @@ def _outputs(ensemble: Any, X: Any, classes: Array | None, how: str) -> Array:
 
     if isinstance(ensemble, _Forest):
         found = to_numpy(
-            ensemble.map_rows(X, lambda block, trees: trees.each(local(block)), "_pack")
+            ensemble.fitted().map_rows(X, lambda block, trees: trees.each(local(block)), ensemble._pack)
         )  # (n, L, columns)
         if classes is not None and len(classes) == 2:
             found = np.concatenate([1.0 - found, found], axis=2)
         return np.moveaxis(found[:, :, 0] if classes is None and found.shape[2] == 1 else found, 1, 0)
     if isinstance(ensemble, _Bagging):
-        return np.moveaxis(to_numpy(ensemble.map_rows(X, drawn, "estimators_", "estimators_features_")), 1, 0)
+        return np.moveaxis(
+            to_numpy(ensemble.fitted().map_rows(X, drawn, ensemble.estimators_, ensemble.estimators_features_)), 1, 0
+        )
     if isinstance(ensemble, (list, tuple, *VOTING)):
         return np.asarray([one(m, X) for m in getattr(ensemble, "estimators_", ensemble)])
     X = X if hasattr(X, "toarray") else np.asarray(X)  # scikit-learn's learners were fitted to plain arrays, too

@@ -11,6 +11,7 @@ doi:10.1023/A:1010933404324.
 
 from typing import Any, ClassVar
 
+from didact.core.parameters import attr
 from didact.ensemble.forest_models import _ForestClassifier, _ForestRegressor
 from didact.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -19,25 +20,6 @@ class RandomForestClassifier(_ForestClassifier):
     r"""A random forest of classification trees; probabilities are the mean of the trees' class shares.
 
     .. math:: P(k\mid x) = \frac1T\sum_t p_{t,k}(x)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these
-        Labels, sorted; a list if there are several outputs.
-    n_classes_ : int or list of int
-        Number of classes of each output.
-    trees_ : list of Tree
-        The arrays of the trees; `estimators_` gives them as models.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity.
-    oob_score_ : float
-        Accuracy on the rows out of bag that have weight, with `oob_score`; of several outputs all must be right.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
-        Probabilities from the trees that have not seen a row, with `oob_score`.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----
@@ -57,32 +39,31 @@ class RandomForestClassifier(_ForestClassifier):
     ['no', 'yes']
     """
 
+    _attrs = [
+        attr("oob_score_", "float", "Accuracy on weighted rows out of bag, of all outputs together.", when="oob_score"),
+        attr(
+            "oob_decision_function_",
+            "(n_samples, n_classes[, n_outputs])",
+            "Probabilities from the trees that have not seen a row.",
+            when="oob_score",
+        ),
+    ]
+
     _tree_model: ClassVar[Any] = DecisionTreeClassifier
     _test_params = [
         {"n_estimators": 10, "random_state": 0},
         {"n_estimators": 5, "random_state": 1, "max_bins": None, "max_depth": 3},
     ]
+    _test_skips = _ForestClassifier._test_skips | dict.fromkeys(
+        ("constant_columns/constant", "constant_columns/zeros"),
+        "Features are drawn among constant columns, too.",
+    )
 
 
 class RandomForestRegressor(_ForestRegressor):
     r"""A random forest of regression trees; the prediction is the mean (or median) of theirs.
 
     .. math:: f(x) = \frac1T\sum_t f_t(x)
-
-    Attributes
-    ----------
-    trees_ : list of Tree
-        The arrays of the trees; `estimators_` gives them as models.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity.
-    oob_score_ : float
-        R² on the rows out of bag, with `oob_score`.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Predictions of the trees that have not seen a row, with `oob_score`.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----
@@ -100,6 +81,16 @@ class RandomForestRegressor(_ForestRegressor):
     >>> bool(model.predict([[1.0]])[0] < 0.5 < model.predict([[6.0]])[0])
     True
     """
+
+    _attrs = [
+        attr("oob_score_", "float", "R² on the rows out of bag.", when="oob_score"),
+        attr(
+            "oob_prediction_",
+            "(n_samples[, n_outputs])",
+            "Predictions of the trees that have not seen a row.",
+            when="oob_score",
+        ),
+    ]
 
     _tree_model: ClassVar[Any] = DecisionTreeRegressor
     _test_params = [

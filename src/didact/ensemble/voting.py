@@ -11,7 +11,7 @@ import sklearn.ensemble
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
-from didact.ensemble.combine import weighted_median
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -85,4 +85,4 @@ class VotingRegressor(sklearn.ensemble.VotingRegressor):
         columns = self.transform(X)
         if self._weights_not_none is None:
             return np.median(columns, axis=1)
-        return weighted_median(columns, np.asarray(self._weights_not_none, np.float64))
+        return weighted_quantile(columns, np.asarray(self._weights_not_none, np.float64), 0.5, averaged=False)

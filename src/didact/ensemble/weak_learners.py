@@ -4,7 +4,6 @@ A learner is a function (weights, generator) → (fitted model, its predictions 
 model is a decision tree of this library, its columns are sorted or coded once for all rounds.
 """
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +11,14 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from didact.core.errors import ParameterError
-from didact.core.meta import fit_model, seeded, take, takes_weights
+from didact.core.meta import check_parameters, fit_model, seeded, take, takes_weights
 from didact.core.random import seed_sequence
 from didact.engines.trees.forest import grow_from
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from didact.tree.tree_base import feature_count, growth_limits, growth_table, monotone_signs
 
 Array = np.ndarray[Any, Any]
 Learner = Callable[[Array, np.random.Generator], tuple[Any, Array]]
@@ -83,28 +83,29 @@ def _is_plain_tree(model: Any) -> bool:
 
 def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
     """Trees from columns that are sorted or coded once; the same trees as `fit` grows."""
-    base._validate_params()
-    n, p = X.shape
+    check_parameters(base)
+    (n, p), params = X.shape, base.get_params(deep=False)
     classes = int(y.max()) + 1 if isinstance(base, DecisionTreeClassifier) else 0
     about: dict[str, Any] = {"n_features_in_": p, "n_outputs_": 1, "categories_": None}
+    about["max_features_"] = feature_count(base.max_features, p)
     if classes:
         about |= {"classes_": np.arange(classes), "n_classes_": classes}
-    sample = copy.copy(base)
-    vars(sample).update(about)
-    signs = sample._signs(p, 1, classes)
-    table = sample._table(X, None, signs)
+    signs = monotone_signs(base.monotonic_cst, p, 1, classes, None)
+    by_lot = base.splitter == "random"
+    table = growth_table(X, None, signs, by_lot, base.max_bins, None)
 
     def grow(w: Array, rng: np.random.Generator) -> tuple[Any, Array]:
-        model = copy.copy(seeded(base, rng))
-        vars(model).update(about)
+        model = seeded(base, rng)
         if classes:
             targets = label_targets(y, classes, w, CLASSIFICATION[base.criterion]())
         else:
             targets = value_targets(y, w, REGRESSION[base.criterion]())
         kept = n if targets.keep is None else int(targets.keep.sum())
-        limits = model._limits(kept, p, float(w.sum()))
+        limits = growth_limits(params, kept, p, float(w.sum()), by_lot)
         seed = int(seed_sequence(model.random_state).generate_state(1, np.uint64)[0])
-        model.tree_ = prune_cost_complexity(grow_from(table, targets, limits, seed, signs), base.ccp_alpha)
+        tree = prune_cost_complexity(grow_from(table, targets, limits, seed, signs), base.ccp_alpha)
+        for name, value in (about | {"tree_": tree}).items():
+            setattr(model, name, value)
         return model, predicted(model, X)
 
     return grow

@@ -27,11 +27,12 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, is_bool, one_of, param, whole
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import above, array_like, at_least, attr, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows.memory import refuse_square
 from didact.engines.linear.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.linear.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
@@ -114,30 +115,6 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     .. math:: w \mid y \sim N(m, A^{-1}),\quad A = S^{-1} + X^TX/\sigma^2,\quad m = \mu + A^{-1}X^T(y - X\mu)/\sigma^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Posterior mean of the weights.
-    intercept_ : float
-        Posterior mean of the constant term, which has a flat prior.
-    sigma_ : ndarray of shape (n_features, n_features)
-        Posterior covariance of the weights.
-    alpha_ : float
-        Precision 1/σ² of the noise.
-    lambda_ : float or ndarray of shape (n_features,) or (n_features, n_features)
-        Precision of the prior: one number, one for each weight (infinite for weights that ARD found irrelevant), or
-        the inverse of the given covariance.
-    scores_ : ndarray of shape (n_iter_ + 1,)
-        Logarithm of the evidence before each round and at the end; it never falls.
-    log_evidence_ : float
-        Logarithm of the evidence, the probability density of y. For the flat prior its density is taken as 1.
-    X_offset_ : ndarray of shape (n_features,)
-        Means of the features; zeros without a constant term.
-    intercept_variance_ : float
-        Posterior variance of the prediction's mean at X_offset_: σ²/n, or 0 without a constant term.
-    n_iter_ : int
-        Rounds of evidence maximisation; 1 if both scales were given.
-
     Notes
     -----
     Cost: one pass of n p², p³ for a decomposition, then p for each round (p³ with ARD). Sample weights are frequencies.
@@ -176,9 +153,29 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     max_iter: int = param(300, whole(1), "Most rounds of evidence maximisation.")
     tol: float = param(1e-6, at_least(0), "Slope of the mean log evidence, in logarithms of scales, at which it ends.")
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Posterior mean of the weights."),
+        attr("intercept_", "float", "Posterior mean of the constant term, which has a flat prior."),
+        attr("sigma_", "(n_features, n_features)", "Posterior covariance of the weights."),
+        attr("alpha_", "float", "Precision 1/σ² of the noise."),
+        attr(
+            "lambda_",
+            "float or (n_features[, n_features])",
+            "Precision of the prior: one, one for each weight (infinite where ARD found it irrelevant), or a matrix.",
+        ),
+        attr("scores_", "(n_iter_ + 1,)", "Log evidence before each round and at the end; it never falls."),
+        attr("log_evidence_", "float", "Logarithm of the probability density of y, that of the flat prior taken as 1."),
+        attr("X_offset_", "(n_features,)", "Means of the features; zeros without a constant term."),
+        attr(
+            "intercept_variance_", "float", "Posterior variance of the mean at X_offset_: σ²/n, or 0 without constant."
+        ),
+        attr("n_iter_", "int", "Rounds of evidence maximisation; 1 if both scales were given."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
+        refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
@@ -190,7 +187,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
             result = maximise(model, noise, prior.variance, self.tol, self.max_iter, progress.report)
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
         scores = -model.n * np.asarray(result.history) - constant
-        vars(self).update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
+        self.__dict__.update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
         self.report_convergence(result)
         return self
 
@@ -216,7 +213,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictive mean of y for rows X; with return_std also its standard deviation, noise included."""
-        mean = self.map_rows(X, predict, "coef_", "intercept_")
+        mean = self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
         return (mean, self._map(X, predictive_std, *self._spread(True))) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:

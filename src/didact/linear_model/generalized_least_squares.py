@@ -17,16 +17,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, is_bool, one_of, param
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
-from didact.linear_model.linear_regression import Solution, one_or_many, predict
+from didact.linear_model.linear_regression import (
+    Solution,
+    count_rows,
+    first_moments,
+    means,
+    more_columns,
+    one_or_many,
+    predict,
+)
 from didact.parts.statistics.moments import Moments, moments
 
 Array = np.ndarray[Any, Any]
@@ -72,6 +82,11 @@ def split(R: Array, p: int) -> Factor:
 def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     """Independent noise: rows divided by their standard deviations, which is a weight for each row."""
     rows = rows.prepared(inverse_variances)
+    if more_columns(rows):
+        mean_x, mean_y, weight, sizes = means(rows, fit_intercept)
+        refuse_overflow(rows, (sizes, mean_y))
+        R = rows.reduce(triangle, mean_x, mean_y).R
+        return Whitened(rows.reduce(count_rows).parts[0], weight, mean_x, mean_y, split(R, rows.n_features))
     S = rows.reduce(moments)
     refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
@@ -79,17 +94,21 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
     return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
 
 
-def inverse_variances(X: Any, y: Any, w: Any, variances: Any, noise_mean: Any) -> tuple[Any, Any, Any]:
-    """A block without the mean of its noise, and with weights 1/variance."""
-    if w is not None:
+def inverse_variances(block: Block) -> Block:
+    """A block without the mean of its noise, and with weights 1/variance.
+
+    Variances come where other models have an offset, the mean of the noise where they have groups.
+    """
+    X, y, weight, variances, noise_mean = block
+    if weight is not None:
         raise InputError("GeneralizedLeastSquares takes no sample_weight: batches are (X, y, None, variances).")
     if noise_mean is not None:
         y = y - (noise_mean if noise_mean.ndim == y.ndim else noise_mean[:, None])
     if variances is None:
-        return X, y, None
+        return Block(X, y)
     if not bool((variances > 0).all()):
         raise InputError("Variances of the noise must be positive: leave out rows that are known without noise.")
-    return X, y, 1.0 / variances
+    return Block(X, y, 1.0 / variances)
 
 
 def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
@@ -99,7 +118,7 @@ def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
     u, Z = Z[:, 0], Z[:, 1:]
     weight = float(u @ u)
     means = (u @ Z) / weight if fit_intercept else np.zeros(Z.shape[1])
-    R = np.linalg.qr(Z - np.outer(u, means), mode="r")
+    R = np.asarray(np.linalg.qr(Z - np.outer(u, means), mode="r"))
     return Whitened(n, weight, means[:p], means[p:], split(R, p))
 
 
@@ -111,7 +130,7 @@ def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
     if not np.isfinite(C).all():
         raise InputError("The covariance of the noise contains NaN or infinity.")
     if factor:
-        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.linalg.qr(C.T, mode="r").T
+        L = np.tril(C) if C.shape == (n, n) and not np.triu(C, 1).any() else np.asarray(np.linalg.qr(C.T, mode="r")).T
         size = np.abs(np.diag(L))
         if L.shape != (n, n) or size.min() <= n * np.finfo(float).eps * size.max():
             raise InputError("The factor of the covariance has no full row rank, so the covariance has no inverse.")
@@ -125,7 +144,7 @@ def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
 
 
 def estimate(Z: Whitened, scale: Any, fit_intercept: bool) -> tuple[Solution, Array, Array, Array]:
-    """Coefficients; σ² per target; (XᵀΣ⁻¹X)⁻¹; variances of the constant term for σ² = 1."""
+    """Coefficients; σ² per target; V (p, r) with VVᵀ = (XᵀΣ⁻¹X)⁻¹; the constant term's variances for σ² = 1."""
     R, B, rest = Z.factor
     p = R.shape[1]
     coef, rank, _ = solve_triangle(Triangle(np.column_stack([R, B])), p)
@@ -133,18 +152,17 @@ def estimate(Z: Whitened, scale: Any, fit_intercept: bool) -> tuple[Solution, Ar
     squares = rest + ((B - R @ coef) ** 2).sum(axis=0)
     estimated = squares / free if free > 0 else np.full_like(rest, np.nan)
     sizes = estimated if isinstance(scale, str) else np.full_like(rest, float(scale))
-    inverse = inverse_gram(R)
-    constant = (1.0 / Z.weight + Z.mean_x @ inverse @ Z.mean_x) if fit_intercept else 0.0
-    return Solution(coef, Z.mean_y - Z.mean_x @ coef, rank), sizes, inverse, np.asarray(constant)
+    root = inverse_root(R)
+    constant = (1.0 / Z.weight + ((Z.mean_x @ root) ** 2).sum()) if fit_intercept else 0.0
+    return Solution(coef, Z.mean_y - Z.mean_x @ coef, rank), sizes, root, np.asarray(constant)
 
 
-def inverse_gram(R: Array) -> Array:
-    """(RᵀR)⁻¹; of dependent columns, the inverse on the space that they span."""
+def inverse_root(R: Array) -> Array:
+    """V with VVᵀ = (RᵀR)⁻¹; of dependent columns, the inverse on the space that they span."""
     size = np.sqrt((R * R).sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = linalg.svd(R / size, full_matrices=False)
-    V = Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None]
-    return V @ V.T
+    return np.asarray(Vt[s > DEPENDENT_COLUMN].T / s[s > DEPENDENT_COLUMN] / size[:, None])
 
 
 class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
@@ -155,27 +173,13 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     The covariance belongs to the rows and is given to `fit`: as variances (n,), as a matrix (n, n), or with
     ``factor=True`` as a matrix R, with any number of columns, such that Σ = RRᵀ (standard deviations, if (n,)).
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    scale_ : float or ndarray of shape (n_targets,)
-        The factor σ² of the covariance, given or estimated.
-    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_targets, n_features, n_features)
-        Covariance of the estimated coefficients.
-    coef_error_ : ndarray of the shape of coef_
-        Standard errors of the coefficients.
-    intercept_error_ : float or ndarray of shape (n_targets,)
-        Standard error of the constant term; 0 without one.
-
     Notes
     -----
-    Cost: n p² for independent noise, n³/3 + n² p for a full covariance, which needs all rows in memory. Shape of
-    computation: reduce, for independent noise; batches are then (X, y, None, variances, noise_mean), where the last
-    two may be missing. Predictions are of Xb + b₀, without noise and its mean. There is no `sample_weight`: weights
-    count rows, and a row that is there twice has noise of its own each time.
+    Cost: n p² for independent noise (n² p for more columns than rows, without a matrix p × p), n³/3 + n² p for a full
+    covariance, which needs all rows in memory. Shape of computation: reduce, for independent noise; batches are then
+    (X, y, None, variances, noise_mean), where the last two may be missing. Predictions are of Xb + b₀, without noise
+    and its mean. There is no `sample_weight`: weights count rows, and a row that is there twice has noise of its own
+    each time.
 
     References
     ----------
@@ -197,41 +201,50 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         "residuals. It does not change the coefficients.",
     )
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("scale_", "float or (n_targets,)", "The factor σ² of the covariance, given or estimated."),
+        attr("coef_covariance_", "([n_targets, ]n_features, n_features)", "Covariance of the estimated coefficients."),
+        attr("coef_error_", "ndarray of the shape of coef_", "Standard errors of the coefficients."),
+        attr("intercept_error_", "float or (n_targets,)", "Standard error of the constant term; 0 without one."),
+    ]
+
     def fit(self, X: Any, y: Any = None, covariance: Any = None, factor: bool = False, noise_mean: Any = None) -> Any:
         """Fit to rows X with targets y, whose noise has the given covariance (None: equal variances) and mean."""
         check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
-        rows = self.rows(X, y, None, variances, noise_mean, target="outputs")
+        rows = self.rows(X, y, offset=variances, groups=noise_mean, target="outputs")
         with FitProgress(self, X=X, y=y):
             Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
-            solution, scale, inverse, constant = estimate(Z, self.scale, self.fit_intercept)
+            solution, scale, self._root, constant = estimate(Z, self.scale, self.fit_intercept)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
-        one = rows.y_ndim == 1
-        covariances = scale[:, None, None] * inverse
-        self.scale_ = float(scale[0]) if one else scale
-        self.coef_covariance_ = covariances[0] if one else covariances
-        self.coef_error_ = np.sqrt(np.diagonal(self.coef_covariance_, axis1=-2, axis2=-1))
+        self.scale_ = float(scale[0]) if rows.y_ndim == 1 else scale
+        self.coef_error_ = np.sqrt(np.multiply.outer(self.scale_, (self._root**2).sum(axis=1)))
         self.intercept_error_ = np.sqrt(self.scale_ * constant)[()]
         return self
 
+    @property
+    def coef_covariance_(self) -> Array:
+        """Covariance of the estimated coefficients, p × p: multiplied out when it is asked for."""
+        check_is_fitted(self)
+        refuse_square(len(self._root), "coef_error_ has the standard errors")
+        return np.multiply.outer(self.scale_, self._root @ self._root.T)
+
     def _whitened(self, rows: Rows, covariance: Any, factor: bool) -> Whitened:
-        if not isinstance(rows, MemoryRows):
-            raise InputError("A full covariance of the noise needs all rows in memory: pass variances, or arrays.")
-        rows.reduce(moments_of_first)  # refuses NaN by name
-        X, y, _ = inverse_variances(*rows.columns)
+        rows = rows.require_memory(
+            "A full covariance of the noise needs all rows in memory: pass variances, or arrays."
+        )
+        rows.reduce(first_moments)  # refuses NaN by name
+        X, y, *_ = inverse_variances(rows.columns)
         X = to_numpy(X.toarray() if is_sparse(X) else X).astype(np.float64)
         Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64)
         return whiten_full(X, Y, lower_factor(covariance, len(X), factor), self.fit_intercept)
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X, without noise."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
-
-
-def moments_of_first(X: Any, y: Any, w: Any, *more: Any) -> Moments:
-    """Moments of a block, whatever stands beside it."""
-    return moments(X, y, w)
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

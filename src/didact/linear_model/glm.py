@@ -5,7 +5,7 @@ The objective and its fit are in `glm_base`; a class here says which family and 
 
 from typing import Any
 
-from didact.core.parameters import above, at_least, between, one_of, param
+from didact.core.parameters import above, at_least, attr, between, one_of, param
 from didact.linear_model.glm_base import _GLM, ESTIMATED
 from didact.parts.families import FAMILIES, Family, Gamma, Multinomial, Poisson, Tweedie, get_family
 from didact.parts.links import LINKS, Identity, Log, get_link
@@ -17,26 +17,13 @@ class GeneralizedLinearRegressor(_GLM):
 
     .. math:: g(E[y\mid x]) = x^Tb + b_0 + o
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients; (n_classes, n_features) for a multinomial.
-    intercept_ : float
-        Constant term; (n_classes,) for a multinomial.
-    loss_ : GLMLoss
-        The family and link in use, with an estimated parameter where there is one (``loss_.family.alpha``).
-    dispersion_ : float
-        The dispersion φ of var(y) = φV(μ): 1 where the family fixes it (but with ``dispersion="estimate"``), else
-        Pearson's estimate :math:`\sum w(y-\mu)^2/V(\mu)/(n-k)` with n = Σw and k coefficients that are not zero; for a
-        binomial n counts rows. NaN if n ≤ k.
-    n_iter_ : int
-        Iterations of the solver.
-
     Notes
     -----
     A binomial y is a proportion with the number of trials as `sample_weight`; a multinomial y has one column of counts
     or proportions for each class. `offset` is added to the linear predictor; `exposure`, with a log link, multiplies
-    the mean. Cost: n p² a step of Fisher scoring, n p a step of L-BFGS. Shape of computation: iterate.
+    the mean. Where the family does not fix φ, or with ``dispersion="estimate"``, `dispersion_` is Pearson's estimate
+    :math:`\sum w(y-\mu)^2/V(\mu)/(n-k)` with n = Σw (a binomial's rows) and k coefficients that are not zero; NaN if
+    n ≤ k. Cost: n p² a step of Fisher scoring, n p a step of L-BFGS. Shape of computation: iterate.
 
     References
     ----------
@@ -65,10 +52,18 @@ class GeneralizedLinearRegressor(_GLM):
         "family fixes it, else Pearson's estimate ('auto'), always the estimate, or this number.",
     )
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients; (n_classes, n_features) for a multinomial."),
+        attr("intercept_", "float", "Constant term; (n_classes,) for a multinomial."),
+        attr("loss_", "GLMLoss", "The family, with its parameter if that was estimated, and link."),
+        attr("dispersion_", "float", "The φ of var(y) = φV(μ): 1 where the family fixes it, else estimated."),
+    ]
+
     def _model(self) -> tuple[Any, Link | None]:
         family = get_family(self.family)
-        if type(family) in ESTIMATED and not isinstance(self.dispersion, str):
-            family = type(family)(float(self.dispersion))
+        kind: Any = type(family)
+        if kind in ESTIMATED and not isinstance(self.dispersion, str):
+            family = kind(float(self.dispersion))
         if isinstance(family, Multinomial):
             return family, None
         return family, family.canonical if isinstance(self.link, str) and self.link == "auto" else get_link(self.link)
@@ -82,19 +77,6 @@ class PoissonRegressor(_GLM):
     r"""Counts: Poisson family, log link.
 
     .. math:: \log E[y\mid x] = x^Tb + b_0
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    loss_ : GLMLoss
-        The family and link.
-    dispersion_ : float
-        1: the variance is the mean.
-    n_iter_ : int
-        Iterations of the solver.
 
     Notes
     -----
@@ -114,6 +96,8 @@ class PoissonRegressor(_GLM):
 
     alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
 
+    _attrs = [attr("dispersion_", "float", "1: the variance is the mean.")]
+
     def _model(self) -> tuple[Any, Link | None]:
         return Poisson(), Log()
 
@@ -122,19 +106,6 @@ class GammaRegressor(_GLM):
     r"""Positive numbers with a constant coefficient of variation: gamma family, log link.
 
     .. math:: \log E[y\mid x] = x^Tb + b_0
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    loss_ : GLMLoss
-        The family and link.
-    dispersion_ : float
-        Pearson's estimate of φ in var(y) = φμ², as in `GeneralizedLinearRegressor`.
-    n_iter_ : int
-        Iterations of the solver.
 
     Notes
     -----
@@ -154,6 +125,10 @@ class GammaRegressor(_GLM):
 
     alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
 
+    _attrs = [
+        attr("dispersion_", "float", "Pearson's estimate of φ in var(y) = φμ², as in `GeneralizedLinearRegressor`.")
+    ]
+
     def _model(self) -> tuple[Any, Link | None]:
         return Gamma(), Log()
 
@@ -162,19 +137,6 @@ class TweedieRegressor(_GLM):
     r"""Variance proportional to a power of the mean: normal (0), Poisson (1), gamma (2), inverse Gaussian (3), between.
 
     .. math:: \mathrm{var}(y) = \phi\mu^{\mathrm{power}}
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    loss_ : GLMLoss
-        The family and link.
-    dispersion_ : float
-        Pearson's estimate of φ, as in `GeneralizedLinearRegressor`; 1 for Poisson.
-    n_iter_ : int
-        Iterations of the solver.
 
     Notes
     -----
@@ -199,6 +161,10 @@ class TweedieRegressor(_GLM):
         0.0, between(float("-inf"), float("inf"), "neither"), "Power of the mean in the variance; not between 0 and 1."
     )
     link: str = param("auto", one_of("auto", "identity", "log"), "Link; 'auto': identity for power ≤ 0, else log.")
+
+    _attrs = [
+        attr("dispersion_", "float", "Pearson's estimate of φ, as in `GeneralizedLinearRegressor`; 1 for Poisson.")
+    ]
 
     def _model(self) -> tuple[Any, Link | None]:
         identity = self.link == "identity" or (self.link == "auto" and self.power <= 0)

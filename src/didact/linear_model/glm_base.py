@@ -21,15 +21,15 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, between, is_bool, one_of, param, whole
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Batches, Rows, is_dask
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
-from didact.linear_model.glm_deviance import explained_deviance, mean_of, pearson_dispersion
+from didact.linear_model.glm_deviance import explained_deviance, pearson_dispersion
 from didact.linear_model.infer import infer_glm, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.parts.families import Beta, Family, GLMLoss, Multinomial, NegativeBinomial
@@ -43,34 +43,37 @@ Array = np.ndarray[Any, Any]
 ESTIMATED = {NegativeBinomial: (1e-6, 1e4), Beta: (1e-3, 1e7)}  # families with a parameter beside the mean, its range
 
 
-def check_target(X: Any, y: Any, w: Any, offset: Any, family: Any) -> tuple[Any, ...]:
+def check_target(block: Block, family: Any) -> Block:
     """A block whose targets are possible for the family; multinomial counts become proportions and trials."""
+    y, w = block.y, block.weight
     if isinstance(family, Multinomial):
         if y.ndim != 2:
             raise InputError("A multinomial target has one column for each class, (n, K).")
         total = y.sum(axis=1)
         if bool((total <= 0).any()) or bool((y < 0).any()):
             raise InputError("Multinomial rows are counts or proportions: at least 0, with a positive sum.")
-        return X, y / total[:, None], (total if w is None else w * total), offset
+        return block._replace(y=y / total[:, None], weight=total if w is None else w * total)
     if y.ndim != 1:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
     if not bool(namespace(y).all(family.in_domain(y))):
         raise InputError(
             f"Some value(s) of y are out of the valid range of the {type(family).__name__} family: {family.support}."
         )
-    return X, y, w, offset
+    return block
 
 
-def target_sums(X: Any, y: Any, w: Any, offset: Any) -> Sums:
+def target_sums(block: Block) -> Sums:
     """Σw and Σwy (per class for a multinomial), and Σw·exp(offset)."""
+    y, w, offset = block.y, block.weight, block.offset
     xp = namespace(y)
     ones = xp.ones(y.shape[0], dtype=y.dtype, device=y.device) if w is None else w
     exposure = ones if offset is None else ones * xp.exp(xp.clip(offset, -80.0, 80.0))
     return Sums(to_host(xp.sum(ones, dtype=xp.float64), ones @ y, xp.sum(exposure, dtype=xp.float64)))
 
 
-def first_guess(X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss) -> Sums:
+def first_guess(block: Block, loss: GLMLoss) -> Sums:
     """Normal equations of the first weighted least squares, from means near y: for fits without intercept."""
+    X, y, w, offset = block.X, block.y, block.weight, block.offset
     eta = loss.start(y)
     h = loss.grad_hess(y, eta)[1]
     h = h if w is None else w * h
@@ -78,7 +81,7 @@ def first_guess(X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss) -> Sums:
     return Sums((np.asarray(to_numpy(gram(X, h))), np.asarray(to_numpy(X.T @ (h * target)))))
 
 
-def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
+def start_point(objective: LinearObjective, sums: Sums, link: Any) -> Array:
     """Where to start: the constant model, or the first weighted least squares where there is no constant."""
     weight, total, exposure = sums.parts
     x0 = np.zeros(objective.size)
@@ -95,12 +98,12 @@ def start_point(objective: LinearObjective, sums: Sums, link: Link) -> Array:
     return x0
 
 
-def profile_likelihood(
-    X: Any, y: Any, w: Any, offset: Any, loss: GLMLoss, coef: Array, intercept: Any, values: Array
-) -> Sums:
+def profile_likelihood(block: Block, loss: GLMLoss, coef: Array, intercept: Any, values: Array) -> Sums:
     """Log-likelihood of a block at several values of the family's own parameter, the mean held fixed."""
-    mu = to_numpy(loss.mean(linear_predictor(X, coef, intercept, offset)))
-    kind, y, w = type(loss.family), to_numpy(y), 1.0 if w is None else to_numpy(w)
+    y, w = block.y, block.weight
+    mu = to_numpy(loss.mean(linear_predictor(block.X, coef, intercept, block.offset)))
+    kind: Any = type(loss.family)
+    y, w = to_numpy(y), 1.0 if w is None else to_numpy(w)
     return Sums(tuple(float(kind(v).log_likelihood(y, mu, w).sum()) for v in values))
 
 
@@ -118,7 +121,7 @@ def estimate_parameter(objective: LinearObjective, x: Array) -> float:
 
 def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
     """The mean of y for rows X."""
-    return mean_of(linear_scores(X, coef, intercept), loss)
+    return loss.mean(linear_scores(X, coef, intercept))
 
 
 def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
@@ -146,6 +149,13 @@ class _GLM(RegressorMixin, Estimator):
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("loss_", "GLMLoss", "The family and link."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
+
     def _model(self) -> tuple[Any, Link | None]:
         """The family and the link."""
         raise NotImplementedError
@@ -170,17 +180,17 @@ class _GLM(RegressorMixin, Estimator):
             result = self._minimise(objective, start, progress.report)
             if self._estimates(family):
                 objective, result = self._alternate(objective, result, progress.report)
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self.dispersion_ = self._dispersion(objective, result.x)
         self.report_convergence(result)
         return self
 
     def _target_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, reset: bool = True) -> Rows:
-        """Rows (X, y, w, offset) whose targets are possible for the family."""
+        """Rows whose targets are possible for the family."""
         family, link = self._model()
         offset = combined_offset(offset, exposure, link)
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        return self.rows(X, y, sample_weight, offset, target=target, reset=reset).prepared(check_target, family)
+        return self.rows(X, y, sample_weight, offset=offset, target=target, reset=reset).prepared(check_target, family)
 
     def _dispersion(self, objective: LinearObjective, x: Array) -> float:
         """The dispersion φ: given, 1 where the family fixes it, or Pearson's estimate."""
@@ -233,12 +243,12 @@ class _GLM(RegressorMixin, Estimator):
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
         offset = combined_offset(offset, exposure, self._model()[1])
         if offset is None:
-            return self.map_rows(X, predict_mean, "coef_", "intercept_", "loss_")
-        eta = self.map_rows(X, linear_scores, "coef_", "intercept_")
+            return self.fitted().map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
+        eta = self.fitted().map_rows(X, linear_scores, self.coef_, self.intercept_)
         if isinstance(eta, Batches):
             raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
-        return eta.map_blocks(mean_of, self.loss_, dtype=eta.dtype) if is_dask(eta) else mean_of(eta, self.loss_)
+        return eta.map_blocks(self.loss_.mean, dtype=eta.dtype) if is_dask(eta) else self.loss_.mean(eta)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None,
                   covariance: str = "model", groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip

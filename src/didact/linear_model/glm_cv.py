@@ -19,24 +19,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 
 from didact.core.backend import to_numpy
-from didact.core.estimator import Estimator
 from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     between,
     is_bool,
-    is_callable,
-    none,
     one_of,
     param,
     splitter,
     whole,
 )
-from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
@@ -44,19 +41,19 @@ from didact.linear_model.glm import GeneralizedLinearRegressor
 from didact.linear_model.glm_base import _GLM, check_target, combined_offset, target_sums
 from didact.linear_model.infer import no_inference
 from didact.linear_model.regularization_path import (
-    ON_FOLDS,
+    CALLBACKS,
+    CHOICE,
+    IN_MEMORY,
     Fit,
     FitOne,
     Fits,
+    _PathCV,
     averaged,
-    in_memory,
     numbers,
     score,
+    scoring_param,
     split,
     tabulate,
-    take,
-    walk,
-    warn_short,
 )
 from didact.parts.families import FAMILIES, Family, Multinomial
 from didact.parts.links import LINKS
@@ -94,31 +91,18 @@ def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, 
     return total / max(float(w.sum()), np.finfo(float).tiny)
 
 
-class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
+class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
     r"""Generalized linear model with the penalty chosen on held-out folds.
 
     .. math:: (\hat\alpha, \hat\rho) = \arg\min_{\alpha, \rho}\;\frac1F\sum_f
               \frac{\sum_{i\in f} w_i\,d(y_i, \mu_i(\alpha, \rho))}{\sum_{i\in f} w_i}
 
-    Attributes
-    ----------
-    alpha_, l1_ratio_ : float
-        The chosen pair.
-    alphas_ : ndarray of shape (n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio
-        What was tried.
-    deviance_path_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
-        Mean deviance on the held-out rows; −2 × the mean log-likelihood where the family's own parameter is estimated.
-        NaN for fits that a callback kept from being made.
-    scores_ : ndarray of shape (n_l1_ratios, n_alphas, n_folds)
-        With `scoring`: its values.
-    coef_, intercept_, loss_, dispersion_, n_iter_
-        As in `GeneralizedLinearRegressor`, fitted to all rows with the chosen pair.
-
     Notes
     -----
     Cost: n_folds × n_l1_ratios × n_alphas warm fits. A number of `alphas` stands for a grid from the least α that makes
     all coefficients zero down to its 10⁻⁴-fold, or from 10 to 10⁻⁵ without an L1 part. Deviances and scores weigh rows
-    by `sample_weight`. Of equal scores the first wins.
+    by `sample_weight`. Of equal scores the first wins. Where the family's own parameter is estimated, `deviance_path_`
+    holds −2 × the mean log-likelihood.
 
     References
     ----------
@@ -134,15 +118,13 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     0.001
     """
 
+    _single = GeneralizedLinearRegressor
     _tensors = True
     _test_params = [
         {"alphas": 3, "cv": 3},
         {"family": "poisson", "alphas": 3, "l1_ratio": (0.5, 1.0), "cv": 3, "tol": 1e-8},
     ]
-    _test_skips = {
-        **ON_FOLDS,
-        "fuzz/extreme/scales": "Columns from 1e-150 to 1e150 take each of its many fits to the limit of iterations.",
-    }
+    _test_skips = {"row_order:family": CHOICE, "collections": IN_MEMORY, "callbacks:family": CALLBACKS}
 
     family: Any = param(
         "gaussian", [one_of(*FAMILIES), Family, Multinomial], "Distribution of y: a name, or one such as Tweedie(1.2)."
@@ -157,51 +139,52 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     alphas: Any = param(30, [whole(1), array_like], "Strengths of the penalty to try, or how many to place.")
     l1_ratio: Any = param(0.0, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five.")
-    scoring: Any = param(
-        None, [one_of(*get_scorer_names()), is_callable, none], "What to choose by; None: the mean deviance."
-    )
+    scoring: Any = scoring_param(None, "What to choose by; None: the mean deviance.")
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
     solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
     max_iter: int = param(1000, whole(1), "Most iterations of a fit.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which a fit ends.")
 
-    def _plain(self, alpha: float = 0.0, l1_ratio: float = 0.0) -> GeneralizedLinearRegressor:
-        """The model with one penalty."""
-        names = GeneralizedLinearRegressor().get_params()
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
-        return GeneralizedLinearRegressor(**{**shared, "alpha": float(alpha), "l1_ratio": float(l1_ratio)})
+    _attrs = [
+        attr("alpha_, l1_ratio_", "float", "The chosen pair."),
+        attr("alphas_", "(n_alphas,), or (n_l1_ratios, n_alphas) for several l1_ratio", "What was tried."),
+        attr("deviance_path_", "(n_l1_ratios, n_alphas, n_folds)", "Mean deviance on held-out rows; NaN: not fitted."),
+        attr("scores_", "(n_l1_ratios, n_alphas, n_folds)", "Scores on the held-out rows.", when="scoring"),
+        attr("coef_", "(n_features,)", "Coefficients, fitted to all rows; (n_classes, n_features) for a multinomial."),
+        attr("intercept_", "float", "Constant term; (n_classes,) for a multinomial."),
+        attr("loss_", "GLMLoss", "The family, with its parameter if that was estimated, and link."),
+        attr("dispersion_", "float", "The dispersion φ, as in `GeneralizedLinearRegressor`."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
 
     def _model(self) -> tuple[Any, Link | None]:
-        return self._plain()._model()
+        return self._plain(l1_ratio=0.0)._model()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags = self._plain().__sklearn_tags__().target_tags
+        tags.target_tags = self._plain(l1_ratio=0.0).__sklearn_tags__().target_tags
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
         """Fit to rows X with targets y, after choosing the penalty; offset and exposure as in the model itself."""
-        rows = self._rows(X, y, sample_weight, offset, exposure)
+        rows = self._fold_rows(X, y, sample_weight, offset, exposure)
         ratios = numbers(self.l1_ratio, "l1_ratio", 0, 1)
         grid = self._grid(rows, ratios)
-        folds = split(self.cv, rows, rows.columns[1])
-        with FitProgress(self, len(folds) * grid.size, X=X, y=y) as progress:
-            orders = np.argsort(-grid, axis=1, kind="stable")
-            fits = walk(self._fold(rows, grid, ratios), folds, orders, progress.report)
+        folds = split(self.cv, rows, rows.columns.y)
+        orders = list(np.argsort(-grid, axis=1, kind="stable"))
+        fits = self._walk(self._fold(rows, grid, ratios), folds, orders, X, y)
         self._choose(fits, len(folds), grid, ratios)
-        best = self._plain(self.alpha_, self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
-        vars(self).update({name: getattr(best, name) for name in FITTED})
+        best = self._plain(alpha=self.alpha_, l1_ratio=self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
+        self.__dict__.update({name: getattr(best, name) for name in FITTED})
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
+    def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, combined_offset(offset, exposure, link), target=target)
-        rows = in_memory(rows, "GeneralizedLinearRegressorCV", "GeneralizedLinearRegressor(alpha=…)")
-        return rows.prepared(check_target, family)
+        rows = self.rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
+        return self._foldable(rows, plain="GeneralizedLinearRegressor(alpha=…)").prepared(check_target, family)
 
-    def _target_rows(self, *data: Any, reset: bool = True) -> Any:
-        return _GLM._target_rows(self, *data, reset=reset)
+    _target_rows = _GLM._target_rows
 
     def _grid(self, rows: MemoryRows, ratios: Array) -> Array:
         """Strengths (n_l1_ratios, n_alphas)."""
@@ -212,7 +195,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
             ridge = 10.0 ** np.linspace(*RIDGE_SPAN, self.alphas)
             top = 0.0
             if ratios.any():
-                top = max(steepest(*self._plain()._objective(rows, *self._model())), np.finfo(float).eps)
+                top = max(steepest(*self._plain(l1_ratio=0.0)._objective(rows, *self._model())), np.finfo(float).eps)
             grid = np.stack([top / r * np.geomspace(1, SPAN, self.alphas) if r > 0 else ridge for r in ratios])
         self.alphas_ = grid[0] if np.ndim(self.l1_ratio) == 0 else grid
         return grid
@@ -220,20 +203,20 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
     def _fold(self, rows: MemoryRows, grid: Array, ratios: Array) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, α) on them."""
         family, link = self._model()
-        scorer = None if self.scoring is None else check_scoring(self._plain(), scoring=self.scoring)
+        scorer = None if self.scoring is None else check_scoring(self._plain(l1_ratio=0.0), scoring=self.scoring)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            base, first = self._plain()._objective(take(rows, train), family, link)
-            X, y, w, offset = take(rows, test).columns
+            base, first = self._plain(l1_ratio=0.0)._objective(rows.some(train), family, link)
+            X, y, w, offset, _ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                model = self._plain(grid[ratio, strength], ratios[ratio])
+                model = self._plain(alpha=grid[ratio, strength], l1_ratio=ratios[ratio])
                 objective = base._replace(alpha=model.alpha * (1 - model.l1_ratio))
                 result = model._minimise(objective, first if start is None else start, None)
                 estimated = model._estimates(family)
                 if estimated:
                     objective, result = model._alternate(objective, result, None)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 mu = model.predict(X, offset)
                 deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
                 judged = -deviance if scorer is None else score(scorer, _Shifted(model, offset), X, y, w)
@@ -252,7 +235,6 @@ class GeneralizedLinearRegressorCV(RegressorMixin, Estimator):
             self.scores_ = scores
         r, a = np.unravel_index(np.argmax(averaged(scores, axis=2)), grid.shape)
         self.alpha_, self.l1_ratio_ = float(grid[r, a]), float(ratios[r])
-        warn_short(self, fits)
 
     inference = no_inference("GeneralizedLinearRegressor(alpha=0)")
 

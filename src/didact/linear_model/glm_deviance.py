@@ -16,7 +16,7 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.parts.families import Beta, Binomial, Multinomial
@@ -31,14 +31,9 @@ def family_of(loss: Any) -> Any:
     return Multinomial() if isinstance(loss, Softmax) else loss.family
 
 
-def mean_of(eta: Any, loss: Any) -> Any:
-    """The mean of y for linear predictors."""
-    return loss.probabilities(eta) if isinstance(loss, Softmax) else loss.mean(eta)
-
-
 def fitted_means(X: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Array:
     """Means of a block as float64."""
-    return np.asarray(to_numpy(mean_of(linear_predictor(X, coef, intercept, offset), loss)), np.float64)
+    return np.asarray(to_numpy(loss.mean(linear_predictor(X, coef, intercept, offset))), np.float64)
 
 
 def block_weights(w: Any, n: int) -> Array:
@@ -46,16 +41,17 @@ def block_weights(w: Any, n: int) -> Array:
     return np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
 
 
-def null_sums(X: Any, y: Any, w: Any, offset: Any) -> Sums:
+def null_sums(block: Block) -> Sums:
     """Σw, Σwy and the size of the offsets: what the null model rests on."""
+    y, offset = block.y, block.offset
     y = np.asarray(to_numpy(y), np.float64)
-    each = block_weights(w, len(y))
+    each = block_weights(block.weight, len(y))
     size = 0.0 if offset is None else float(np.abs(to_numpy(offset)).sum())
     return Sums((float(each.sum()), each @ y, size))
 
 
 def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: bool) -> Array:
-    """The constant term(s) of the null model of rows (X, y, w, offset), by maximum likelihood."""
+    """The constant term(s) of the null model of rows, by maximum likelihood."""
     several = isinstance(loss, Softmax)
     if several:
         share = np.maximum(total / weight, np.finfo(float).tiny)
@@ -68,19 +64,20 @@ def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: boo
     return np.atleast_1d(objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1])
 
 
-def deviances(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, null: Array) -> Sums:
+def deviances(block: Block, loss: Any, coef: Array, intercept: Any, null: Array) -> Sums:
     """Deviances of the model and the null model on a block; without offsets `null` is the mean, else the constant."""
+    y, offset = block.y, block.offset
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
-    each = block_weights(w, len(y))
-    mu = fitted_means(X, offset, loss, coef, intercept)
+    each = block_weights(block.weight, len(y))
+    mu = fitted_means(block.X, offset, loss, coef, intercept)
     if offset is not None:
         shift = np.asarray(to_numpy(offset), np.float64)
-        null = np.asarray(mean_of(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None]), loss))
+        null = np.asarray(loss.mean(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None])))
     return Sums(tuple(float(each @ family.deviance(y, np.broadcast_to(m, y.shape))) for m in (mu, null)))
 
 
 def explained_deviance(rows: Rows, loss: Any, coef: Array, intercept: Any) -> float:
-    """D² of a model on rows (X, y, w, offset)."""
+    """D² of a model on rows."""
     weight, total, offsets = rows.reduce(null_sums).parts
     if weight <= 0:
         raise InputError("All sample weights are zero.")
@@ -92,15 +89,16 @@ def explained_deviance(rows: Rows, loss: Any, coef: Array, intercept: Any) -> fl
     return 1.0 - left / whole if whole > 0 else float(left == 0)
 
 
-def with_offset(X: Any, y: Any, w: Any, offset: Any) -> tuple[Any, ...]:
+def with_offset(block: Block) -> Block:
     """A block that has offsets, zeros if none were given."""
-    return X, y, w, 0.0 * y if offset is None else offset
+    return block if block.offset is not None else block._replace(offset=0.0 * block.y)
 
 
-def pearson_sums(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+def pearson_sums(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """The number of observations of a block, and Pearson's χ²."""
+    y = block.y
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
-    each, mu = block_weights(w, len(y)), fitted_means(X, offset, loss, coef, intercept)
+    each, mu = block_weights(block.weight, len(y)), fitted_means(block.X, block.offset, loss, coef, intercept)
     count = each > 0 if isinstance(family, Binomial | Multinomial) else each
     chi = ((y - mu) ** 2 / mu).sum(axis=1) if y.ndim == 2 else (y - mu) ** 2 / family.variance(mu)
     return Sums((float(count.sum()), float(each @ np.where(each > 0, chi, 0.0))))

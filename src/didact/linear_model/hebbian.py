@@ -10,7 +10,7 @@ Hebb (1949), doi:10.4324/9781410612403; Oja (1982), doi:10.1007/BF00275687; Sang
 doi:10.1016/0893-6080(89)90044-0.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -18,47 +18,28 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
 from didact.engines.stochastic.passes import fixed
+from didact.parts.statistics.components import Components, components
 
 Array = np.ndarray[Any, Any]
 
 RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
 
 
-class Spread(NamedTuple):
-    """How many rows there are, their mean, and the sum of their squared distances to it."""
-
-    rows: int
-    mean: Array
-    square: float
-
-    def merge(self, other: "Spread") -> "Spread":
-        """Both sets of rows together (Chan's rule)."""
-        rows = self.rows + other.rows
-        d = other.mean - self.mean
-        part = other.rows / max(rows, 1)
-        return Spread(rows, self.mean + part * d, self.square + other.square + self.rows * part * float(d @ d))
-
-    def taken(self, center: bool) -> tuple[Array, float]:
-        """What is subtracted from each row, and the mean squared length of what is left."""
-        n = max(self.rows, 1)
-        if center:
-            return self.mean, self.square / n
-        return np.zeros_like(self.mean), self.square / n + float(self.mean @ self.mean)
+def spread(block: Block) -> Components:
+    """How many rows of one block there are, their mean, and the sum of their squared distances to it."""
+    return components(block.X, None, "spherical")
 
 
-def spread(X: Any, y: Any, w: Any) -> Spread:
-    """The spread of one block."""
-    X = np.asarray(to_numpy(X), np.float64)
-    if not len(X):
-        return Spread(0, np.zeros(X.shape[1]), 0.0)
-    mean = X.mean(axis=0)
-    return Spread(len(X), mean, float(np.sum((X - mean) ** 2)))
+def taken(seen: Components, center: bool) -> tuple[Array, float]:
+    """What is subtracted from each row, and the mean squared length of what is left."""
+    mean, square = seen.mean[0], float(seen.scatter[0, 0]) / max(float(seen.weight[0]), 1.0)
+    return (mean, square) if center else (np.zeros_like(mean), square + float(mean @ mean))
 
 
 def answers(X: Any, components: Array, mean: Array) -> Any:
@@ -88,21 +69,6 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     .. math:: \text{Hebb:}\ \ w \leftarrow \frac{w + \eta\,y\,x}{\|w + \eta\,y\,x\|}, \qquad
               \text{Oja:}\ \ \Delta w = \eta\,y\,(x - y\,w), \qquad
               \text{Sanger:}\ \ \Delta w_k = \eta\,y_k\Big(x - \sum_{l\le k} y_l w_l\Big)
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Weights of the units, of length 1 or, but for Hebb's rule, close to it. Signs are arbitrary.
-    mean_ : ndarray of shape (n_features,)
-        What is subtracted from each row: the mean of the rows seen, 0 without `center`.
-    scale_ : float
-        Mean squared length of the rows seen, less their mean; rates are measured in 1/scale_.
-    n_samples_seen_ : int
-        Rows that the mean and the scale are of.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of steps.
 
     Notes
     -----
@@ -153,18 +119,32 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
     random_state: Any = param(None, random_state, "Seed of the first weights and of the shuffling.")
 
+    _attrs = [
+        attr(
+            "components_",
+            "(n_components, n_features)",
+            "Weights of the units, about of length 1 but for Hebb's rule; signs are arbitrary.",
+        ),
+        attr("mean_", "(n_features,)", "What is subtracted from each row: the mean of the rows, 0 without `center`."),
+        attr("scale_", "float", "Mean squared length of the rows, less their mean; the unit of 1/rates."),
+        attr("n_samples_seen_", "int", "Rows that the mean and the scale are of."),
+        attr("n_iter_", "int", "Passes over the rows."),
+        attr("t_", "float", "1 + the number of steps."),
+    ]
+
     def fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Learn from rows X, pass after pass, until the weights settle."""
         rows, seed = self.rows(X, target="none"), seed_sequence(self.random_state)
         seen, W = rows.reduce(spread), first_weights(self.rule, self.n_components, rows.n_features, seed)
+        n = int(seen.weight[0])
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda W: self._fitted(W, rows, seen)) as progress:
             for epoch in range(1, self.max_iter + 1):
                 before = W.copy()
-                value = self._pass(rows, W, seen, 1 + (epoch - 1) * seen.rows, seed)
+                value = self._pass(rows, W, seen, 1 + (epoch - 1) * n, seed)
                 done = self.tol is not None and moved(before, W) <= self.tol
                 if progress.report(epoch, value, W) or done:
                     break
-        self._store(W, rows, seen, epoch, 1 + epoch * seen.rows)
+        self._store(W, rows, seen, epoch, 1 + epoch * n)
         if not (done or progress.stopped or self.tol is None):
             self.warn_convergence("The weights still change after max_iter passes: raise max_iter, power_t or tol.")
         return self
@@ -177,18 +157,17 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         if first:
             seen, t, W = new, 1, first_weights(self.rule, self.n_components, rows.n_features, seed)
         else:
-            last = Spread(self.n_samples_seen_, self._state["mean"], float(self._state["square"]))
-            seen, t, W = last.merge(new), int(self.t_), self._state["W"].copy()
+            seen, t, W = self._seen.merge(new), int(self.t_), self._weights.copy()
         self._pass(rows, W, seen, t, seed)
-        self._store(W, rows, seen, 1, t + new.rows)
+        self._store(W, rows, seen, 1, t + int(new.weight[0]))
         return self
 
-    def _pass(self, rows: Rows, W: Array, seen: Spread, t: int, seed: Any) -> float:
+    def _pass(self, rows: Rows, W: Array, seen: Components, t: int, seed: Any) -> float:
         """One pass that begins with step t; minus the mean squared answer of a unit, as a share of the scale."""
-        mean, scale = seen.taken(self.center)
+        mean, scale = taken(seen, self.center)
         total, begin = 0.0, t
-        for X, *_ in rows.stream():
-            X = fixed(to_numpy(X) if is_tensor(X) else X)
+        for block in rows.stream():
+            X = fixed(to_numpy(block.X) if is_tensor(block.X) else block.X)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))
@@ -196,14 +175,15 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             t += len(X)
         return -total / max((t - begin) * len(W) * scale, np.finfo(float).tiny)
 
-    def _fitted(self, W: Array, rows: Rows, seen: Spread) -> dict[str, Any]:
-        mean, scale = seen.taken(self.center)
+    def _fitted(self, W: Array, rows: Rows, seen: Components) -> dict[str, Any]:
+        mean, scale = taken(seen, self.center)
         dtype = float_type(rows)
         return {"components_": W.astype(dtype), "mean_": mean.astype(dtype), "scale_": scale}
 
-    def _store(self, W: Array, rows: Rows, seen: Spread, epochs: int, t: int) -> None:
-        vars(self).update(self._fitted(W, rows, seen), n_samples_seen_=seen.rows, n_iter_=epochs, t_=float(t))
-        self._state = {"W": W, "mean": seen.mean, "square": np.array(seen.square)}
+    def _store(self, W: Array, rows: Rows, seen: Components, epochs: int, t: int) -> None:
+        n = int(seen.weight[0])
+        self.__dict__.update(self._fitted(W, rows, seen), n_samples_seen_=n, n_iter_=epochs, t_=float(t))
+        self._weights, self._seen = W, seen
 
     @property
     def _n_features_out(self) -> int:
@@ -211,4 +191,4 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def transform(self, X: Any) -> Any:
         """The answers of the units to rows X, (n, n_components)."""
-        return self.map_rows(X, answers, "components_", "mean_")
+        return self.fitted().map_rows(X, answers, self.components_, self.mean_)

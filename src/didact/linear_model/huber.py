@@ -22,13 +22,15 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_host, to_numpy
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, param, whole
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import compiled_pass
-from didact.engines.linear.column_units import FAILED, column_units, in_units, refuse_overflow
+from didact.engines.linear.column_units import FAILED, column_units, in_units
+from didact.engines.linear.objective import rounding
 from didact.engines.loop.iterate import iterate
-from didact.engines.loop.line_search import NOISE, Armijo
+from didact.engines.loop.line_search import Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
@@ -46,11 +48,12 @@ RIDGE = 1e-2  # curvature in the scale, by share: towards an exact fit the objec
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
-def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
+def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
     """Value and gradient of a block; unless share is None also cross-products, in which rows outside count by share."""
+    X, w = block.X, block.weight
     X = X if is_tensor(X) else X.astype(np.float64, copy=False)
     xp = namespace(X)
-    r = y - (X @ like(coef, X) + intercept)
+    r = block.y - (X @ like(coef, X) + intercept)
     t = r / scale
     psi = xp.clip(t, -epsilon, epsilon)
     each = xp.ones_like(t) if w is None else w
@@ -68,12 +71,13 @@ def summarize(X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: floa
 
 @compiled_pass(3)
 def summarize_narrow(
-    X: Any, y: Any, w: Any, coef: Array, intercept: float, scale: float, epsilon: float, share: Any
+    block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: float | None
 ) -> Sums:
     """`summarize` as one compiled loop, for dense rows of up to a few hundred features."""
-    if not isinstance(X, np.ndarray):
-        return summarize(X, y, w, coef, intercept, scale, epsilon, share)
-    value, slopes, *rest = huber_sums(X, y, w, np.append(coef, intercept), scale, epsilon, share, RIDGE)
+    if not isinstance(block.X, np.ndarray):
+        return summarize(block, coef, intercept, scale, epsilon, share)
+    theta = np.append(coef, intercept)
+    value, slopes, *rest = huber_sums(block.X, block.y, block.weight, theta, scale, epsilon, share, RIDGE)
     parts = [value, slopes[:-1], slopes[-1], rest[0]]
     if share is not None:
         H, cross, square = rest[1:]
@@ -162,8 +166,7 @@ def minimise(objective: Objective, x0: Array, tol: float, max_iter: int, report:
 def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: Any = None) -> Result:
     """Newton for few features, L-BFGS for many."""
     rows = objective.rows
-    single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-    noise = 1e-8 if single else NOISE
+    noise = rounding(rows)
     if rows.n_features <= NEWTON_FEATURES:
         result = newton_huber(objective, x0, tol, max_iter, report, noise)
     else:
@@ -173,9 +176,10 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     return result
 
 
-def target_moments(X: Any, y: Any, w: Any) -> Moments:
+def target_moments(block: Block) -> Moments:
     """Mean and scatter of the targets of a block."""
-    return moments(y[:, None], y, w)
+    y = block.y
+    return moments(block._replace(X=y[:, None]))
 
 
 class HuberRegressor(RegressorMixin, Estimator):
@@ -183,19 +187,6 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     .. math:: \min_{w, b, \sigma} \sum_i s_i\Big(\sigma + H_\epsilon\Big(\frac{y_i - x_i^Tw - b}{\sigma}\Big)\sigma\Big)
         + \alpha\|w\|^2
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    scale_ : float
-        The scale σ; about 0 if the model fits most rows exactly.
-    outliers_ : ndarray of shape (n_samples,)
-        Whether a row lies further than εσ from the fit (not for batches and Dask collections).
-    n_iter_ : int
-        Iterations of the solver.
 
     Notes
     -----
@@ -222,7 +213,7 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     _tensors = True
     _test_skips = {
-        "weight_scale?": "alpha stands beside a sum of losses, as in scikit-learn: twice the weights are half of alpha."
+        "weight_scale": "alpha stands beside a sum of losses, as in scikit-learn: twice the weights are half of alpha."
     }
 
     epsilon: float = param(1.35, at_least(1.0), "Residuals beyond epsilon times the scale count as absolute values.")
@@ -232,17 +223,25 @@ class HuberRegressor(RegressorMixin, Estimator):
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
     tol: float = param(1e-05, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("scale_", "float", "The scale σ; about 0 if the model fits most rows exactly."),
+        attr("outliers_", "(n_samples,)", "Whether a row in memory lies further than εσ from the fit.", when="data"),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         objective, start = self._objective(rows)
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             result = minimise(objective, start, self.tol, self.max_iter, progress.report)
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self.report_convergence(result)
-        vars(self).pop("outliers_", None)
-        if isinstance(rows, MemoryRows):
-            error = np.abs(to_numpy(rows.columns[1]) - to_numpy(predict(rows.X, self.coef_, self.intercept_)))
+        if rows.n_rows is not None:
+            X, y, *_ = rows.whole()
+            error = np.abs(to_numpy(y) - to_numpy(predict(X, self.coef_, self.intercept_)))
             self.outliers_ = error > self.epsilon * self.scale_
         return self
 
@@ -254,7 +253,7 @@ class HuberRegressor(RegressorMixin, Estimator):
         exact = EXACT * spread if spread > 0 else 1e-100
         objective = Objective(rows, self.epsilon, self.alpha / S.weight, S.weight, self.fit_intercept, exact)
         tail = [S.mean_y[0]] if self.fit_intercept else []
-        if self.warm_start and np.shape(getattr(self, "coef_", None)) == (rows.n_features,):
+        if self.warm_start and np.shape(getattr(self, "coef_", ())) == (rows.n_features,):
             tail = [self.intercept_] if self.fit_intercept else []
             return objective, np.concatenate([self.coef_, tail, [max(self.scale_, exact)]]).astype(np.float64)
         return objective, np.concatenate([np.zeros(rows.n_features), tail, [max(spread, exact)]])
@@ -268,4 +267,4 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

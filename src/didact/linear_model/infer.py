@@ -9,7 +9,7 @@ from scipy import linalg
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
-from didact.core.rows import Batches, Rows, is_dask
+from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.linear_model.inference import Inference, _Source, read_only
 from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
 from didact.linear_model.influence import Point
@@ -64,7 +64,7 @@ def infer_glm(
     """Inference for generalized linear models; prepare is (function of a block, *arguments)."""
     several = isinstance(model.loss_, Softmax)
     rows = open_rows(model, data, groups, covariance, "outputs" if several else "numeric")
-    rows = rows.prepared(beside_groups, *prepare)
+    rows = rows.prepared(*prepare)
     trials = several or isinstance(model.loss_.family, Binomial)
     point = Point(model.loss_, model.coef_, model.intercept_, model.fit_intercept, trials)
     classes = [f"y{j}" for j in range(len(model.coef_))] if several else []
@@ -77,7 +77,7 @@ def infer_classes(
     """Inference for `LogisticRegression`: the log-odds of the second class, or of each class against the last."""
     if model.loss != "log" or model.class_weight is not None:
         raise ParameterError("LogisticRegression.inference() needs loss='log' and class_weight=None: a likelihood.")
-    rows = open_rows(model, data, groups, covariance, "labels").prepared(beside_groups, *prepare)
+    rows = open_rows(model, data, groups, covariance, "labels").prepared(*prepare)
     options = Options(covariance, dispersion)
     if len(model.classes_) == 2:
         loss = GLMLoss(Bernoulli(), Logit())
@@ -95,19 +95,12 @@ def open_rows(model: Any, data: Columns, groups: Any, covariance: str, target: s
         raise ParameterError("covariance='clustered' and groups belong together: give both or neither.")
     if groups is not None and not is_dask(groups):
         groups = np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.float64)
-    return model.rows(X, y, w, offset, groups, target=target, reset=False)
+    return model.rows(X, y, w, offset=offset, groups=groups, target=target, reset=False)
 
 
-def beside_groups(
-    X: Any, y: Any, w: Any, offset: Any, groups: Any, prepare: Callable[..., tuple[Any, ...]], *args: Any
-) -> tuple[Any, ...]:
-    """A block prepared as for the fit, with its groups."""
-    return (*prepare(X, y, w, offset, *args), groups)
-
-
-def take_target(X: Any, y: Any, w: Any, offset: Any, groups: Any, column: int) -> tuple[Any, ...]:
+def take_target(block: Block, column: int) -> Block:
     """A block with one of several targets."""
-    return X, y[:, column], w, offset, groups
+    return block._replace(y=block.y[:, column])
 
 
 def build(model: Any, rows: Rows, point: Point, options: Options, classes: Sequence[Any] = ()) -> Inference:

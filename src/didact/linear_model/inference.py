@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.errors import ParameterError
+from didact.core.rows import Rows
 from didact.linear_model.inference_fit import Facts
 from didact.linear_model.inference_predict import Prediction, combined, predict_interval
 from didact.linear_model.inference_summary import frame, text
@@ -224,11 +224,10 @@ class Inference:
         return chi_result(chi, df)
 
     def _in_memory(self, what: str) -> tuple[Terms, Any]:
-        rows = self._source.rows
-        if not isinstance(rows, MemoryRows):
-            raise InputError(f"{what} has one entry for each row: pass inference() the rows in memory, not in batches.")
-        X, y, w, offset, _ = rows.columns
-        return terms(X, y, w, offset, self._source.point), X
+        rows = self._source.rows.require_memory(
+            f"{what} has one entry for each row: pass inference() the rows in memory, not in batches."
+        )
+        return terms(rows.columns, self._source.point), rows.X
 
     @cached_property
     def leverage(self) -> Array:
@@ -272,9 +271,9 @@ class Inference:
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         source = self._source
-        rows = source.model.rows(X, target="none", reset=False)
-        if not isinstance(rows, MemoryRows):
-            raise InputError("Intervals of predictions are for rows in memory: predict batch by batch.")
+        rows = source.model.rows(X, target="none", reset=False).require_memory(
+            "Intervals of predictions are for rows in memory: predict batch by batch."
+        )
         U = design(rows.X, source.facts.centre, source.point.fit_intercept)
         eta = linear_scores(rows.X, combined(offset, exposure, source.point.loss), source.point)
         noise = self.dispersion if kind == "observation" else 0.0

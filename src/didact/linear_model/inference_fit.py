@@ -14,8 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (
@@ -200,12 +200,8 @@ def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Poin
     if not constant:
         return null
     _, weight, y, *_, offset = total.sums.parts
-    start = null_constant(rows.prepared(_without_groups), point.loss, weight, y, offset > 0)
+    start = null_constant(rows, point.loss, weight, y, offset > 0)
     return null._replace(intercept=start[:-1] - start[-1] if point.several else float(start[0]))
-
-
-def _without_groups(X: Any, y: Any, w: Any, offset: Any, groups: Any) -> tuple[Any, ...]:
-    return X, y, w, offset
 
 
 def _likelihoods(

@@ -21,6 +21,7 @@ from scipy.special import zeta
 
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.errors import InputError
+from didact.core.rows import Block
 from didact.engines.linear.least_squares import Triangle, triangle
 from didact.engines.linear.objective import linear_predictor
 from didact.parts.families import Gaussian, Multinomial, Tweedie
@@ -73,9 +74,10 @@ class Terms(NamedTuple):
     h: Array  # its expected curvature
 
 
-def terms(X: Any, y: Any, w: Any, offset: Any, point: Point) -> Terms:
+def terms(block: Block, point: Point) -> Terms:
     """Linear predictors, means and derivatives of a block."""
-    eta = linear_scores(X, offset, point)
+    y, w = block.y, block.weight
+    eta = linear_scores(block.X, block.offset, point)
     n = len(eta)
     weight = np.ones(n) if w is None else np.asarray(to_numpy(w), np.float64)
     count, size = ((weight > 0) * 1.0, weight) if point.trials else (weight, np.ones(n))
@@ -125,13 +127,14 @@ class Totals(NamedTuple):
         return Totals(self.moments.merge(other.moments), self.sums.merge(other.sums))
 
 
-def totals(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point) -> Totals:
+def totals(block: Block, point: Point) -> Totals:
     """Moments of x (and of −g/h) with weights f·a·h; sums of f, f·a, f·a·y, deviance, Pearson's χ², η², offset."""
-    t = terms(X, y, w, offset, point)
+    X, offset = block.X, block.offset
+    t = terms(block, point)
     weight = t.count * t.size
     several = t.g.ndim == 2
     step = np.zeros(len(weight)) if several else np.divide(-t.g, t.h, out=np.zeros_like(t.g), where=t.h > 0)
-    S = moments(X, like(step, X), like(weight * t.h, X))
+    S = moments(Block(X, like(step, X), like(weight * t.h, X)))
     chi = pearson(t, point.family)
     sums = (
         float(t.count.sum()),
@@ -145,16 +148,18 @@ def totals(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point) -> To
     return Totals(S, Sums(sums))
 
 
-def information_factor(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array) -> Triangle:
+def information_factor(block: Block, point: Point, centre: Array) -> Triangle:
     """The triangular factor of the rows √(f a h)(x − c): the information without squaring its condition."""
-    t = terms(X, y, w, offset, point)
+    X = block.X
+    t = terms(block, point)
     zeros = like(np.zeros(len(t.eta)), X)
-    return triangle(X, zeros, like(t.count * t.size * t.h, X), centre, np.zeros(1))
+    return triangle(Block(X, zeros, like(t.count * t.size * t.h, X)), centre, np.zeros(1))
 
 
-def softmax_information(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array) -> Sums:
+def softmax_information(block: Block, point: Point, centre: Array) -> Sums:
     """Score (q,) and information (q, q) of K−1 vectors relative to the last class, one after the other."""
-    t = terms(X, y, w, offset, point)
+    X = block.X
+    t = terms(block, point)
     U = design(X, centre, point.fit_intercept)
     weight, K, width = t.count * t.size, t.mu.shape[1] - 1, U.shape[1]
     H = np.empty((K, width, K, width))
@@ -167,9 +172,10 @@ def softmax_information(X: Any, y: Any, w: Any, offset: Any, groups: Any, point:
     return Sums((score.ravel(), H.reshape(K * width, K * width)))
 
 
-def precision_information(X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array) -> Sums:
+def precision_information(block: Block, point: Point, centre: Array) -> Sums:
     """The beta family's expected information between η and the precision φ (as a vector), and of φ itself."""
-    t = terms(X, y, w, offset, point)
+    X = block.X
+    t = terms(block, point)
     phi, mu = point.family.precision, t.mu
     low, high = zeta(2.0, mu * phi), zeta(2.0, (1.0 - mu) * phi)  # ψ′
     cross = phi * (mu * low - (1.0 - mu) * high) * point.loss.link.derivative(t.eta)
@@ -177,12 +183,10 @@ def precision_information(X: Any, y: Any, w: Any, offset: Any, groups: Any, poin
     return Sums(((t.count * cross) @ design(X, centre, point.fit_intercept), float(t.count @ own)))
 
 
-def likelihoods(
-    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, null: Point, dispersion: float, density: bool
-) -> Sums:
+def likelihoods(block: Block, point: Point, null: Point, dispersion: float, density: bool) -> Sums:
     """Log-likelihoods of the model and the null model, and the null model's deviance."""
-    t, family = terms(X, y, w, offset, point), point.family
-    mu = terms(X, y, w, offset, null).mu
+    t, family = terms(block, point), point.family
+    mu = terms(block, null).mu
     deviance = float((t.count * t.size) @ row_deviance(family, t.y, mu))
     if not density:
         return Sums((0.0, 0.0, deviance))
@@ -202,11 +206,10 @@ def leverages(t: Terms, white: Array) -> Array:
     return t.size * t.h * (white * white).sum(axis=1)
 
 
-def meat(
-    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array, root: Array, power: int
-) -> Sums:
+def meat(block: Block, point: Point, centre: Array, root: Array, power: int) -> Sums:
     """Σ f Bᵀs sᵀB/(1 − ℓ)^power of a block: scores in coordinates in which the information is the unit matrix."""
-    t, U = terms(X, y, w, offset, point), design(X, centre, point.fit_intercept)
+    X = block.X
+    t, U = terms(block, point), design(X, centre, point.fit_intercept)
     S, weight = row_scores(t, U) @ root, t.count
     if power:
         weight = weight / np.maximum(1.0 - leverages(t, U @ root), np.finfo(np.float64).eps) ** power
@@ -231,13 +234,12 @@ def sum_by(labels: Array, rows: Array) -> GroupSums:
     return GroupSums(groups, member @ rows)
 
 
-def group_scores(
-    X: Any, y: Any, w: Any, offset: Any, groups: Any, point: Point, centre: Array, root: Array
-) -> GroupSums:
+def group_scores(block: Block, point: Point, centre: Array, root: Array) -> GroupSums:
     """For each group (Σ f, Σ f Bᵀs)."""
+    X, groups = block.X, block.groups
     if groups is None:
         raise InputError("Clustered standard errors need groups; a batch is (X, y, sample_weight, offset, groups).")
-    t = terms(X, y, w, offset, point)
+    t = terms(block, point)
     S = row_scores(t, design(X, centre, point.fit_intercept)) @ root
     return sum_by(to_numpy(groups), t.count[:, None] * np.column_stack([np.ones(len(S)), S]))
 

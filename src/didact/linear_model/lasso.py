@@ -19,13 +19,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, between, is_bool, param, whole
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows import Rows
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver
@@ -62,8 +62,8 @@ class Problem:
             if not np.isfinite(S.xy).all():
                 refuse_overflow(rows, np.nan)
             return
-        _, y, w = rows.columns[:3]  # type: ignore[attr-defined]
-        self.design = Design.of(rows, fit_intercept)  # type: ignore[arg-type]
+        _, y, w, *_ = rows.whole()
+        self.design = Design.of(rows, fit_intercept)
         Y = y if y.ndim == 2 else y[:, None]
         self.mean_x, self.weight = self.design.mean, float(len(Y) if w is None else w.sum())
         self.mean_y = np.average(Y, axis=0, weights=w) if fit_intercept else np.zeros(Y.shape[1])
@@ -85,7 +85,9 @@ class Problem:
     def strongest(self, targets: Sequence[Target]) -> float:
         """The smallest λ₁ at which all coefficients of all targets are zero."""
         found = max(self.solver(k).strongest() for k in targets)
-        return found if np.isfinite(found) else refuse_overflow(self.rows, np.nan)
+        if not np.isfinite(found):
+            refuse_overflow(self.rows, np.nan)
+        return found
 
     def zeros(self, target: Target) -> Array:
         """Coefficients of zero: (p,), or (p, T) for all targets."""
@@ -101,7 +103,9 @@ class Problem:
                 result = self.solver(target).solve(l1, l2, start, tol, max_iter, report)
             except FloatingPointError:
                 refuse_overflow(self.rows, np.nan)
-            return result if np.isfinite(result.value) else refuse_overflow(self.rows, np.nan)
+            if not np.isfinite(result.value):
+                refuse_overflow(self.rows, np.nan)
+            return result
         if self._smooth is None or self._smooth[0] != l2:
             self._smooth = l2, solve_smooth(self.rows, l2 * self.weight, self.fit_intercept)
         coef, inner = self._smooth[1].coef[:, target], self._smooth[1].result
@@ -122,8 +126,8 @@ def solve_smooth(rows: Rows, alpha: float, fit_intercept: bool) -> Solution:
 
 def from_moments(rows: Rows) -> bool:
     """Whether to work from cross-products: always outside memory, else for tall data."""
-    if isinstance(rows, MemoryRows) and not is_tensor(rows.X):
-        limit = MOST_FEATURES if not is_sparse(rows.X) else 500
+    if rows.n_rows is not None and not rows.on_device:
+        limit = 500 if rows.is_sparse else MOST_FEATURES
         return rows.n_features <= limit and rows.n_rows >= TALL * rows.n_features
     if rows.n_features > MOST_FEATURES:
         raise InputError(
@@ -185,6 +189,14 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients; many are exactly zero."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("dual_gap_", "float or (n_targets,)", "Duality gap: the objective is at most this far from its minimum."),
+        attr("n_iter_", "int", "Rounds of working sets."),
+        attr("sparse_coef_", "sparse matrix", "The coefficients, one row for each target."),
+    ]
+
     def _ratio(self) -> float:
         """The share of the L1 penalty."""
         raise NotImplementedError
@@ -205,24 +217,13 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class Lasso(_L1):
     r"""Least squares with an L1 penalty.
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients; many are exactly zero.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----
@@ -252,17 +253,6 @@ class ElasticNet(_L1):
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
               + \alpha\Big(\rho\|b\|_1 + \frac{1-\rho}{2}\|b\|_2^2\Big)
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients; many are exactly zero.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----

@@ -8,23 +8,22 @@ Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
-from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
-from didact.engines.linear.column_units import refuse_overflow
 from didact.linear_model.infer import no_inference
-from didact.linear_model.lasso import TOGETHER, Problem, Target, refuse_one_target
+from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import ON_FOLDS, in_memory, split, take
+from didact.linear_model.regularization_path import _PathCV, split
 
 Array = np.ndarray[Any, Any]
 
@@ -63,8 +62,8 @@ def fold_errors(
     rows: MemoryRows, train: Array, test: Array, grids: Sequence[tuple[float, Array]], model: Any, search: Search
 ) -> Array:
     """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
-    problem = Problem(take(rows, train), model.fit_intercept, search.positive)
-    X, y, w = take(rows, test).columns
+    problem = Problem(rows.some(train), model.fit_intercept, search.positive)
+    X, y, w, *_ = rows.some(test).columns
     Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:
@@ -75,35 +74,63 @@ def fold_errors(
     return np.stack(errors)
 
 
-def choose_penalty(model: Any, search: Search, X: Any, y: Any, sample_weight: Any) -> None:
-    """Choose the penalty on folds, fit it to all rows, and store what a fitted model has."""
-    name = type(model).__name__
-    rows = in_memory(model.rows(X, y, sample_weight, target="outputs"), name, name.removesuffix("CV"))
-    search.check(model, rows)
-    with FitProgress(model, X=X, y=y):
-        problem = Problem(rows, model.fit_intercept, search.positive)
+class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
+    """Abstract: what the cross-validated models of the lasso's kind share."""
+
+    _together: ClassVar[bool] = False
+
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("l1_ratio_", "float", "The chosen share of the L1 penalty, or of that on lengths; 1 for the lasso."),
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("alphas_", "([n_l1_ratio, ]n_alphas)", "Penalties that were tried."),
+        attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
+        attr("dual_gap_", "float or (n_targets,)", "Duality gap of the final fit."),
+        attr("n_iter_", "int", "Penalties walked through by the final fit."),
+    ]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
+        rows = self._foldable(self.rows(X, y, sample_weight, target="outputs"))
+        ratios = np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), np.float64))
+        search = Search(ratios, getattr(self, "positive", False), self._together)
+        search.check(self, rows)
+        with FitProgress(self, X=X, y=y):
+            self._choose(rows, search)
+        return self
+
+    def _choose(self, rows: MemoryRows, search: Search) -> None:
+        """Choose the penalty on folds, fit it to all rows, and store what a fitted model has."""
+        problem = Problem(rows, self.fit_intercept, search.positive)
         targets = search.targets(problem)
         strongest = problem.strongest(targets)
-        grids = [(r, penalty_grid(strongest, r, model.eps, model.alphas)) for r in search.ratios]
-        folds = split(model.cv, rows, rows.columns[1])
-        errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, model, search), folds), axis=-1)
+        grids = [(r, penalty_grid(strongest, r, self.eps, self.alphas)) for r in search.ratios]
+        folds = split(self.cv, rows, rows.columns.y)
+        errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, self, search), folds), axis=-1)
         if not np.isfinite(errors).all():
             refuse_overflow(rows, np.nan)
         best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
         ratio, alphas = grids[best]
         steps = alphas[at % STRIDE : at + 1 : STRIDE]
-        coefs, gaps = walk_all(problem, targets, steps, ratio, min(model.tol, FINAL_TOL), model.max_iter)
-    model.alpha_, model.l1_ratio_ = float(alphas[at]), float(ratio)
-    model.mse_path_ = errors if len(grids) > 1 else errors[0]
-    model.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
-    solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
-    model.coef_, model.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
-    model.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
-    model.n_iter_ = len(steps)
+        coefs, gaps = walk_all(problem, targets, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
+        self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
+        self.mse_path_ = errors if len(grids) > 1 else errors[0]
+        self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
+        solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
+        self.n_iter_ = len(steps)
+
+    inference = no_inference("LinearRegression")
+
+    def predict(self, X: Any) -> Any:
+        """Predicted targets for rows X."""
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
-class _L1CV(MultiOutputMixin, RegressorMixin, Estimator):
-    """Abstract: what the cross-validated lasso and elastic net share."""
+class _L1CV(_L1Path):
+    """Abstract: the parameters of the cross-validated lasso and elastic net."""
 
     eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
     alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
@@ -113,45 +140,11 @@ class _L1CV(MultiOutputMixin, RegressorMixin, Estimator):
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
-    def _ratios(self) -> Array:
-        """The shares of the L1 penalty to try."""
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
-        choose_penalty(self, Search(self._ratios(), self.positive), X, y, sample_weight)
-        return self
-
-    inference = no_inference("LinearRegression")
-
-    def predict(self, X: Any) -> Any:
-        """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
-
 
 class LassoCV(_L1CV):
     r"""The lasso with α chosen by cross-validation.
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The share of the L1 penalty: 1.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    alphas_ : ndarray of shape (n_alphas,)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -173,10 +166,7 @@ class LassoCV(_L1CV):
     array([2., 0., 0., 0., 0.])
     """
 
-    _test_skips = {**ON_FOLDS}
-
-    def _ratios(self) -> Array:
-        return np.ones(1)
+    _single = Lasso
 
 
 class ElasticNetCV(_L1CV):
@@ -184,25 +174,6 @@ class ElasticNetCV(_L1CV):
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
               + \alpha\Big(\rho\|b\|_1 + \frac{1-\rho}{2}\|b\|_2^2\Big)
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The chosen share of the L1 penalty.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -222,9 +193,6 @@ class ElasticNetCV(_L1CV):
     1.0
     """
 
-    _test_skips = {**ON_FOLDS}
+    _single = ElasticNet
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
-
-    def _ratios(self) -> Array:
-        return np.atleast_1d(np.asarray(self.l1_ratio, np.float64))

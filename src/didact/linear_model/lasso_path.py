@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.meta import check_parameters
 from didact.linear_model.lasso import ElasticNet, Problem, Target
 
 Array = np.ndarray[Any, Any]
@@ -126,7 +127,7 @@ def enet_path(
     [0, 1]
     """
     model = ElasticNet(l1_ratio=l1_ratio, positive=positive, tol=tol, max_iter=max_iter)
-    model._validate_params()
+    check_parameters(model)
     rows = model.rows(X, y, sample_weight, target="outputs")
     problem = Problem(rows, False, positive)
     targets = range(len(problem.mean_y))

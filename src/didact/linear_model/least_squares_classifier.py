@@ -24,21 +24,22 @@ from sklearn.base import ClassifierMixin
 from didact.core.backend import float_type, is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, none, one_of, param
+from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.ridge import solve as solve_ridge
-from didact.parts.statistics.moments import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 
 
-def code_labels(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | None) -> tuple[Any, Any, Any]:
+def code_labels(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with ±1 for two labels and unit vectors for more, and class weights folded into w."""
-    codes = label_codes(y, classes)
+    X, w = block.X, block.weight
+    codes = label_codes(block.y, classes)
     xp = namespace(X, codes)
     codes = xp.asarray(codes, device=X.device) if is_tensor(X) else codes
     if class_weights is not None:
@@ -46,8 +47,8 @@ def code_labels(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | N
         w = each if w is None else w * each
     dtype = X.dtype if is_tensor(X) else np.float64
     if len(classes) == 2:
-        return X, 2 * xp.astype(codes, dtype) - 1, w
-    return X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w
+        return Block(X, 2 * xp.astype(codes, dtype) - 1, w)
+    return Block(X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w)
 
 
 def coded_rows(model: Any, rows: Rows, code: Any) -> Rows:
@@ -73,15 +74,6 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
     r"""Linear classifier fitted by least squares to coded labels: ±1 for two classes, one-hot for more.
 
     .. math:: \min_{W, b} \sum_i s_i \|t_i - W^Tx_i - b\|^2 + \alpha\|W\|^2
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second against the first.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
 
     Notes
     -----
@@ -115,6 +107,11 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
     )
     tol: float = param(1e-8, at_least(0), "Relative residual of conjugate gradients; direct solves are exact.")
 
+    _attrs = [
+        attr("coef_", "(1, n_features) or (n_classes, n_features)", "Coefficients; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LeastSquaresClassifier":
         """Fit to rows X with labels y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="labels")
@@ -127,8 +124,8 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.rows import MemoryRows, Rows
+from didact.core.backend import is_sparse, like, namespace, to_numpy
+from didact.core.overflow import all_finite, refuse_overflow
+from didact.core.rows import Block, Rows
+from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
-from didact.engines.linear.least_squares import SAFE, triangle
+from didact.engines.linear.least_squares import SAFE, graded_svd, triangle
 from didact.linear_model.ridge import gram_trace
 from didact.parts.statistics.moments import Moments, Sums, moments
 
@@ -48,34 +50,23 @@ class Grid(NamedTuple):
         return self.mean_y - np.tensordot(self.mean_x, self.coef, 1)
 
 
-class Stack(NamedTuple):
-    """Something for every row, kept block by block in the order of the rows."""
-
-    blocks: tuple[tuple[Any, ...], ...]
-
-    def merge(self, other: "Stack") -> "Stack":
-        """The blocks of one after those of the other."""
-        return Stack(self.blocks + other.blocks)
-
-    def columns(self) -> tuple[Any, ...]:
-        """The columns in one piece each; None where there is none."""
-        return tuple(None if c[0] is None else np.concatenate(c) for c in zip(*self.blocks, strict=True))
-
-
 def few_rows(rows: Rows) -> bool:
     """Whether the n × n form is the smaller one, and all rows are at hand for it."""
-    return isinstance(rows, MemoryRows) and not is_tensor(rows.X) and rows.n_rows <= rows.n_features
+    return rows.n_rows is not None and not rows.on_device and rows.n_rows <= rows.n_features
 
 
 def solve_grid(rows: Rows, alphas: Array, fit_intercept: bool) -> Grid:
     """Ridge for every α of a grid from one pass over the rows, or two where the condition is poor."""
     S = rows.reduce(moments)
+    refuse_overflow(rows, S)
     return solve_moments(S, alphas, fit_intercept) or _solve_triangle(rows, S, alphas, fit_intercept)
 
 
 def solve_moments(S: Moments, alphas: Array, fit_intercept: bool) -> Grid | None:
     """Ridge for every α from cross-products; None if their condition does not allow it."""
     S = S if fit_intercept else S.about_zero()
+    if not all_finite(S):
+        return None
     with blas_for(len(S.xx)):
         s, V = linalg.eigh(S.xx, check_finite=False)
     if s[0] + alphas.min() <= SAFE * (s[-1] + alphas.min()):
@@ -88,12 +79,8 @@ def _solve_triangle(rows: Rows, S: Moments, alphas: Array, fit_intercept: bool) 
     S = S if fit_intercept else S.about_zero()
     p = rows.n_features
     R = rows.reduce(triangle, S.mean_x, S.mean_y).R
-    U, root, Vt = linalg.svd(R[:p, :p], check_finite=False)
-    root = np.where(root > root[:1] * EPS * p, root, 0.0)
-    s, target = np.zeros(p), np.zeros_like(S.xy)
-    s[: len(root)] = root**2
-    target[: len(root)] = root[:, None] * (U.T @ R[:p, p:])
-    return _grid(S, s, Vt.T, target, alphas, fit_intercept)
+    U, root, Vt = graded_svd(R[:p, :p], np.sqrt(S.weight) * np.abs(S.mean_x))
+    return _grid(S, root**2, Vt.T, root[:, None] * (U.T @ R[:p, p:]), alphas, fit_intercept)
 
 
 def _grid(S: Moments, s: Array, V: Array, target: Array, alphas: Array, fit_intercept: bool) -> Grid:
@@ -112,8 +99,9 @@ def _combine(V: Array, inverse: Array, target: Array) -> Array:
     return np.tensordot(V, inverse[:, :, None] * target[:, None, :], 1)
 
 
-def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Array) -> Any:
+def held_out_errors(block: Block, grid: Grid, map_: Array, shift: Array) -> Any:
     """e (n, A, k) of a block; map_ is [V, b(α) …] and shift what it makes of the means: one product does it all."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     p, A = grid.inverse.shape
     Y = (y if y.ndim == 2 else y[:, None]) - like(grid.mean_y, X)
@@ -131,20 +119,20 @@ def held_out_errors(X: Any, y: Any, w: Any, grid: Grid, map_: Array, shift: Arra
     return errors
 
 
-def squared_errors(X: Any, y: Any, w: Any, *grid: Any) -> Sums:
+def squared_errors(block: Block, *grid: Any) -> Sums:
     """Σ w e² of a block, (A, k), and the number of rows."""
-    xp = namespace(X)
-    errors = held_out_errors(X, y, w, *grid)
+    xp, w = namespace(block.X), block.weight
+    errors = held_out_errors(block, *grid)
     errors *= errors
     table = xp.reshape(errors, (errors.shape[0], -1))
     total = xp.sum(table, axis=0) if w is None else w @ table
     return Sums((to_numpy(total).astype(np.float64).reshape(errors.shape[1:]), errors.shape[0]))
 
 
-def stacked_errors(X: Any, y: Any, w: Any, *grid: Any) -> Stack:
+def stacked_errors(block: Block, *grid: Any) -> Pieces:
     """e, y and w of every row."""
-    columns = (held_out_errors(X, y, w, *grid), y, w)
-    return Stack((tuple(None if c is None else to_numpy(c) for c in columns),))
+    columns = held_out_errors(block, *grid), block.y, block.weight
+    return Pieces((tuple(None if c is None else to_numpy(c) for c in columns),))
 
 
 def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
@@ -153,10 +141,10 @@ def with_map(grid: Grid) -> tuple[Grid, Array, Array]:
     return grid, map_, grid.mean_x @ map_
 
 
-def solve_few_rows(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
+def solve_few_rows(rows: Rows, alphas: Array, fit_intercept: bool) -> tuple[Grid, Array]:
     """The grid and the leave-one-out errors (n, A, k) from the n × n form."""
-    rows.reduce(gram_trace)  # refuses NaN by name
-    X, y, w = rows.columns
+    refuse_overflow(rows, rows.reduce(gram_trace))  # NaN is refused by name
+    X, y, w, *_ = rows.whole()
     X = X if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     w = np.ones(len(Y)) if w is None else w

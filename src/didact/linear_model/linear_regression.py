@@ -17,9 +17,9 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, param
+from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
@@ -99,14 +99,14 @@ def _solve_factor(
 
 def more_columns(rows: Rows) -> bool:
     """Whether there are more columns than rows; where only a pass can tell, it is made if the columns are many."""
-    if isinstance(rows, MemoryRows):
+    if rows.n_rows is not None:
         return rows.n_rows < rows.n_features
     return rows.n_features >= MANY and rows.reduce(count_rows).parts[0] < rows.n_features
 
 
-def count_rows(X: Any, y: Any, w: Any) -> Sums:
+def count_rows(block: Block) -> Sums:
     """The number of rows of a block."""
-    return Sums((X.shape[0],))
+    return Sums((block.X.shape[0],))
 
 
 def means(rows: Rows, fit_intercept: bool) -> tuple[Array, Array, float, Array]:
@@ -118,7 +118,7 @@ def means(rows: Rows, fit_intercept: bool) -> tuple[Array, Array, float, Array]:
 
 def wide_sparse(rows: Rows) -> bool:
     """Whether the data are sparse with too many columns for a dense p × p matrix to pay."""
-    return isinstance(rows, MemoryRows) and is_sparse(rows.X) and rows.n_features > WIDE_SPARSE
+    return rows.is_sparse and rows.n_features > WIDE_SPARSE
 
 
 def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float, max_iter: int = 10_000) -> Solution:
@@ -140,8 +140,9 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)
 
 
-def first_moments(X: Any, y: Any, w: Any) -> Sums:
+def first_moments(block: Block) -> Sums:
     """Σw, Σwx, Σwy, Σwx², Σwxyᵀ of a block: what conjugate gradients start from."""
+    X, y, w = block.X, block.y, block.weight
     Y = y if y.ndim == 2 else y[:, None]
     if is_tensor(X):
         xp = namespace(X)
@@ -154,8 +155,9 @@ def first_moments(X: Any, y: Any, w: Any) -> Sums:
     return Sums((ones.sum(), sums, ones @ Y, squares, xy))
 
 
-def normal_product(X: Any, y: Any, w: Any, V: Array, shift: Array) -> Sums:
+def normal_product(block: Block, V: Array, shift: Array) -> Sums:
     """Xᵀ W (X V − 1 shiftᵀ) of a block, and the sums of its rows."""
+    X, w = block.X, block.weight
     if V.shape[1] == 1:  # products with vectors are quicker than with one-column matrices
         u = X @ V[:, 0] - shift[0]
         u = u if w is None else w * u
@@ -184,19 +186,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Ordinary least squares.
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    rank_ : int
-        Rank of the centred data (not for wide sparse data).
-    singular_ : ndarray
-        Singular values of the centred data (not for wide sparse data).
-    n_iter_ : int
-        Iterations of conjugate gradients (for wide sparse data only).
 
     Notes
     -----
@@ -229,6 +218,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("rank_", "int", "Rank of the centred data; not of wide sparse data.", when="data"),
+        attr("singular_", "ndarray", "Singular values of the centred data; not of wide sparse data.", when="data"),
+        attr("n_iter_", "int", "Iterations of conjugate gradients; of wide sparse data.", when="data"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
@@ -243,7 +240,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip

@@ -25,9 +25,10 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows.gather import Pieces, dense, keep
+from didact.core.rows import Rows
+from didact.core.rows.gather import dense
 from didact.engines.smoothing.local_regression import (
     LocalPoints,
     LocalRule,
@@ -35,18 +36,18 @@ from didact.engines.smoothing.local_regression import (
     local_left_out,
     local_smooth,
 )
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
 
-def stored(kept: Pieces) -> LocalPoints:
+def stored(rows: Rows) -> LocalPoints:
     """The rows as a smoother wants them: in float64, and sorted if there is one feature."""
-    X, y, w = (column.astype(np.float64, copy=False) for column in kept.columns())
+    X, y, w = (column.astype(np.float64, copy=False) for column in rows.gather())
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else slice(None)
-    return LocalPoints(X[order], y[order], row_counts(w)[order], np.ones(len(y)))
+    return LocalPoints(X[order], y[order], in_cases(w)[0][order], np.ones(len(y)))
 
 
 def predict_smooth(X: Any, kernel: str, degree: int, bandwidth: float, neighbors: float, scale: Array,
@@ -76,34 +77,13 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     .. math:: \hat y(x) = \beta_0,\quad
         \beta = \arg\min_\beta \sum_i w_i\,K(\|x_i-x\|/h)\,\big(y_i - \beta^T\phi(x_i-x)\big)^2
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows that predictions are made from: those of positive weight, sorted if there is one feature.
-    y_fit_ : ndarray of shape (n_samples,)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    robustness_ : ndarray of shape (n_samples,)
-        Their factors from robust rounds: 0 for outliers, 1 without such rounds.
-    scale_ : ndarray of shape (n_features,)
-        What features are divided by.
-    bandwidth_ : float
-        The fixed bandwidth, given or chosen; 0 if neighbours set it.
-    neighbors_ : float
-        The number of neighbours, given or chosen; 0 if the bandwidth is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_errors_ : ndarray
-        Their mean leave-one-out errors, squared or, with robust rounds, absolute (only with "cv").
-
     Notes
     -----
     Cost of a prediction: with one feature and the tricube O(log n), whatever the span, as long windows are summed from
     moments; else the k points around it, times the square of the number of local coefficients, and with several
     features also all n distances, unless k is small. All rows are kept, dense and in memory. Sample weights are turned
-    into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are relative and
-    have mean 1. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
+    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
+    mean is 1. Shape of computation: pairs. A fixed bandwidth is widened where it holds fewer points than a local fit
     has coefficients; a fit that its points still do not determine leaves out its last terms.
 
     References
@@ -122,7 +102,6 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     # The default span takes two thirds of all rows for each prediction: minutes on the largest of the checks.
     _test_params = [{"span": 30}, {"span": 40, "degree": 0, "robust_rounds": 1}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     degree: int = param(1, whole(0), "Degree of the local polynomials: 0, 1 or 2.")
     kernel: str = param("tricube", one_of("tricube", "gaussian"), "Weights by distance: compact support, or Gaussian.")
@@ -141,11 +120,23 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     robust_rounds: int = param(0, whole(0), "Rounds in which rows with large residuals lose weight.")
     scale: bool = param(False, is_bool, "Whether to divide features by their standard deviations first.")
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight, sorted if there is one feature."),
+        attr("y_fit_", "(n_samples,)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("robustness_", "(n_samples,)", "Their factors from robust rounds: 0 for outliers, 1 without such rounds."),
+        attr("scale_", "(n_features,)", "What features are divided by."),
+        attr("bandwidth_", "float", "The fixed bandwidth, given or chosen; 0 if neighbours set it."),
+        attr("neighbors_", "float", "The number of neighbours, given or chosen; 0 if the bandwidth is fixed."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="span='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean leave-one-out errors, squared or robust.", when="span='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
         rows = self.rows(X, y, sample_weight, target="numeric")
-        points = stored(rows.reduce(keep))
+        points = stored(rows)
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
         points = points._replace(X=points.X / self.scale_)
         rules = self._rules(points)
@@ -175,8 +166,6 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
         self.X_fit_, self.y_fit_ = points.X * self.scale_, points.y
         self.sample_weight_, self.robustness_ = points.w, points.factors
         self.bandwidth_, self.neighbors_ = rule.bandwidth, rule.neighbours
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         if len(errors):
             self.grid_, self.cv_errors_ = np.asarray([r.bandwidth or r.neighbours for r in rules]), errors
 
@@ -212,10 +201,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local fit at each row of X."""
-        return self.map_rows(
-            X, predict_smooth, "kernel", "degree", "bandwidth_", "neighbors_", "scale_", "X_fit_", "y_fit_",
-            "sample_weight_", "robustness_",
-        )  # fmt: skip
+        self.fitted()
+        rule = self.kernel, self.degree, self.bandwidth_, self.neighbors_, self.scale_
+        return self.map_rows(X, predict_smooth, *rule, self.X_fit_, self.y_fit_, self.sample_weight_, self.robustness_)
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""

@@ -22,9 +22,9 @@ from sklearn.base import ClassifierMixin
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above_or_infinite, at_least, between, is_bool, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -33,21 +33,24 @@ from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.moments import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 
 Array = np.ndarray[Any, Any]
 
 
-def encode(X: Any, y: Any, w: Any, offset: Any, classes: Array, class_weights: Array | None) -> tuple[Any, ...]:
+def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
-    codes = label_codes(y, classes)
+    X, w = block.X, block.weight
+    codes = label_codes(block.y, classes)
     xp = namespace(X, codes)
     if is_tensor(X):
         codes = xp.asarray(codes, device=X.device)
     if class_weights is not None:
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
-    return X, (xp.astype(codes, X.dtype if is_tensor(X) else xp.float64) if len(classes) == 2 else codes), w, offset
+    if len(classes) == 2:
+        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64)
+    return block._replace(y=codes, weight=w)
 
 
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,
@@ -119,17 +122,6 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     .. math:: \min_{w, b}\; C\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \tfrac{1-\rho}{2}\|w\|_2^2 + \rho\|w\|_1
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second. In the "reference" parametrisation the last row is zero.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : ndarray of shape (1,)
-        Iterations of the solver.
-
     Notes
     -----
     Cost: Newton n p² a step and about six steps (two or three from a sampled start when there are many rows); L-BFGS
@@ -176,9 +168,19 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     )
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
+    _attrs = [
+        attr(
+            "coef_",
+            "(n_classes or 1, n_features)",
+            'Coefficients; of two classes the second\'s; "reference": last row 0.',
+        ),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("n_iter_", "(1,)", "Iterations of the solver."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, None, target="labels")
+        rows = self.rows(X, y, sample_weight, target="labels")
         rows, weight = self._encoded(rows)
         objective, l1 = build(rows, len(self.classes_), weight, self.C, self.l1_ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
@@ -188,7 +190,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
             result = fit_linear(
                 objective, l1, solver, self.tol, self.max_iter, start, start is not None, progress.report
             )
-        vars(self).update(self._fitted(objective, result.x))
+        self.__dict__.update(self._fitted(objective, result.x))
         self._report(objective, result)
         return self
 
@@ -220,7 +222,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def _report(self, objective: LinearObjective, result: Result) -> None:
         self.report_convergence(result)
-        self.n_iter_ = np.asarray([self.n_iter_], dtype=np.int32)
+        self.n_iter_: Any = np.asarray([self.n_iter_], dtype=np.int32)
         free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
             self.warn_convergence(
@@ -230,15 +232,15 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
@@ -251,7 +253,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
 
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:

@@ -17,23 +17,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
-from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
     at_least,
+    attr,
     is_bool,
-    is_callable,
     none,
     one_of,
     param,
     splitter,
     whole,
 )
-from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.engines.linear.fit import fit_linear
 from didact.linear_model.infer import no_inference
@@ -46,48 +44,31 @@ from didact.linear_model.logistic import (
     predict_probabilities,
 )
 from didact.linear_model.regularization_path import (
-    ON_FOLDS,
+    CALLBACKS,
+    CHOICE,
+    IN_MEMORY,
     Fit,
     FitOne,
     Fits,
+    _PathCV,
     averaged,
-    in_memory,
     knowing_labels,
     numbers,
     score,
+    scoring_param,
     split,
     tabulate,
-    take,
     total_weight,
-    walk,
-    warn_short,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
 
 Array = np.ndarray[Any, Any]
 
 
-class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
+class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
 
     .. math:: (\hat C, \hat\rho) = \arg\max_{C, \rho}\;\frac1F\sum_f \mathrm{score}_f\big(w_f(C, \rho)\big)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    C_, l1_ratio_ : float
-        The chosen pair; with ``refit=False`` the means of the folds' own choices.
-    Cs_, l1_ratios_ : ndarray
-        What was tried.
-    scores_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Scores on the held-out rows; NaN for fits that a callback kept from being made.
-    coefs_paths_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs, n_classes or 1, n_features + 1)
-        Coefficients of every fit, the constant term last (none without `fit_intercept`).
-    n_iter_ : ndarray of shape (n_folds, n_l1_ratios, n_Cs)
-        Iterations of every fit.
-    coef_, intercept_ : ndarray of shape (1 or n_classes, n_features), (1 or n_classes,)
-        Coefficients and constant terms.
 
     Notes
     -----
@@ -111,16 +92,23 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     (100.0, [0, 1])
     """
 
+    _single = LogisticRegression
     _tensors = True
     _test_params = [
         {"Cs": (0.01, 0.1, 1.0), "cv": 3, "tol": 1e-8},
         {"Cs": (0.1, 1.0), "l1_ratios": (0.0, 0.5), "cv": 3, "refit": False},
     ]
     _test_skips = {
-        **ON_FOLDS,
-        "defaults": "check_sparsify_coefficients has classes of fewer rows than there are folds; "
-        "check_classifiers_train compares log P with the logarithm of a P that float32 rounds to 1.",
-        "weight_scale?": "C multiplies the sum of losses, as in scikit-learn: twice the weights are twice C.",
+        "weights_equal_repetition:refit": CHOICE,
+        "row_order:refit": CHOICE,
+        "collections": IN_MEMORY,
+        "callbacks/iterations": CALLBACKS,
+        "callbacks/model": CALLBACKS,
+        "callbacks/stop": CALLBACKS,
+        "callbacks/limit:tol": CALLBACKS,
+        "defaults/check_sparsify_coefficients": "It has classes of fewer rows than there are folds.",
+        "defaults/check_classifiers_train": "It compares log P with the logarithm of a P that float32 rounds to 1.",
+        "weight_scale": "C multiplies the sum of losses, as in scikit-learn: twice the weights are twice C.",
     }
 
     Cs: Any = param(10, [whole(1), array_like], "Values of C, or how many to place from 1e-4 to 1e4.")
@@ -128,9 +116,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
     loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five, stratified.")
-    scoring: Any = param(
-        "neg_log_loss", [one_of(*get_scorer_names()), is_callable, none], "What to choose by; None: the accuracy."
-    )
+    scoring: Any = scoring_param("neg_log_loss", "What to choose by; None: the accuracy.")
     refit: bool = param(True, is_bool, "Whether to fit the best pair to all rows; else the folds' best are averaged.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
@@ -144,18 +130,27 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
     )
 
+    _attrs = [
+        attr("C_, l1_ratio_", "float", "The chosen pair; with ``refit=False`` the means of the folds' own choices."),
+        attr("Cs_, l1_ratios_", "ndarray", "What was tried."),
+        attr("scores_", "(n_folds, n_l1_ratios, n_Cs)", "Scores on the held-out rows; NaN for fits not made."),
+        attr(
+            "coefs_paths_", "(…, n_classes or 1, n_features + 1)", "Coefficients, by fold, ratio and C; constants last."
+        ),
+        attr("n_iter_", "(n_folds, n_l1_ratios, n_Cs)", "Iterations of every fit."),
+        attr("coef_, intercept_", "(n_classes or 1, n_features), (n_classes or 1,)", "Coefficients, constant terms."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = self.rows(X, y, sample_weight, None, target="labels")
-        rows = in_memory(rows, "LogisticRegressionCV", "LogisticRegression(C=…)")
+        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
-        folds = split(self.cv, rows, rows.columns[1], classifier=True)
+        folds = split(self.cv, rows, rows.columns.y, classifier=True)
         shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
-        with FitProgress(self, int(np.prod(shape)), X=X, y=y) as progress:
-            orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
-            fits = walk(self._fold(rows, encoded), folds, orders, progress.report)
-        self._store_paths(fits, shape)
+        orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
+        self._store_paths(self._walk(self._fold(rows, encoded), folds, orders, X, y), shape)
         coef, intercept = self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
         self.coef_, self.intercept_ = coef.astype(float_type(rows)), intercept.astype(float_type(rows))
         return self
@@ -169,23 +164,23 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         plain = LogisticRegression(class_weight=self.class_weight)
         encoded, _ = plain._encoded(rows)
         self.classes_ = plain.classes_
-        return encoded
+        return encoded.require_memory("Folds are taken from rows in memory.")
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
         scorer, solver = self._scorer(), {"newton-cholesky": "newton"}.get(self.solver, self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
-            part = take(encoded, train)
+            part = encoded.some(train)
             weight = total_weight(part)
-            X, y, w, _ = take(rows, test).columns
+            X, y, w, *_ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                model = self._plain(self.Cs_[strength], self.l1_ratios_[ratio])
+                model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
                 objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
-                vars(model).update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
                 table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
                 return Fit(result, table, score(scorer, model, X, y, w))
 
@@ -193,11 +188,8 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
 
         return prepare
 
-    def _plain(self, C: float, l1_ratio: float) -> LogisticRegression:
-        """The model with one penalty, not fitted."""
-        names = LogisticRegression().get_params()
-        shared = {name: value for name, value in self.get_params(deep=False).items() if name in names}
-        model = LogisticRegression(**shared, C=float(C), l1_ratio=float(l1_ratio), warm_start=True)
+    def _with_classes(self, C: float, l1_ratio: float) -> LogisticRegression:
+        model = self._plain(C=C, l1_ratio=l1_ratio).set_params(warm_start=True)
         model.classes_ = self.classes_
         return model
 
@@ -205,14 +197,13 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
         self.scores_ = tabulate(fits, shape, lambda f: f.score)
         self.coefs_paths_ = tabulate(fits, shape, lambda f: f.kept)
         self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
-        warn_short(self, fits)
 
     def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array]:
         """The pair with the best mean score, fitted to all rows from the mean of the folds' coefficients."""
         mean = averaged(self.scores_, axis=0).T  # of equal scores the first C wins, then the first share
         c, r = np.unravel_index(np.argmax(mean), mean.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[c]), float(self.l1_ratios_[r])
-        best = self._plain(self.C_, self.l1_ratio_)
+        best = self._with_classes(self.C_, self.l1_ratio_)
         best.coef_, best.intercept_ = self._split(np.nanmean(self.coefs_paths_[:, r, c], axis=0))
         best.fit(X, y, sample_weight)
         return best.coef_, best.intercept_
@@ -240,18 +231,18 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.map_rows(X, predict_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.map_rows(X, predict_log_probabilities, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

@@ -18,17 +18,23 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_bool, none, param, splitter, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
-from didact.linear_model.lasso_cv import Search, choose_penalty
+from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.linear_regression import predict
-from didact.linear_model.regularization_path import ON_FOLDS
 
 Array = np.ndarray[Any, Any]
 
 
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
     """Abstract: what all models of several targets with common features share."""
+
+    _attrs = [
+        attr("coef_", "(n_targets, n_features)", "Coefficients; many columns are exactly zero."),
+        attr("intercept_", "(n_targets,)", "Constant terms."),
+        attr("dual_gap_", "float", "Duality gap: the objective is at most this far from its minimum."),
+        attr("sparse_coef_", "sparse matrix", "The coefficients, one row for each target."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -42,7 +48,7 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets (n, n_targets) for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -57,17 +63,6 @@ class MultiTaskLasso(_Tasks):
     r"""Least squares of several targets with a penalty that uses a feature for all of them or for none.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients; many columns are exactly zero.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    dual_gap_ : float
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----
@@ -96,6 +91,8 @@ class MultiTaskLasso(_Tasks):
     tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLasso":
         """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
         return fit_tasks(self, 1.0, X, y, sample_weight)
@@ -106,17 +103,6 @@ class MultiTaskElasticNet(_Tasks):
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
               + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients; many columns are exactly zero.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    dual_gap_ : float
-        Duality gap: the objective is at most this far from its minimum.
-    n_iter_ : int
-        Rounds of working sets.
 
     Notes
     -----
@@ -145,34 +131,17 @@ class MultiTaskElasticNet(_Tasks):
     tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
         """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
         return fit_tasks(self, self.l1_ratio, X, y, sample_weight)
 
 
-class MultiTaskLassoCV(_Tasks):
+class MultiTaskLassoCV(_Tasks, _L1Path):
     r"""The multi-task lasso with α chosen by cross-validation.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The share of the penalty on lengths: 1.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    alphas_ : ndarray of shape (n_alphas,)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -193,7 +162,7 @@ class MultiTaskLassoCV(_Tasks):
            [-1.,  0.,  0.,  0.]])
     """
 
-    _test_skips = {**ON_FOLDS}
+    _single, _together = MultiTaskLasso, True
 
     eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
     alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
@@ -202,36 +171,12 @@ class MultiTaskLassoCV(_Tasks):
     tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLassoCV":
-        """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
-        choose_penalty(self, Search(np.ones(1), together=True), X, y, sample_weight)
-        return self
 
-
-class MultiTaskElasticNetCV(_Tasks):
+class MultiTaskElasticNetCV(_Tasks, _L1Path):
     r"""The multi-task elastic net with α and the share of the penalty on lengths chosen by cross-validation.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
               + \alpha\Big(\rho\sum_j\|B_j\|_2 + \frac{1-\rho}{2}\|B\|_F^2\Big)
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    l1_ratio_ : float
-        The chosen share of the penalty on lengths.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients.
-    intercept_ : ndarray of shape (n_targets,)
-        Constant terms.
-    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
-        Penalties that were tried.
-    mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_l1_ratio, n_alphas, n_folds)
-        Squared errors on the folds, in the mean over targets.
-    dual_gap_ : float
-        Duality gap of the final fit.
-    n_iter_ : int
-        Penalties walked through by the final fit.
 
     Notes
     -----
@@ -251,7 +196,7 @@ class MultiTaskElasticNetCV(_Tasks):
     1.0
     """
 
-    _test_skips = {**ON_FOLDS}
+    _single, _together = MultiTaskElasticNet, True
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the penalty on lengths, or several to try.")
     eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
@@ -260,9 +205,3 @@ class MultiTaskElasticNetCV(_Tasks):
     max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
     tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
     cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNetCV":
-        """Choose the penalty and fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, np.float64))
-        choose_penalty(self, Search(ratios, together=True), X, y, sample_weight)
-        return self

@@ -14,7 +14,8 @@ import numpy as np
 from didact.core.backend import float_type, like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, none, param
+from didact.core.parameters import array_like, attr, none, param
+from didact.core.rows import Block
 from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
@@ -29,18 +30,14 @@ def fires(X: Any, weights: Array, threshold: float, inhibitory: Array) -> Any:
     return xp.astype(excited, xp.int64)
 
 
-def column_sums(X: Any, y: Any, w: Any) -> Sums:
+def column_sums(block: Block) -> Sums:
     """Sums of the columns: a look at the rows that finds what is missing."""
+    X = block.X
     return Sums((to_numpy(namespace(X).sum(X, axis=0)),))
 
 
 class McCullochPittsNeuron(Estimator):
     r"""The neuron of McCulloch and Pitts: it fires if no inhibitory input is active and :math:`w^Tx \ge \theta`.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_features,)
-        Weights of the inputs; those of inhibitory inputs are 0.
 
     Notes
     -----
@@ -69,6 +66,8 @@ class McCullochPittsNeuron(Estimator):
     weights: Any = param(None, [array_like, none], "Weights of the inputs; None: 1 for each.")
     threshold: float = param(1.0, Real, "Sum θ from which on the neuron fires.")
     inhibitory: Any = param(None, [array_like, none], "Numbers of the columns that silence the neuron; None: no one.")
+
+    _attrs = [attr("weights_", "(n_features,)", "Weights of the inputs; those of inhibitory inputs are 0.")]
 
     @classmethod
     def gate(cls, name: str, inputs: int = 2) -> "McCullochPittsNeuron":
@@ -106,4 +105,4 @@ class McCullochPittsNeuron(Estimator):
 
     def predict(self, X: Any) -> Any:
         """1 where the neuron fires, else 0."""
-        return self.map_rows(X, fires, "weights_", "threshold", "_silent")
+        return self.fitted().map_rows(X, fires, self.weights_, self.threshold, self._silent)

@@ -22,9 +22,9 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, is_callable, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import KINDS, Differences, differences
 from didact.engines.loop.result import Result
@@ -89,16 +89,18 @@ def _plain(X: Any) -> Array:
     return X
 
 
-def squares(X: Any, y: Any, w: Any, curve: Curve, b: Array) -> Sums:
+def squares(block: Block, curve: Curve, b: Array) -> Sums:
     """Σ w and ½ Σ w (f − y)² of a block."""
-    r = curve.values(X, b) - to_numpy(y)
+    w = block.weight
+    r = curve.values(block.X, b) - to_numpy(block.y)
     weights = np.ones(len(r)) if w is None else to_numpy(w)
     return Sums((weights.sum(dtype=np.float64), 0.5 * np.sum(weights * r * r)))
 
 
-def factor(X: Any, y: Any, w: Any, curve: Curve, b: Array) -> Triangle:
+def factor(block: Block, curve: Curve, b: Array) -> Triangle:
     """The triangular factor of √w·[J r] of a block."""
-    Z = np.column_stack([curve.jacobian(X, b), curve.values(X, b) - to_numpy(y)])
+    X, w = block.X, block.weight
+    Z = np.column_stack([curve.jacobian(X, b), curve.values(X, b) - to_numpy(block.y)])
     return Triangle(np.asarray(np.linalg.qr(Z if w is None else Z * np.sqrt(to_numpy(w))[:, None], mode="r")))
 
 
@@ -159,21 +161,6 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     .. math:: \min_b \sum_i w_i (y_i - f(x_i; b))^2
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_parameters,)
-        The parameters b, in the order of the function's arguments.
-    standard_errors_ : ndarray of shape (n_parameters,)
-        Their approximate standard errors; infinite for parameters that the data do not determine.
-    covariance_ : ndarray of shape (n_parameters, n_parameters)
-        Their approximate covariance.
-    residual_variance_ : float
-        Σ w r²/(Σ w − n_parameters).
-    dof_ : float
-        Degrees of freedom, Σ w − n_parameters.
-    n_iter_ : int
-        Iterations.
-
     Notes
     -----
     The function is called as ``function(X, *parameters)`` with an array of rows and returns one number for each, row by
@@ -225,6 +212,15 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         1e-8, at_least(0), "Share of the residuals that the parameters could still explain, at which to stop."
     )
 
+    _attrs = [
+        attr("coef_", "(n_parameters,)", "The parameters b, in the order of the function's arguments."),
+        attr("standard_errors_", "(n_parameters,)", "Their approximate standard errors; infinite if undetermined."),
+        attr("covariance_", "(n_parameters, n_parameters)", "Their approximate covariance."),
+        attr("residual_variance_", "float", "Σ w r²/(Σ w − n_parameters)."),
+        attr("dof_", "float", "Degrees of freedom, Σ w − n_parameters."),
+        attr("n_iter_", "int", "Iterations."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NonlinearRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight)
@@ -250,7 +246,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, partial(predict, function=self.function or linear), "coef_")
+        return self.fitted().map_rows(X, partial(predict, function=self.function or linear), self.coef_)
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence limits of the parameters, (n_parameters, 2): b ± t·(standard error)."""
@@ -263,9 +259,9 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False)
-        if not isinstance(rows, MemoryRows):
-            raise InputError("Intervals of predictions are for rows in memory: predict batch by batch.")
+        rows = self.rows(X, target="none", reset=False).require_memory(
+            "Intervals of predictions are for rows in memory: predict batch by batch."
+        )
         b = np.asarray(self.coef_, np.float64)
         curve = Curve(self.function or linear, self._jacobian(b, check_bounds(None, b)))
         mean, J = rows.map(curve.values, b), curve.jacobian(rows.X, b)

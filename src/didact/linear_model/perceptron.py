@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
-from didact.core.rows import Rows
+from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.rows import Block, Rows
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -50,11 +50,12 @@ class Geometry(NamedTuple):
         return Geometry(np.minimum(self.margin, other.margin), max(self.radius, other.radius))
 
 
-def geometry(X: Any, y: Any, w: Any, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
+def geometry(block: Block, coef: Array, intercept: Array, positives: Array, constant: float) -> Geometry:
     """The geometry of one block; rows without weight do not count."""
+    X, w = block.X, block.weight
     scores = decision(X, coef, intercept)
     scores = to_numpy(scores if scores.ndim == 2 else scores[:, None])
-    sides = np.where(to_numpy(y)[:, None] == positives, 1.0, -1.0)
+    sides = np.where(to_numpy(block.y)[:, None] == positives, 1.0, -1.0)
     lengths = np.hypot(row_lengths(X), np.sqrt(constant))
     counts = slice(None) if w is None else to_numpy(w) > 0
     margins, lengths = (sides * scores)[counts], lengths[counts]
@@ -102,27 +103,6 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
 
     The averaged perceptron takes the mean of the weights after every row; the voted one keeps all weight vectors, and
     each votes as often as it survived a row. More than two classes are learnt one against the rest.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights: the last ones, or their average with variant="averaged"; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of rows seen.
-    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
-        Mistakes, each of which moved the weights.
-    margin_ : ndarray of shape (1,) or (n_classes,)
-        Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|` of the last weights: above 0 just where they separate the classes.
-    radius_ : float
-        Length of the longest row, with the constant 1 as one more coordinate where there is an intercept.
-    voters_, voter_intercepts_, votes_, voter_outputs_ : ndarray of shape (n_voters, …)
-        With variant="voted": all weight vectors, their survival counts, and the row of coef_ each belongs to.
 
     Notes
     -----
@@ -176,6 +156,26 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     warm_start: bool = param(False, is_bool, "Whether to begin with the weights of the last fit.")
     variant: str = param("plain", one_of("plain", "averaged", "voted"), "Which weights predict: last, mean or all.")
 
+    _attrs = [
+        attr(
+            "coef_", "(n_classes or 1, n_features)", "Weights, the last ones or averaged; of two classes the second's."
+        ),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("t_", "float", "1 + the number of rows seen."),
+        attr("mistake_bound_", "(1,) or (n_classes,)", "Bound (R/γ)² on the mistakes; infinite without separation."),
+        attr("n_mistakes_", "(1,) or (n_classes,)", "Mistakes, each of which moved the weights."),
+        attr(
+            "margin_", "(1,) or (n_classes,)", r"Smallest :math:`y_i(x_i^Tw + b)/\|(w, b)\|`: above 0 if they separate."
+        ),
+        attr("radius_", "float", "Length of the longest row, the constant 1 of an intercept included."),
+        attr(
+            "voters_, voter_intercepts_, votes_, voter_outputs_",
+            "(n_voters, …)",
+            "All weight vectors, their survival counts, and the row of coef_ each belongs to.",
+            when="variant='voted'",
+        ),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Perceptron":
         """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls."""
         training = self._training()
@@ -194,7 +194,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         training, first = self._training(), not hasattr(self, "coef_")
         rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
-        last = Voters(*(getattr(self, name) for name in VOTED)) if hasattr(self, "votes_") else None
+        last = self._voters() if hasattr(self, "votes_") else None
         kept = stores(weights, last) if self.variant == "voted" else None
         learn_once(self, rows, weights, training, stochastic if kept is None else voted(kept))
         self._store(weights, rows, kept)
@@ -217,7 +217,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def _store(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> None:
         for name in VOTED:
             self.__dict__.pop(name, None)
-        vars(self).update(self._fitted(weights, rows, kept), _state=kept_state(weights))
+        self.__dict__.update(self._fitted(weights, rows, kept), _state=kept_state(weights))
         self.t_, self.n_mistakes_ = float(weights.S[:, TIME].max()), weights.S[:, UPDATES].astype(np.int64)
         V, b = weights.V, weights.S[:, BIAS]
         found = rows.reduce(geometry, V, b, weights.positives, float(self.fit_intercept))
@@ -240,21 +240,24 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         margin = np.where(self.margin_ > 0, self.margin_, np.nan)
         return np.where(self.margin_ > 0, (self.radius_ / margin) ** 2, np.inf)
 
+    def _voters(self) -> Voters:
+        return Voters(self.voters_, self.voter_intercepts_, self.votes_, self.voter_outputs_)
+
     def decision_function(self, X: Any) -> Any:
         """Scores xᵀw + b of the second class (n,), or of each class against the rest (n, K).
 
         With variant="voted", the share of votes for a class less the share against it.
         """
         if self.variant == "voted":
-            return self.map_rows(X, voted_scores, *VOTED, "classes_")
-        return self.map_rows(X, decision, "coef_", "intercept_")
+            return self.fitted().map_rows(X, voted_scores, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
         if self.variant == "voted":
-            return self.map_rows(X, predict_voted, *VOTED, "classes_")
-        return self.map_rows(X, predict_linear, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, predict_voted, *self._voters(), self.classes_)
+        return self.fitted().map_rows(X, predict_linear, self.coef_, self.intercept_, self.classes_)
 
     def signed_distances(self, X: Any) -> Any:
         """Distances (xᵀw + b)/‖w‖ to the hyperplane of coef_ (n,), or to those of all classes (n, K)."""
-        return self.map_rows(X, distances, "coef_", "intercept_")
+        return self.fitted().map_rows(X, distances, self.coef_, self.intercept_)

@@ -22,11 +22,11 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, between, is_bool, none, one_of, param
+from didact.core.overflow import largest_entries
+from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.engines.constrained.quantile_program import quantile_program
-from didact.engines.linear.column_units import largest_entries
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
@@ -40,9 +40,9 @@ WIDE = 300  # columns from which, if there are fewer rows, the program is smalle
 OUTCOMES = {0: "converged", 1: "iteration limit", 2: "infeasible", 3: "unbounded", 4: "no progress"}
 
 
-def by_highs(rows: MemoryRows, quantile: float, alpha: float, fit_intercept: bool, method: str, options: Any) -> Result:
+def by_highs(rows: Rows, quantile: float, alpha: float, fit_intercept: bool, method: str, options: Any) -> Result:
     """The linear program of b⁺, b⁻ and both parts of the residuals, by HiGHS."""
-    X, y, w = (None if c is None else c if is_sparse(c) else to_numpy(c) for c in rows.columns)
+    X, y, w, *_ = rows.whole().each(lambda c: c if is_sparse(c) else to_numpy(c))
     rows.reduce(largest_entries)  # refuses NaN by name
     w = np.ones(len(y)) if w is None else w
     keep = np.flatnonzero(w > 0)
@@ -69,15 +69,6 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     .. math:: \min_{b, b_0} \frac1W\sum_i w_i\max(\tau r_i, (\tau-1)r_i) + \alpha\|b\|_1,\quad r_i = y_i - x_i^Tb - b_0
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Coefficients.
-    intercept_ : float
-        Constant term.
-    n_iter_ : int
-        Iterations of the solver.
-
     Notes
     -----
     Cost: ten to twenty iterations, each four passes and n p². Memory of some ten numbers a row; X may come in batches
@@ -99,7 +90,9 @@ class QuantileRegressor(RegressorMixin, Estimator):
     array([1.])
     """
 
-    _test_params = [{}, {"alpha": 0.01}, {"quantile": 0.8, "alpha": 0.001}]
+    _largest_target = np.inf
+
+    _test_params = [{}, {"quantile": 0.8, "alpha": 0.001}]
 
     quantile: float = param(0.5, between(0, 1, "neither"), "The quantile τ to predict.")
     alpha: float = param(1.0, at_least(0), "Strength of the L1 penalty.")
@@ -116,31 +109,36 @@ class QuantileRegressor(RegressorMixin, Estimator):
         "max_iter (200).",
     )
 
+    _attrs = [
+        attr("coef_", "(n_features,)", "Coefficients."),
+        attr("intercept_", "float", "Constant term."),
+        attr("n_iter_", "int", "Iterations of the solver."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, MOST, X=X, y=y, attributes=lambda x: self._fitted(rows, x)) as progress:
             result = self._solve(rows, progress.report)
-        vars(self).update(self._fitted(rows, result.x))
+        self.__dict__.update(self._fitted(rows, result.x))
         self.report_convergence(result)
         return self
 
     def _solve(self, rows: Rows, report: Any) -> Result:
         problem = rows, self.quantile, self.alpha, self.fit_intercept
         options = dict(self.solver_options or {})
-        wide = isinstance(rows, MemoryRows) and rows.n_features > max(rows.n_rows, WIDE) and not options
+        wide = rows.n_rows is not None and rows.n_features > max(rows.n_rows, WIDE) and not options
         if self.solver == "interior-point" and not wide:
             if not options.keys() <= OWN_OPTIONS:
                 raise ParameterError(
                     f"solver='interior-point' has the options tol and max_iter, not {sorted(options)}."
                 )
             result = quantile_program(*problem, report=report, **options)
-            small = isinstance(rows, MemoryRows) and rows.n_rows * rows.n_features <= SMALL
-            return by_highs(*problem, "highs-ds", {}) if result.status == "no progress" and small else result  # type: ignore[arg-type]
-        if not isinstance(rows, MemoryRows):
-            raise InputError(f"solver={self.solver!r} needs all rows in memory: use solver='interior-point'.")
+            small = rows.n_rows is not None and rows.n_rows * rows.n_features <= SMALL
+            return by_highs(*problem, "highs-ds", {}) if result.status == "no progress" and small else result
+        rows.require_memory(f"solver={self.solver!r} needs all rows in memory: use solver='interior-point'.")
         method = {"revised simplex": "highs-ds", "interior-point": "highs"}.get(self.solver, self.solver)
-        return by_highs(*problem, method, options)  # type: ignore[arg-type]
+        return by_highs(*problem, method, options)
 
     def _fitted(self, rows: Rows, x: Array) -> dict[str, Any]:
         dtype, p = float_type(rows), rows.n_features
@@ -150,4 +148,4 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The predicted quantile for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

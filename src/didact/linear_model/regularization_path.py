@@ -5,15 +5,18 @@ Along a path the penalty goes from strong to weak and each fit starts from the o
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.metrics import make_scorer
+from sklearn.metrics import get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 
-from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.estimator import Estimator
+from didact.core.parameters import is_callable, none, one_of, param
+from didact.core.progress import FitProgress
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
 
@@ -21,33 +24,64 @@ Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]
 
 # Why some registry checks cannot hold for a model whose penalty is chosen on folds.
-_CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
-_MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
+CHOICE = "The penalty is chosen on folds of the rows: other rows, or another order of them, make other folds."
+IN_MEMORY = "Folds are taken from rows in memory; batches and Dask collections are refused with a sentence."
+CALLBACKS = "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver."
 ON_FOLDS = {
-    "weights_equal_repetition?": _CHOICE,
-    "row_order?": _CHOICE,
-    "collections": _MEMORY,
-    "callbacks": "Callbacks hear of each fit of a fold and a penalty, not of the iterations of a solver.",
+    "weights_equal_repetition/repeated": CHOICE,
+    "row_order": CHOICE,
+    "collections": IN_MEMORY,
+    "callbacks": CALLBACKS,
 }
+
+
+def scoring_param(default: str | None, doc: str) -> Any:
+    """What to choose a penalty by: the name of a scorer, a scorer, or None for the model's own measure."""
+    return param(default, [one_of(*get_scorer_names()), is_callable, none], doc)
+
+
+class _PathCV(Estimator):
+    """Abstract: a linear model whose penalty is chosen on held-out rows, then fitted to all of them."""
+
+    _single: ClassVar[type]  # the model with one penalty
+    _test_skips = ON_FOLDS
+
+    def _plain(self, **penalty: float) -> Any:
+        """The model with one penalty, not fitted; it has all parameters that the two have in common."""
+        known = self._single._parameter_constraints  # type: ignore[attr-defined]
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in known}
+        return self._single(**{**shared, **{name: float(value) for name, value in penalty.items()}})
+
+    def _foldable(self, rows: Rows, name: str | None = None, plain: str | None = None) -> MemoryRows:
+        """The rows, if folds can be taken from them."""
+        return in_memory(rows, name or type(self).__name__, plain or self._single.__name__)
+
+    def _walk(self, prepare: Any, folds: Sequence[Split], orders: Sequence[Any], X: Any, y: Any) -> "Fits":
+        """All fits on the folds, each ratio's strengths in order; one warning for those that stopped short."""
+        with FitProgress(self, len(folds) * sum(map(len, orders)), X=X, y=y) as progress:
+            fits = walk(prepare, folds, orders, progress.report)
+        short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
+        if short:
+            self.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
+        return fits
 
 
 def in_memory(rows: Rows, name: str, plain: str) -> MemoryRows:
     """The rows, if folds can be taken from them."""
-    if isinstance(rows, MemoryRows):
-        if is_sparse(rows.X) and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
-            X = rows.X.copy()
-            X.sum_duplicates()
-            rows = MemoryRows(X, *rows.columns[1:], **rows.how())
-        rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
-        return rows
-    raise InputError(
+    rows = rows.require_memory(
         f"{name} takes folds of rows in memory, not Batches or Dask collections: choose the penalty on a sample of "
         f"the rows that fits in memory, then fit {plain} with it to all of them."
     )
+    if rows.is_sparse and not rows.X.has_canonical_format:  # summing and taking rows would sort the user's own
+        X = rows.X.copy()
+        X.sum_duplicates()
+        rows = MemoryRows(X, *rows.columns[1:], **rows.how())
+    rows.reduce(_sum)  # refuses NaN by the names of columns, which the models of folds do not know
+    return rows
 
 
-def _sum(X: Any, *columns: Any) -> Sums:
-    return Sums((float(X.sum()),))
+def _sum(block: Block) -> Sums:
+    return Sums((float(block.X.sum()),))
 
 
 def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:
@@ -57,14 +91,9 @@ def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[S
     return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y)]
 
 
-def take(rows: MemoryRows, index: Array) -> MemoryRows:
-    """Some of the rows."""
-    return MemoryRows(*(None if c is None else c[index] for c in rows.columns), names=rows.names)
-
-
 def total_weight(rows: MemoryRows) -> float:
     """The weight of all rows together."""
-    w = rows.columns[2]
+    w = rows.columns.weight
     weight = float(rows.n_rows if w is None else w.sum())
     if weight <= 0:
         raise InputError("The training rows of a fold, or all rows, have no weight: all their sample weights are zero.")
@@ -135,13 +164,6 @@ def tabulate(fits: Fits, shape: tuple[int, int, int], part: Callable[[Fit], Any]
     for index, value in values.items():
         table[index] = value
     return table
-
-
-def warn_short(estimator: Any, fits: Fits) -> None:
-    """One warning for all fits of a path that stopped short."""
-    short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
-    if short:
-        estimator.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
 
 
 def numbers(values: Any, name: str, low: float, high: float = np.inf, above: bool = False) -> Array:

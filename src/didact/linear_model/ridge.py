@@ -19,13 +19,14 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor
+from didact.core.backend import float_type, is_sparse
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, triangle
+from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
+from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
     Solution,
@@ -61,11 +62,10 @@ def solve_dual(X: Array, Y: Array, w: Any, alpha: Array) -> Array:
     return X.T @ (V @ ((V.T @ Y) / (values[:, None] + alpha)))
 
 
-def solve_svd(factor: Triangle, n_features: int, alpha: Array) -> tuple[Array, Array]:
-    """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y]; also the singular values."""
+def solve_svd(factor: Triangle, n_features: int, alpha: Array, means: Array) -> tuple[Array, Array]:
+    """V diag(s/(s²+α)) Uᵀy from the triangular factor of [X, Y], centred at means of these lengths; also s."""
     A, B = factor.R[:n_features, :n_features], factor.R[:n_features, n_features:]
-    U, s, Vt = linalg.svd(A, full_matrices=False)
-    s = np.where(s > s[:1] * np.finfo(float).eps * max(A.shape), s, 0.0)
+    U, s, Vt = graded_svd(A, means)
     return Vt.T @ (_inverse(s[:, None] + alpha * _inverse(s[:, None])) * (U.T @ B)), s
 
 
@@ -90,9 +90,13 @@ def solve(
         coef, safe = solve_primal(S, alpha)
         if safe:
             return Solution(coef, S.mean_y - S.mean_x @ coef)
-    mean_x, mean_y, _, _ = means(rows, fit_intercept)
+    mean_x, mean_y, weight, _ = means(rows, fit_intercept)
     factor, p = rows.reduce(triangle, mean_x, mean_y), rows.n_features
-    coef = _solve_positive(factor, p, alpha) if positive else solve_svd(factor, p, alpha)[0]
+    coef = (
+        _solve_positive(factor, p, alpha)
+        if positive
+        else solve_svd(factor, p, alpha, np.sqrt(weight) * np.abs(mean_x))[0]
+    )
     return Solution(coef, mean_y - mean_x @ coef)
 
 
@@ -102,14 +106,14 @@ def choose(rows: Rows, positive: bool) -> str:
         return "sparse_cg"
     if positive or not more_columns(rows):
         return "cholesky"
-    return "dual" if isinstance(rows, MemoryRows) and not is_tensor(rows.X) else "svd"
+    return "dual" if rows.n_rows is not None and not rows.on_device else "svd"
 
 
 def _solve_dual_rows(rows: Rows, alpha: Array, fit_intercept: bool) -> Solution | None:
     """The dual form, or None where squares are beyond the range of numbers."""
-    if not isinstance(rows, MemoryRows) or is_tensor(rows.X):
+    if rows.n_rows is None or rows.on_device:
         raise ParameterError("solver='dual' needs all rows in memory at once: use 'auto', 'cholesky' or 'svd'.")
-    X, y, w = rows.columns
+    X, y, w, *_ = rows.whole()
     X = X.toarray() if is_sparse(X) else X.astype(np.float64)
     Y = y if y.ndim == 2 else y[:, None]
     if not np.isfinite(rows.reduce(gram_trace).value):  # NaN is refused by name
@@ -131,13 +135,15 @@ class Trace(NamedTuple):
         return Trace(self.value + other.value)
 
 
-def gram_trace(X: Any, y: Any, w: Any) -> Trace:
+def gram_trace(block: Block) -> Trace:
     """Sum of squares of a block."""
+    X = block.X
     return Trace(float((X.multiply(X) if is_sparse(X) else X * X).sum()))
 
 
 def _solve_positive(factor: Triangle, n_features: int, alpha: Array) -> Array:
     """Coefficients ≥ 0: √α·I below the triangular factor turns the penalty into rows."""
+    refuse_square(n_features, "use fewer columns, or positive=False, which needs none for fewer rows than columns")
     alphas = np.broadcast_to(alpha, (factor.R.shape[1] - n_features,))
     columns = []
     for k, a in enumerate(alphas):
@@ -206,7 +212,7 @@ def ridge_bias_covariance(
     """
     X, coef = np.asarray(X, np.float64), np.asarray(coef, np.float64)
     w = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    S = moments(X, np.zeros(len(X)), w)
+    S = moments(Block(X, np.zeros(len(X)), w))
     values, U = linalg.eigh((S if fit_intercept else S.about_zero()).xx)
     values = np.maximum(values, 0.0)
     inverse = _inverse(values + alpha)
@@ -218,17 +224,6 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Least squares with an L2 penalty.
 
     .. math:: \min_{b, b_0} \sum_i w_i (y_i - x_i^T b - b_0)^2 + \alpha \|b\|^2
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    n_iter_ : int
-        Iterations of conjugate gradients; 1 after a direct solve.
-    solver_ : str
-        The solver that was used.
 
     Notes
     -----
@@ -265,6 +260,13 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
@@ -290,4 +292,4 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

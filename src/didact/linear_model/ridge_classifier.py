@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 
@@ -25,8 +25,8 @@ from didact.core.parameters import (
     above,
     array_like,
     at_least,
+    attr,
     is_bool,
-    is_callable,
     none,
     one_of,
     param,
@@ -34,30 +34,36 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.progress import FitProgress
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.logistic import decision, predict_labels
-from didact.linear_model.regularization_path import averaged, in_memory, knowing_labels, numbers, score, split, take
+from didact.linear_model.regularization_path import (
+    knowing_labels,
+    score,
+    scoring_param,
+    split,
+)
 from didact.linear_model.ridge import choose, solve
-from didact.linear_model.ridge_cv import fold_grids, grid_of, score_errors
+from didact.linear_model.ridge_cv import _RidgeCV, score_errors
 
 Array = np.ndarray[Any, Any]
 
 
-def code_signs(X: Any, y: Any, w: Any, classes: Array, class_weights: Array | None) -> tuple[Any, Any, Any]:
+def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with ±1 for labels, in one column for two classes and one for each class of more."""
-    X, T, w = code_labels(X, y, w, classes, class_weights)
-    return X, (T if len(classes) == 2 else 2.0 * T - 1.0), w
+    coded = code_labels(block, classes, class_weights)
+    return coded if len(classes) == 2 else coded._replace(y=2.0 * coded.y - 1.0)
 
 
-def code_table(X: Any, y: Any, w: Any, class_weight: Any) -> tuple[Any, Any, Any]:
+def code_table(block: Block, class_weight: Any) -> Block:
     """Rows with ±1 for a table of 0 and 1; the weight of a row is the product of its labels' class weights."""
+    y, w = block.y, block.weight
     if class_weight is not None:
         each = compute_sample_weight(class_weight, y)
         w = each if w is None else w * each
-    return X, 2.0 * np.asarray(y, np.float64) - 1.0, w
+    return Block(block.X, 2.0 * np.asarray(y, np.float64) - 1.0, w)
 
 
 def kind_of(y: Any) -> str:
@@ -67,7 +73,7 @@ def kind_of(y: Any) -> str:
 
 def signed_rows(model: Any, rows: Rows) -> Rows:
     """Rows with ±1 for labels or for the entries of a table of labels; sets classes_ and whether it is a table."""
-    y = rows.columns[1] if isinstance(rows, MemoryRows) else None
+    y = None if rows.n_rows is None else rows.whole().y
     model.multilabel_ = rows.y_ndim == 2
     if not model.multilabel_:
         return coded_rows(model, rows, code_signs)
@@ -90,6 +96,13 @@ def signs(X: Any, coef: Array, intercept: Array) -> Any:
 class _Signs(ClassifierMixin, Estimator):
     """Abstract: what ridge classifiers do once they have coefficients."""
 
+    _attrs = [
+        attr("classes_", "(n_classes,)", "Labels, sorted; the numbers of the columns of a table of labels."),
+        attr("coef_", "(n_classes or 1, n_features)", "Coefficients; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("multilabel_", "bool", "Whether y was a table of 0 and 1."),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -101,34 +114,19 @@ class _Signs(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K) for more classes or labels."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one, or a table of 0 and 1."""
         if getattr(self, "multilabel_", False):
-            return self.map_rows(X, signs, "coef_", "intercept_")
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+            return self.fitted().map_rows(X, signs, self.coef_, self.intercept_)
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
 
 class RidgeClassifier(_Signs):
     r"""Classification by ridge regression on labels coded as ±1.
 
     .. math:: \min_{B, b_0} \sum_i w_i\|t_i - B^Tx_i - b_0\|^2 + \alpha\|B\|_F^2,\qquad t_{ik} = \pm 1
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    n_iter_ : int
-        Iterations of conjugate gradients; 1 after a direct solve.
-    solver_ : str
-        The solver that was used.
 
     Notes
     -----
@@ -168,6 +166,11 @@ class RidgeClassifier(_Signs):
         "How to solve; 'auto' chooses from the shape of the data.",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
+
+    _attrs = [
+        attr("n_iter_", "int", "Iterations of conjugate gradients; 1 after a direct solve."),
+        attr("solver_", "str", "The solver that was used."),
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
@@ -209,27 +212,10 @@ class _Decided(ClassifierMixin, BaseEstimator):
         return self.classes[(X[:, 0] > 0).astype(np.intp) if X.shape[1] == 1 else X.argmax(axis=1)]
 
 
-class RidgeClassifierCV(_Signs):
+class RidgeClassifierCV(_Signs, _RidgeCV):
     r"""Ridge classification with the penalty chosen by leave-one-out or by folds.
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\sum_k\Big(\frac{t_{ik}-\hat t_{ik}(\alpha)}{1-h_i(\alpha)}\Big)^2
-
-    Attributes
-    ----------
-    alpha_ : float
-        The chosen penalty.
-    best_score_ : float
-        Its score.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the numbers of the columns of a table of labels.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    multilabel_ : bool
-        Whether y was a table of 0 and 1.
-    cv_results_ : ndarray of shape (n_samples, n_targets, n_alphas)
-        With `store_cv_results`: squared leave-one-out errors, times the weights; with `scoring`, the decision values.
 
     Notes
     -----
@@ -251,19 +237,16 @@ class RidgeClassifierCV(_Signs):
     1.0
     """
 
+    _single = RidgeClassifier
     _test_skips = {
-        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
-        "remains, of a row with a larger weight nothing.",
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
+        **_RidgeCV._test_skips,
         "collections": "The penalty is chosen on rows in memory; batches and Dask collections are refused.",
     }
 
     alphas: Any = param((0.1, 1.0, 10.0), [array_like, above(0)], "Penalties to choose from.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    scoring: Any = param(
-        None,
-        [one_of(*get_scorer_names()), is_callable, none],
-        "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds.",
+    scoring: Any = scoring_param(
+        None, "What to choose by; None: the mean squared error of leave-one-out, the accuracy with folds."
     )
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: leave-one-out.")
     class_weight: Any = param(
@@ -273,8 +256,9 @@ class RidgeClassifierCV(_Signs):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
-        given = in_memory(self.rows(X, y, sample_weight, target=kind_of(y)), "RidgeClassifierCV", "RidgeClassifier")
-        alphas, rows = numbers(self.alphas, "alphas", 0, above=self.cv is None), signed_rows(self, given)
+        given = self._foldable(self.rows(X, y, sample_weight, target=kind_of(y)))
+        rows = signed_rows(self, given).require_memory("Folds are taken from rows in memory.")
+        alphas = self._penalties()
         with FitProgress(self, X=X, y=y):
             grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
@@ -287,11 +271,11 @@ class RidgeClassifierCV(_Signs):
 
     def _leave_one_out(self, rows: MemoryRows, alphas: Array, given: MemoryRows) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and scores (A,)."""
-        if np.count_nonzero(rows.columns[2] if rows.columns[2] is not None else np.ones(rows.n_rows)) < 2:
+        if np.count_nonzero(np.ones(rows.n_rows) if rows.columns.weight is None else rows.columns.weight) < 2:
             raise InputError("Leave-one-out needs at least two rows with weight, but the data have only one sample.")
         if few_rows(rows):
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
-            _, T, w = rows.columns
+            _, T, w, *_ = rows.columns
         else:
             grid = solve_grid(rows, alphas, self.fit_intercept)
             errors, T, w = rows.reduce(stacked_errors, *with_map(grid)).columns()
@@ -299,7 +283,7 @@ class RidgeClassifierCV(_Signs):
             scores, kept = score_errors(errors, T, w, None, False)
         else:
             kept = (T if T.ndim == 2 else T[:, None])[:, None, :] - errors
-            scorer, held = self._scorer(), given.columns[1:]
+            scorer, held = self._scorer(), given.columns[1:3]
             model = _Decided(self.classes_, self.multilabel_)
             scores = np.asarray([score(scorer, model, P, *held) for P in kept.transpose(1, 0, 2)])
         if self.store_cv_results:
@@ -310,10 +294,11 @@ class RidgeClassifierCV(_Signs):
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
         if self.store_cv_results:
             raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
-        parts, scorer = split(self.cv, given, given.columns[1], classifier=True), self._scorer()
-        scores, model = np.full((len(parts), len(alphas)), np.nan), _Decided(self.classes_, self.multilabel_)
-        for f, grid in enumerate(fold_grids(rows, parts, alphas, self.fit_intercept)):
-            X, y, w = take(given, parts[f][1]).columns
-            for a in range(len(alphas)):
-                scores[f, a] = score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
-        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        parts, scorer = split(self.cv, given, given.columns.y, classifier=True), self._scorer()
+        model = _Decided(self.classes_, self.multilabel_)
+
+        def judge(test: Array) -> Any:
+            X, y, w, *_ = given.some(test).columns
+            return lambda grid, a: score(scorer, model, to_numpy(X @ grid.coef[:, a] + grid.intercept[a]), y, w)
+
+        return self._on_folds(rows, alphas, parts, judge, lambda *progress: False)

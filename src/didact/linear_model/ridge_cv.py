@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.metrics import check_scoring
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, is_callable, none, one_of, param, splitter
+from didact.core.parameters import above, array_like, attr, is_bool, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
 from didact.linear_model.infer import no_inference
@@ -33,7 +32,15 @@ from didact.linear_model.leave_one_out import (
     with_map,
 )
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
-from didact.linear_model.regularization_path import Split, averaged, in_memory, numbers, score, split, take
+from didact.linear_model.regularization_path import (
+    Split,
+    _PathCV,
+    averaged,
+    numbers,
+    score,
+    scoring_param,
+    split,
+)
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
 
@@ -77,8 +84,9 @@ def fold_grids(rows: MemoryRows, parts: list[Split], alphas: Array, fit_intercep
     for f, (train, _) in enumerate(parts):
         grid = None
         if held is not None and len(train) > rows.n_features:
-            grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
-        yield grid or grid_of(take(rows, train), alphas, fit_intercept)
+            with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused below, by column
+                grid = solve_moments(reduce(Moments.merge, held[:f] + held[f + 1 :]), alphas, fit_intercept)
+        yield grid or grid_of(rows.some(train), alphas, fit_intercept)
 
 
 def grid_of(rows: MemoryRows, alphas: Array, fit_intercept: bool) -> Grid:
@@ -96,7 +104,7 @@ def _fold_moments(rows: MemoryRows, parts: list[Split]) -> list[Moments] | None:
         not np.array_equal(np.sort(train), np.flatnonzero(label != f)) for f, (train, _) in enumerate(parts)
     ):
         return None
-    return [take(rows, test).reduce(moments) for _, test in parts]
+    return [rows.some(test).reduce(moments) for _, test in parts]
 
 
 def ready_ridge(grid: Grid, a: int, rows: Rows) -> Ridge:
@@ -108,23 +116,55 @@ def ready_ridge(grid: Grid, a: int, rows: Rows) -> Ridge:
     return model
 
 
-class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
+class _RidgeCV(_PathCV):
+    """Abstract: the choice of a ridge penalty by leave-one-out or by folds, for targets and for classes."""
+
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
+    }
+
+    _attrs = [
+        attr("alpha_", "float", "The chosen penalty."),
+        attr("best_score_", "float", "Its score."),
+        attr(
+            "cv_results_",
+            "(n_samples[, n_targets], n_alphas)",
+            "Squared leave-one-out errors × weights, or with `scoring` the predictions or decision values.",
+            when="store_cv_results",
+        ),
+    ]
+
+    def _penalties(self) -> Array:
+        """What is chosen from."""
+        return numbers(self.alphas, "alphas", 0, above=self.cv is None)
+
+    def _refuse_single(self, n: int) -> None:
+        if n < 2 and self.fit_intercept:
+            raise InputError(
+                "Leave-one-out with a constant term needs at least two rows with weight, but the data have only "
+                "one sample."
+            )
+
+    def _on_folds(self, rows: MemoryRows, alphas: Array, parts: list[Split], judge: Any, report: Any) -> Any:
+        """The grid of solutions on all rows, and mean scores (A,) over the folds, until a callback says stop.
+
+        `judge` is a function of the held-out rows that returns one of a grid and the number of a penalty.
+        """
+        scores = np.full((len(parts), len(alphas)), np.nan)
+        grids = fold_grids(rows, parts, alphas, self.fit_intercept)
+        for (f, (_, test)), grid in zip(enumerate(parts), grids, strict=True):
+            judged = judge(test)
+            for a in range(len(alphas)):
+                scores[f, a] = judged(grid, a)
+                if report(f * len(alphas) + a + 1, -scores[f, a]):
+                    return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+
+
+class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
     r"""Ridge regression with the penalty chosen by leave-one-out or by folds.
 
     .. math:: \hat\alpha = \arg\min_\alpha \sum_i w_i\Big(\frac{y_i-\hat y_i(\alpha)}{1-h_i(\alpha)}\Big)^2
-
-    Attributes
-    ----------
-    alpha_ : float or ndarray of shape (n_targets,)
-        The chosen penalty; one for each target with `alpha_per_target`.
-    best_score_ : float or ndarray of shape (n_targets,)
-        Its score.
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term.
-    cv_results_ : ndarray of shape (n_samples, n_alphas) or (n_samples, n_targets, n_alphas)
-        With `store_cv_results`: squared leave-one-out errors, times the weights; with `scoring`, the predictions.
 
     Notes
     -----
@@ -150,28 +190,27 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     1.0
     """
 
+    _single = Ridge
     _tensors = True
-    _test_skips = {
-        "weights_equal_repetition/repeated?": "The penalty is chosen by leaving rows out: of a repeated row a copy "
-        "remains, of a row with a larger weight nothing.",
-        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
-    }
 
     alphas: Any = param((0.1, 1.0, 10.0), [array_like, above(0)], "Penalties to choose from.")
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
-    scoring: Any = param(
-        None,
-        [one_of(*get_scorer_names()), is_callable, none],
-        "What to choose by; None: the mean squared error of leave-one-out, R² with folds.",
-    )
+    scoring: Any = scoring_param(None, "What to choose by; None: mean squared error of leave-one-out, R² with folds.")
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: leave-one-out.")
     store_cv_results: bool = param(False, is_bool, "Whether to keep what leave-one-out gave for each row and penalty.")
     alpha_per_target: bool = param(False, is_bool, "Whether leave-one-out chooses a penalty for each target.")
 
+    _attrs = [
+        attr("alpha_", "float or (n_targets,)", "The chosen penalty; one for each target with `alpha_per_target`."),
+        attr("best_score_", "float or (n_targets,)", "Its score."),
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeCV":
         """Fit to rows X with targets y, after choosing the penalty."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        alphas = numbers(self.alphas, "alphas", 0, above=self.cv is None)
+        alphas = self._penalties()
         grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y)
         scores = np.where(np.isnan(scores), -np.inf, scores)
         best = np.argmax(scores, axis=0)
@@ -185,8 +224,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
         """The grid of solutions, and scores (A,), or (A, k) for a choice per target."""
         scorer = None if self.scoring is None else check_scoring(Ridge(), scoring=self.scoring)
         if few_rows(rows):
-            _, y, w = rows.columns
-            self._refuse_single(len(y) if w is None else np.count_nonzero(w))
+            _, y, w, *_ = rows.whole()
+            self._refuse_single(len(y) if w is None else int(np.count_nonzero(w)))
             grid, errors = solve_few_rows(rows, alphas, self.fit_intercept)
         else:
             grid = solve_grid(rows, alphas, self.fit_intercept)
@@ -204,35 +243,22 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, Estimator):
     def _per_target(self, rows: Rows) -> bool:
         return self.alpha_per_target and rows.y_ndim == 2
 
-    def _refuse_single(self, n: int) -> None:
-        if n < 2 and self.fit_intercept:
-            raise InputError(
-                "Leave-one-out with a constant term needs at least two rows with weight, but the data have only "
-                "one sample."
-            )
-
     def _folds(self, rows: Rows, alphas: Array, X: Any, y: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
         if self.store_cv_results or self.alpha_per_target:
             raise ParameterError("store_cv_results and alpha_per_target belong to leave-one-out: leave cv=None.")
-        rows = in_memory(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
-        parts = split(self.cv, rows, rows.columns[1])
-        scorer = check_scoring(Ridge(), scoring=self.scoring)
-        scores = np.full((len(parts), len(alphas)), np.nan)
-        with FitProgress(self, scores.size, X=X, y=y) as progress:
-            grids = fold_grids(rows, parts, alphas, self.fit_intercept)
-            for f, ((_, test), grid) in enumerate(zip(parts, grids, strict=True)):
-                held = take(rows, test).columns
-                for a in range(len(alphas)):
-                    scores[f, a] = score(scorer, ready_ridge(grid, a, rows), *held)
-                    if progress.report(f * len(alphas) + a + 1, -scores[f, a]):
-                        break
-                if progress.stopped:
-                    break
-        return grid_of(rows, alphas, self.fit_intercept), averaged(scores, axis=0)
+        held = self._foldable(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
+        parts, scorer = split(self.cv, held, held.columns.y), check_scoring(Ridge(), scoring=self.scoring)
+
+        def judge(test: Array) -> Any:
+            columns = held.some(test).columns[:3]
+            return lambda grid, a: score(scorer, ready_ridge(grid, a, held), *columns)
+
+        with FitProgress(self, len(parts) * len(alphas), X=X, y=y) as progress:
+            return self._on_folds(held, alphas, parts, judge, progress.report)
 
     inference = no_inference("LinearRegression")
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

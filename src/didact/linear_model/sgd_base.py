@@ -22,17 +22,17 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, at_least, between, is_bool, none, one_of, param, random_state, whole
+from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
 from didact.engines.stochastic.sgd_loops import BIAS, TIME
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
-from didact.parts.statistics.moments import Counts, label_counts
+from didact.parts.statistics.counts import Counts, label_counts
 
 Array = np.ndarray[Any, Any]
 TINY = float(np.finfo(np.float64).tiny)
@@ -76,7 +76,7 @@ ORDER_MATTERS = {
 class _SGD(Estimator):
     """The parameters that learning numbers and learning classes have in common. Abstract."""
 
-    loss: str = param("squared_error", one_of("squared_error"), "")
+    loss: Any = param("squared_error", one_of("squared_error"), "")
     penalty: str | None = param(
         "l2", [one_of("l2", "l1", "elasticnet", "pnorm"), none], "Penalty R: ½‖w‖², ‖w‖₁, both, or Σ|w|ᵖ/p."
     )
@@ -107,8 +107,10 @@ class _SGD(Estimator):
         False, [is_bool, whole(1)], "Whether the result is the average of all steps' weights, or of those from here on."
     )
 
+    _attrs = [attr("t_", "float", "1 + the number of steps.")]
+
     def _training(self) -> Training:
-        loss = self._noun()
+        loss = self._loss
         if self.learning_rate in PASSIVE_AGGRESSIVE:
             refuse_unsuited(self)
         return Training(
@@ -125,7 +127,10 @@ class _SGD(Estimator):
         else:
             self.report_convergence(result)
 
-    def _noun(self) -> Any:
+    @property
+    def _loss(self) -> Any:
+        if not isinstance(self.loss, str):
+            return self.loss
         loss: Any = LOSSES[self.loss]
         return loss(self.epsilon) if loss._fields else loss()
 
@@ -134,7 +139,13 @@ def penalty_noun(name: str | None, alpha: float, l1_ratio: float, p: float = 2.0
     """The penalty with this name; none if its strength is 0."""
     if name is None or alpha == 0:
         return None
-    return {"l2": L2(alpha), "l1": L1(alpha), "elasticnet": ElasticNet(alpha, l1_ratio), "pnorm": PNorm(alpha, p)}[name]
+    nouns: dict[str, Any] = {
+        "l2": L2(alpha),
+        "l1": L1(alpha),
+        "elasticnet": ElasticNet(alpha, l1_ratio),
+        "pnorm": PNorm(alpha, p),
+    }
+    return nouns[name]
 
 
 def rate_noun(name: str, loss: Any, alpha: float, eta0: float, power_t: float, scale: float, offset: float) -> Rate:
@@ -179,13 +190,16 @@ class Seen(NamedTuple):
         return Seen(self.rows + other.rows, self.weight + other.weight, labels, self.idle + other.idle)
 
 
-def seen(X: Any, y: Any, w: Any, labelled: bool, loss: Any = None) -> Seen:
+def seen(block: Block, labelled: bool, loss: Any = None) -> Seen:
     """What there is in one block; the loss is that of numbers."""
-    labels = label_counts(X, y, w) if labelled else None
+    X, y, w = block.X, block.y, block.weight
+    labels = label_counts(block) if labelled else None
     rows, weight = (X.shape[0], float(X.shape[0])) if w is None else (int((w > 0).sum()), float(w.sum()))
     if loss is None:
         return Seen(rows, weight, labels)
     y = to_numpy(y).astype(np.float64)
+    if not loss.in_domain(y).all():
+        raise InputError(f"The loss {type(loss).__name__} needs {loss.support}.")
     each = loss.value(y, np.zeros_like(y))
     return Seen(rows, weight, labels, float(each.sum() if w is None else to_numpy(w) @ each))
 
@@ -290,19 +304,18 @@ def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:
         )
 
 
-def without(X: Any, y: Any, w: Any, left_out: Array) -> tuple[Any, ...]:
+def without(block: Block, left_out: Array) -> Block:
     """The rows with weight 0 where they are left out."""
-    return X, y, np.where(left_out, 0.0, 1.0 if w is None else w)
+    return block._replace(weight=np.where(left_out, 0.0, 1.0 if block.weight is None else block.weight))
 
 
 def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tuple[Array, Any]:
     """Rows that are left out of the fit, and a function that gives their mean losses."""
-    if not isinstance(rows, MemoryRows):
-        raise ParameterError(
-            "early_stopping holds out rows of a table in memory. For batches and Dask collections set "
-            "model.set_callbacks(didact.EarlyStopping('accuracy' or another scorer, data=(X_valid, y_valid)))."
-        )
-    X, y, w = rows.columns[:3]
+    X, y, w, *_ = rows.require_memory(
+        "early_stopping holds out rows of a table in memory. For batches and Dask collections set "
+        "model.set_callbacks(didact.EarlyStopping('accuracy' or another scorer, data=(X_valid, y_valid))).",
+        ParameterError,
+    ).columns
     counting = np.arange(len(y)) if w is None else np.flatnonzero(w > 0)
     labelled = weights.positives[0] >= 0
     seed = int(seed_sequence(model.random_state).generate_state(1)[0])

@@ -7,59 +7,36 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.backend import float_type, namespace
-from didact.core.parameters import none, one_of, param
+from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
-from didact.linear_model.logistic import decision, predict_labels, probabilities
+from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients
-from didact.parts.losses.classification import Logistic
 
 Array = np.ndarray[Any, Any]
 
 
-def one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
-    """Class probabilities from the log-odds of each class against the rest, scaled to sum 1."""
+def class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:
+    """Class probabilities as the loss says them of each class against the rest, scaled to sum 1; equal if all are 0."""
     scores = decision(X, coef, intercept)
-    if scores.ndim == 1:
-        return probabilities(scores)
-    xp = namespace(scores)
-    each = Logistic().gradient(xp.zeros_like(scores), scores)
-    return each / xp.sum(each, axis=1, keepdims=True)
-
-
-def clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
-    """Class probabilities with the modified Huber loss: (1 + z)/2 within 0 and 1, as its minimiser z is 2p − 1.
-
-    For more than two classes scaled to sum 1, and equal where all are 0.
-    """
-    scores = decision(X, coef, intercept)
-    xp = namespace(scores)
-    each = 0.5 * (1.0 + xp.clip(scores, -1.0, 1.0))
-    if each.ndim == 1:
-        return xp.stack([1.0 - each, each], axis=1)
+    xp, each = namespace(scores), loss.mean(scores)
+    if each.ndim == 1:  # of margins: the other class has the opposite one, and its probability all digits
+        return xp.stack([loss.mean(-scores), each], axis=1)
     total = xp.sum(each, axis=1, keepdims=True)
     none = xp.astype(total == 0, each.dtype)
     return (each + none) / (total + none * each.shape[1])
 
 
-def log_clipped_shares(X: Any, coef: Array, intercept: Array) -> Any:
+def log_class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:
     """Logarithms of the class probabilities, −∞ where they are 0."""
     with np.errstate(divide="ignore"):
-        return namespace(X).log(clipped_shares(X, coef, intercept))
+        return namespace(X).log(class_shares(X, coef, intercept, loss))
 
 
-def log_one_against_rest(X: Any, coef: Array, intercept: Array) -> Any:
-    """Logarithms of the class probabilities."""
-    return namespace(X).log(one_against_rest(X, coef, intercept))
-
-
-PROBABILITIES = {
-    "log_loss": (one_against_rest, log_one_against_rest),
-    "modified_huber": (clipped_shares, log_clipped_shares),
-}
+PROBABILITIES = ("log_loss", "modified_huber")
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -76,19 +53,6 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     The loss makes it a support vector machine (hinge), logistic regression (log_loss), a perceptron, what boosting
     minimises (exponential), or a classifier with probabilities that resists outliers (modified_huber). More than two
     classes are learnt one against the rest.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights, or their average over the steps; for two classes those of the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Constant terms.
-    n_iter_ : int
-        Passes over the rows, the most that a class needed.
-    t_ : float
-        1 + the number of steps.
 
     Notes
     -----
@@ -134,6 +98,12 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
 
+    _attrs = [
+        attr("coef_", "(n_classes or 1, n_features)", "Weights, or their average; of two classes the second's."),
+        attr("intercept_", "(1,) or (n_classes,)", "Constant terms."),
+        attr("n_iter_", "int", "Passes over the rows, the most that a class needed."),
+    ]
+
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
     ) -> "SGDClassifier":
@@ -162,22 +132,24 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the second class (n,), or of each class against the rest (n, K)."""
-        return self.map_rows(X, decision, "coef_", "intercept_")
+        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
-        return self.map_rows(X, predict_labels, "coef_", "intercept_", "classes_")
+        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, PROBABILITIES[self.loss][0], "coef_", "intercept_")
+        return self.fitted().map_rows(X, class_shares, self.coef_, self.intercept_, self._loss)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes, with loss="log_loss" or "modified_huber"."""
-        return self.map_rows(X, PROBABILITIES[self.loss][1], "coef_", "intercept_")
+        return self.fitted().map_rows(X, log_class_shares, self.coef_, self.intercept_, self._loss)

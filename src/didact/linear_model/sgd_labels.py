@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.linear_model.sgd_base import Seen, seen
-from didact.parts.statistics.moments import Counts, label_codes, weigh_classes
+from didact.parts.statistics.counts import Counts, label_codes, weigh_classes
 
 Array = np.ndarray[Any, Any]
 
@@ -17,12 +17,13 @@ def outputs(classes: Array) -> Array:
     return np.array([1]) if len(classes) == 2 else np.arange(len(classes))
 
 
-def encode(X: Any, y: Any, w: Any, classes: Array, factors: Array | None) -> tuple[Any, ...]:
+def encode(block: Block, classes: Array, factors: Array | None) -> Block:
     """A block with class numbers for labels, and class weights folded into w."""
-    codes = np.asarray(label_codes(np.asarray(y), classes))
+    w = block.weight
+    codes = np.asarray(label_codes(np.asarray(block.y), classes))
     if factors is not None:
         w = factors[codes] if w is None else w * factors[codes]
-    return X, codes.astype(np.float64), w
+    return Block(block.X, codes.astype(np.float64), w)
 
 
 def labelled(model: Any, rows: Rows) -> tuple[Rows, Seen]:

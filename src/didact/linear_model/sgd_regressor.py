@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type
-from didact.core.parameters import at_least, one_of, param
+from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.rows import Rows
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
@@ -24,31 +24,22 @@ from didact.linear_model.sgd_base import (
     train,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
+from didact.parts.noun import Loss
 
+NAMES = ("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 ONE = np.array([-1])  # one output, whose targets are numbers
 
 
-def values(X: Any, coef: Any, intercept: Any) -> Any:
+def values(X: Any, coef: Any, intercept: Any, loss: Any) -> Any:
     """Predicted targets; coefficients that are kept in a sparse matrix are a row of it."""
     scores = linear_scores(X, coef, intercept)
-    return scores if scores.ndim == 1 else scores[:, 0]
+    return loss.mean(scores if scores.ndim == 1 else scores[:, 0])
 
 
 class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     r"""Linear regression learnt by stochastic gradients, batch by batch or by plain gradient descent.
 
     .. math:: \min_{w, b}\; \frac1n\sum_i s_i\,\ell(y_i, x_i^Tw + b) + \alpha R(w)
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weights, or their average over the steps.
-    intercept_ : ndarray of shape (1,)
-        Constant term.
-    n_iter_ : int
-        Passes over the rows.
-    t_ : float
-        1 + the number of steps.
 
     Notes
     -----
@@ -86,10 +77,13 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     ]
     _test_skips = ORDER_MATTERS
 
-    loss: str = param(
+    loss: Any = param(
         "squared_error",
-        one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
-        "Loss ℓ; absolute, Huber and ε-insensitive ones resist outliers.",
+        [
+            one_of("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),
+            Loss,
+        ],
+        "Loss ℓ: a name, or a loss of didact.parts; absolute, Huber and ε-insensitive ones resist outliers.",
     )
     learning_rate: str = param(
         "invscaling",
@@ -97,6 +91,11 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         RATES_IN_WORDS,
     )
     power_t: float = param(0.25, at_least(0), "Exponent of the rate 'invscaling'.")
+
+    _attrs = [
+        attr("coef_", "(n_features,)", "Weights, or their average over the steps."),
+        attr("intercept_", "(1,)", "Constant term."),
+    ]
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
@@ -125,8 +124,10 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         return {"coef_": coef[0].astype(dtype), "intercept_": intercept.astype(dtype)}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
-        vars(self).update(self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights))
+        self.__dict__.update(
+            self._fitted(weights, rows), t_=float(weights.S[:, TIME].max()), _state=kept_state(weights)
+        )
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.map_rows(X, values, "coef_", "intercept_")
+        return self.fitted().map_rows(X, values, self.coef_, self.intercept_, self._loss)

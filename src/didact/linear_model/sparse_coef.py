@@ -7,12 +7,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like, to_numpy
+from didact.core.parameters import attr
 
 Array = np.ndarray[Any, Any]
 
 
 class SparseCoefficients:
     """Mixed into linear models with `coef_`: `sparsify` and `densify`."""
+
+    _attrs = [attr("n_iter_", "int", "Passes over the rows.")]
 
     coef_: Any
 

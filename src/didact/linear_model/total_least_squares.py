@@ -22,10 +22,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import is_bool, param
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import attr, is_bool, param
 from didact.core.progress import FitProgress
-from didact.core.rows import Rows
-from didact.engines.linear.column_units import refuse_overflow
+from didact.core.rows import Block, Rows
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums
@@ -89,26 +89,15 @@ def solve_rows(rows: Rows, fit_intercept: bool) -> tuple[Orthogonal, Solution]:
     return fit, Solution(fit.coef, mean_y - mean_x @ fit.coef)
 
 
-def targets(X: Any, y: Any, w: Any) -> Sums:
+def targets(block: Block) -> Sums:
     """Sums of the targets of a block."""
-    return Sums((np.zeros(y.shape[1]),))
+    return Sums((np.zeros(block.y.shape[1]),))
 
 
 class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Least squares for errors in the features as well as in the targets: orthogonal distances instead of vertical.
 
     .. math:: \min_{E, F, B} \|[E\;F]\|_F \quad\text{such that}\quad (X + E)B = Y + F
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Constant term: the fit passes through the means.
-    distance_ : float
-        Length of the smallest change, the root of the sum of squared orthogonal distances.
-    singular_values_ : ndarray
-        Singular values of the centred [X Y].
 
     Notes
     -----
@@ -131,6 +120,13 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is free of error.")
 
+    _attrs = [
+        attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
+        attr("intercept_", "float or (n_targets,)", "Constant term: the fit passes through the means."),
+        attr("distance_", "float", "Root of the sum of squared orthogonal distances, the smallest change."),
+        attr("singular_values_", "ndarray", "Singular values of the centred [X Y]."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TotalLeastSquares":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
@@ -142,4 +138,4 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Targets for rows X that are without error: XB + constant."""
-        return self.map_rows(X, predict, "coef_", "intercept_")
+        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, take
-from didact.core.parameters import has, none, one_of, param
+from didact.core.parameters import attr, has, none, one_of, param
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
 
@@ -56,17 +56,6 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     .. math:: \arg\max_i \#\{j : g_{ij}(x) > 0\} \quad\text{or}\quad \arg\max_i \sum_{j\neq i} g_{ij}(x)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_classes_ : int
-        Number K of classes.
-    estimators_ : list of K(K−1)/2 models
-        The classifiers of the pairs (0, 1), (0, 2), …; the second class of a pair is the positive one.
-    pairwise_indices_ : list of arrays, or None
-        With a precomputed kernel, the rows of each classifier.
-
     Notes
     -----
     Cost: K(K−1)/2 fits, each to the rows of two classes, so that balanced classes enter 2/K of the rows at a time:
@@ -87,11 +76,17 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     """
 
     _test_params = [{}, {"decision": "sum"}]
-    _test_skips = {**IN_MEMORY, "weight_scale?": PENALTY}
+    _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
 
     estimator: Any = param(None, [has("fit", "predict"), none], "Model for two classes; None: LogisticRegression().")
     decision: str = param("votes", one_of("votes", "sum"), "Count the pairs that a class wins, or add discriminants.")
+
+    _attrs = [
+        attr("n_classes_", "int", "Number K of classes."),
+        attr("estimators_", "list of models", "One for each pair (0, 1), (0, 2), …; the second is the positive class."),
+        attr("pairwise_indices_", "list of arrays, or None", "With a precomputed kernel, the rows of each classifier."),
+    ]
 
     def _base(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
@@ -154,8 +149,8 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""
-        return self.map_rows(X, decide, "estimators_", "pairwise_indices_", "classes_", "decision")
+        return self.fitted().map_rows(X, decide, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)
 
     def predict(self, X: Any) -> Any:
         """The class with the highest score."""
-        return self.map_rows(X, labels, "estimators_", "pairwise_indices_", "classes_", "decision")
+        return self.fitted().map_rows(X, labels, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)

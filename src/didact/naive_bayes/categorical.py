@@ -1,14 +1,16 @@
 r"""Naive Bayes for categories: :math:`P(x_j = t\mid k) = (N_{kjt}+\alpha)/(N_{kj}+\alpha n_j)` and n_j values."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
+from didact.core.rows import Block, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
-from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares, spread
+from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
@@ -18,8 +20,9 @@ NORMAL_DATA = (
 )
 
 
-def category_rows(X: Any, y: Any, w: Any) -> ClassSums:
+def category_rows(block: Block) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
     if (X < 0).any():
@@ -55,9 +58,8 @@ def log_table(counts: Array, alpha: float) -> Array:
     return log_shares(counts + alpha)
 
 
-def padded(counts: Array, place: Array, K: int, values: int) -> Array:
-    """A table of counts for K classes and at least so many values."""
-    counts = spread(counts, place, K)
+def padded(counts: Array, values: int) -> Array:
+    """A table of counts (K, …) with at least so many values."""
     return np.pad(counts, ((0, 0), (0, max(0, values - counts.shape[1]))))
 
 
@@ -65,23 +67,6 @@ class CategoricalNB(_NaiveBayes):
     r"""Naive Bayes for columns of categories.
 
     .. math:: P(x_j = t\mid k) = \frac{N_{kjt}+\alpha}{N_{kj}+\alpha n_j}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    category_count_ : list of ndarray of shape (n_classes, n_values)
-        Counts of the values of each column.
-    feature_log_prob_ : list of ndarray of shape (n_classes, n_values)
-        Logarithms of their probabilities.
-    n_categories_ : ndarray of shape (n_features,)
-        Number of values of each column.
-    categories_ : Categories or None
-        The values of category columns, in the order of their codes.
 
     Notes
     -----
@@ -100,9 +85,6 @@ class CategoricalNB(_NaiveBayes):
     ['a']
     """
 
-    _summary = staticmethod(category_rows)
-    _joint = staticmethod(categorical_joint)
-    _joint_attributes = ("class_log_prior_", "feature_log_prob_")
     _test_skips = dict.fromkeys(NORMAL_DATA, FRACTIONS) | {
         "text_refused/category": "It reads columns of categories.",
         "constant_columns/constant": "A constant column must hold a whole number to be a category.",
@@ -120,6 +102,14 @@ class CategoricalNB(_NaiveBayes):
         "from_dtype", [one_of("from_dtype"), array_like, none], "Columns whose values are to be numbered."
     )
 
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("category_count_", "list of (n_classes, n_values)", "Counts of the values of each column."),
+        attr("feature_log_prob_", "list of (n_classes, n_values)", "Logarithms of their probabilities."),
+        attr("n_categories_", "(n_features,)", "Number of values of each column."),
+        attr("categories_", "Categories or None", "The values of category columns, in the order of their codes."),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -127,16 +117,21 @@ class CategoricalNB(_NaiveBayes):
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        K = len(self.classes_)
-        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
-        least = self._least_values()
-        self.category_count_ = [
-            padded(counts, place, K, values) for counts, values in zip(self._stats.sums, least, strict=True)
-        ]
+    def _statistic(self, rows: Rows, first: bool) -> ClassSums:
+        return rows.reduce(category_rows)
+
+    def _learn(self, S: ClassSums, dtype: Any) -> None:
+        prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)
+        self.class_log_prior_ = prior.astype(dtype, copy=False)
+        self.category_count_ = [padded(*pair) for pair in zip(S.sums, self._least_values(), strict=True)]
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
         alpha = self.alpha if self.force_alpha else max(self.alpha, 1e-10)
-        self.feature_log_prob_ = [log_table(counts, alpha) for counts in self.category_count_]
+        tables = (log_table(counts, alpha) for counts in self.category_count_)
+        self.feature_log_prob_ = [table.astype(dtype, copy=False) for table in tables]
+
+    @property
+    def _joint(self) -> Any:
+        return partial(categorical_joint, log_prior=self.class_log_prior_, tables=self.feature_log_prob_)
 
     def _least_values(self) -> Array:
         p = self.n_features_in_

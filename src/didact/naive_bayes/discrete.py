@@ -12,19 +12,23 @@ McCallum, Nigam (1998), A comparison of event models for naive Bayes text classi
 Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, is_bool, none, param
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
-from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares, spread
+from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
 
 
-def count_rows(X: Any, y: Any, w: Any) -> ClassSums:
+def count_rows(block: Block) -> ClassSums:
     """Sums of counts by class; a missing count adds nothing."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     values = X.data if is_sparse(X) else X
     if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
@@ -55,8 +59,9 @@ def gaps(X: Any) -> Any:
     return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
-def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
+def one_rows(block: Block, threshold: float | None) -> ClassSums:
     """How often each column is one, and how often it is missing (a table without columns: never), by class."""
+    X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     K, ones, absent = len(classes), binarized(X, threshold), np.zeros((len(classes), 0))
     if (missing := gaps(X)) is not None:
@@ -65,10 +70,10 @@ def one_rows(X: Any, y: Any, w: Any, threshold: float | None) -> ClassSums:
     return ClassSums(classes, weight, (class_sums(ones, codes, w, K), absent))
 
 
-def one_log_probabilities(S: ClassSums, place: Array, K: int, alpha: Array) -> Array:
+def one_log_probabilities(S: ClassSums, alpha: Array) -> Array:
     """log((ones + α)/(present + 2α)) of each class and column."""
-    ones, absent = (spread(np.asarray(part), place, K) for part in S.sums)
-    present = spread(S.weight, place, K)[:, None] - (absent if absent.shape[1] else 0.0)
+    ones, absent = S.sums
+    present = S.weight[:, None] - (absent if absent.shape[1] else 0.0)
     return np.log(np.clip((ones + alpha) / np.maximum(present + 2 * alpha, TINY), TINY, 1.0))
 
 
@@ -100,13 +105,17 @@ NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another 
 class _CountNB(_NaiveBayes):
     """Smoothing and priors of the models for counts. Abstract."""
 
-    _sparse_at_once = True
     _test_skips = {"constant_columns": NOT_COUNTS, "pipeline": NOT_COUNTS, "weight_scale": COUNTED}
 
     alpha: Any = param(1.0, [at_least(0), array_like], "Added to every count; one number, or one for each column.")
     force_alpha: bool = param(True, is_bool, "Whether an alpha below 1e-10 is used as it is; else 1e-10 is.")
     fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
     class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("feature_count_", "(n_classes, n_features)", "Sums of the counts."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -121,18 +130,31 @@ class _CountNB(_NaiveBayes):
             )
         return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
 
-    def _sums_of_columns(self, stats: ClassSums) -> tuple[Array, ...]:
-        return stats.sums[:1]
+    @property
+    def _count(self) -> Any:
+        """The function that sums up a block of rows."""
+        return count_rows
+
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        """What `feature_log_prob_` holds."""
+        raise NotImplementedError
+
+    def _statistic(self, rows: Rows, first: bool) -> ClassSums:
+        """The sums of all rows; those of sparse rows are large beside them, so such rows in memory are one block."""
+        at_once = isinstance(rows, MemoryRows) and is_sparse(rows.X)
+        S = self._count(*rows.columns) if at_once else rows.reduce(self._count)
+        refuse_overflow(rows, S.sums[0])
+        return S
+
+    def _learn(self, S: ClassSums, dtype: Any) -> None:
+        self.feature_count_ = S.sums[0]
+        tables = self._log_prior(self.class_prior, uniform=not self.fit_prior), self._log_probabilities(S)
+        self.class_log_prior_, self.feature_log_prob_ = (table.astype(dtype, copy=False) for table in tables)
 
     @property
-    def _weights(self) -> Array:
-        """The log probabilities, a row for each column: the order in which sparse products read them."""
-        return np.ascontiguousarray(self.feature_log_prob_.T)
-
-    def _count(self, place: Array) -> Array:
-        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
-        self.feature_count_ = spread(self._stats.sums[0], place, len(self.classes_))
-        return self.feature_count_
+    def _joint(self) -> Any:
+        weights = np.ascontiguousarray(self.feature_log_prob_.T)  # sparse products read a row for each column
+        return partial(linear_joint, log_prior=self.class_log_prior_, weights=weights)
 
 
 class MultinomialNB(_CountNB):
@@ -140,19 +162,6 @@ class MultinomialNB(_CountNB):
 
     .. math:: \log P(k, x) = \log P(k) + \sum_j x_j\log\theta_{kj}, \qquad
         \theta_{kj} = \frac{N_{kj}+\alpha_j}{\sum_i(N_{ki}+\alpha_i)}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        Sums of the counts.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        log θ.
 
     Notes
     -----
@@ -173,17 +182,15 @@ class MultinomialNB(_CountNB):
     ['a']
     """
 
-    _summary = staticmethod(count_rows)
-    _joint = staticmethod(linear_joint)
-    _joint_attributes = ("class_log_prior_", "_weights")
+    _attrs = [attr("feature_log_prob_", "(n_classes, n_features)", "log θ.")]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        self.feature_log_prob_ = log_shares(self._count(place) + self._smoothing())
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        return log_shares(S.sums[0] + self._smoothing())
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)
@@ -196,21 +203,6 @@ class ComplementNB(_CountNB):
 
     .. math:: \theta_{kj} = \frac{\sum_{c\ne k}N_{cj}+\alpha_j}{\sum_i\big(\sum_{c\ne k}N_{ci}+\alpha_i\big)}, \qquad
         \text{score}_k(x) = -\sum_j x_j\log\theta_{kj}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes; used only if there is one class.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        Sums of the counts.
-    feature_all_ : ndarray of shape (n_features,)
-        Sums over all classes.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        Weights −log θ (normalised if `norm`).
 
     Notes
     -----
@@ -229,21 +221,24 @@ class ComplementNB(_CountNB):
     ['a']
     """
 
-    _summary = staticmethod(count_rows)
-    _joint = staticmethod(linear_joint)
-    _joint_attributes = ("_scores_prior", "_weights")
     norm: bool = param(False, is_bool, "Whether each class's weights are divided by their sum.")
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities, for a single class alone."),
+        attr("feature_all_", "(n_features,)", "Sums over all classes."),
+        attr("feature_log_prob_", "(n_classes, n_features)", "Weights −log θ (normalised if `norm`)."),
+    ]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    def _finish(self, place: Array) -> None:
-        counts = self._count(place)
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        counts = S.sums[0]
         self.feature_all_ = counts.sum(axis=0)
         logs = log_shares(self.feature_all_ + self._smoothing() - counts)
-        self.feature_log_prob_ = logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
+        return logs / logs.sum(axis=1, keepdims=True) if self.norm else -logs
 
     @property
     def sample(self) -> Any:
@@ -251,8 +246,9 @@ class ComplementNB(_CountNB):
         raise AttributeError("ComplementNB has scores, and no distribution of rows to sample from: use MultinomialNB.")
 
     @property
-    def _scores_prior(self) -> Array:
-        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+    def _joint(self) -> Any:
+        prior = self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+        return partial(super()._joint, log_prior=prior)
 
 
 class BernoulliNB(_CountNB):
@@ -260,19 +256,6 @@ class BernoulliNB(_CountNB):
 
     .. math:: \log P(k, x) = \log P(k) + \sum_j \big(x_j\log p_{kj} + (1-x_j)\log(1-p_{kj})\big), \qquad
         p_{kj} = \frac{N_{kj}+\alpha}{N_k+2\alpha}
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    feature_count_ : ndarray of shape (n_classes, n_features)
-        How often each column is one.
-    feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        log p.
 
     Notes
     -----
@@ -291,19 +274,26 @@ class BernoulliNB(_CountNB):
     ['b']
     """
 
-    _summary = staticmethod(one_rows)
-    _joint = staticmethod(bernoulli_joint)
-    _joint_attributes = ("class_log_prior_", "feature_log_prob_", "binarize")
     _test_skips = {"constant_columns": NOT_COUNTS, "weight_scale": COUNTED}
 
     binarize: float | None = param(0.0, [at_least(0), none], "Above this a value counts as 1; None: X is binary.")
 
-    def _summary_arguments(self) -> tuple[Any, ...]:
-        return (self.binarize,)
+    _attrs = [
+        attr("feature_count_", "(n_classes, n_features)", "How often each column is one."),
+        attr("feature_log_prob_", "(n_classes, n_features)", "log p."),
+    ]
 
-    def _finish(self, place: Array) -> None:
-        self._count(place)
-        self.feature_log_prob_ = one_log_probabilities(self._stats, place, len(self.classes_), self._smoothing())
+    @property
+    def _count(self) -> Any:
+        return partial(one_rows, threshold=self.binarize)
+
+    def _log_probabilities(self, S: ClassSums) -> Array:
+        return one_log_probabilities(S, self._smoothing())
+
+    @property
+    def _joint(self) -> Any:
+        prior, table = self.class_log_prior_, self.feature_log_prob_
+        return partial(bernoulli_joint, log_prior=prior, log_one=table, threshold=self.binarize)
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         p = np.exp(self.feature_log_prob_)[codes]

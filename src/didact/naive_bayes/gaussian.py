@@ -3,29 +3,37 @@ r"""Gaussian naive Bayes: within a class every column is normal by itself, :math
 Zhang (2004), The optimality of naive Bayes.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from didact.core.parameters import array_like, at_least, none, param
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import array_like, at_least, attr, none, param
+from didact.core.rows import Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import Array, _NaiveBayes
-from didact.parts.statistics.class_sums import ClassMoments, moments_by_class, spread
+from didact.parts.statistics.components import Components
+from didact.parts.statistics.row_components import variance_rows
 
 
-def gaussian_table(S: ClassMoments, place: Array, K: int, smoothing: float) -> tuple[Array, Array]:
+def total_variance(S: Components) -> Array:
+    """The variance of each column, all classes together."""
+    return S.total / np.maximum(np.broadcast_to(S.present, S.mean.shape).sum(axis=0), np.finfo(float).tiny)
+
+
+def gaussian_table(S: Components, smoothing: float) -> tuple[Array, Array]:
     """Means and variances of each class; a column without a value in a class gets the variance of all."""
-    present = np.broadcast_to(S.present, S.mean.shape)
-    total = S.total_variance
-    variance = np.divide(S.scatter, present, out=np.zeros_like(S.scatter), where=present > 0)
-    variance = np.where(present > 0, variance, total) + smoothing * float(np.max(total, initial=0.0))
-    return spread(S.mean, place, K), np.maximum(spread(variance, place, K), np.finfo(float).tiny ** 0.5)
+    total = total_variance(S)
+    variance = np.where(S.present > 0, S.covariances(), total) + smoothing * float(np.max(total, initial=0.0))
+    seen = S.weight[:, None] > 0
+    return S.mean, np.maximum(np.where(seen, variance, 0.0), np.finfo(float).tiny ** 0.5)
 
 
-def moment_tables(S: ClassMoments) -> tuple[Array, ...]:
+def moment_tables(S: Components) -> tuple[Array, ...]:
     """What of the moments has to be finite."""
     with np.errstate(all="ignore"):
-        return S.mean, S.scatter, S.total_variance
+        return S.mean, S.scatter, total_variance(S)
 
 
 class GaussianNB(_NaiveBayes):
@@ -33,21 +41,6 @@ class GaussianNB(_NaiveBayes):
 
     .. math:: \log P(k, x) = \log P(k)
         - \tfrac12\sum_j\Big(\log 2\pi\sigma_{kj}^2 + \frac{(x_j-\mu_{kj})^2}{\sigma_{kj}^2}\Big)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_prior_ : ndarray of shape (n_classes,)
-        Probability of each class.
-    theta_ : ndarray of shape (n_classes, n_features)
-        Means.
-    var_ : ndarray of shape (n_classes, n_features)
-        Variances, with epsilon_ added.
-    epsilon_ : float
-        What was added to the variances.
 
     Notes
     -----
@@ -66,31 +59,36 @@ class GaussianNB(_NaiveBayes):
     ['low', 'high']
     """
 
-    _summary = staticmethod(moments_by_class)
-    _joint = staticmethod(diagonal_joint)
-    _joint_attributes = ("_log_priors", "theta_", "var_")
-    _tables_of_numbers = ("theta_", "var_", "class_prior_")
-
     priors: Any = param(None, [array_like, none], "Probabilities of the classes; None: from the data.")
     var_smoothing: float = param(
         1e-9, at_least(0), "Part of the largest variance of all columns added to each variance."
     )
 
-    def _sums_of_columns(self, stats: ClassMoments) -> tuple[Array, ...]:
-        return moment_tables(stats)
+    _attrs = [
+        attr("class_prior_", "(n_classes,)", "Probability of each class."),
+        attr("theta_", "(n_classes, n_features)", "Means."),
+        attr("var_", "(n_classes, n_features)", "Variances, with epsilon_ added."),
+        attr("epsilon_", "float", "What was added to the variances."),
+    ]
 
-    def _finish(self, place: Array) -> None:
-        self.epsilon_ = self.var_smoothing * float(np.max(self._stats.total_variance, initial=0.0))
-        self.theta_, self.var_ = gaussian_table(self._stats, place, len(self.classes_), self.var_smoothing)
-        self.class_prior_ = np.exp(self._log_prior(self.priors, uniform=False))
+    def _statistic(self, rows: Rows, first: bool) -> Components:
+        S = rows.reduce(variance_rows, "diagonal")
+        refuse_overflow(rows, tuple(moment_tables(S)))
+        return S
+
+    def _learn(self, S: Components, dtype: Any) -> None:
+        self.epsilon_ = self.var_smoothing * float(np.max(total_variance(S), initial=0.0))
+        tables = *gaussian_table(S, self.var_smoothing), np.exp(self._log_prior(self.priors, uniform=False))
+        self.theta_, self.var_, self.class_prior_ = (table.astype(dtype, copy=False) for table in tables)
 
     @property
     def _log_priors(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior_)
 
-    def _priors(self) -> Array:
-        return self._log_priors
+    @property
+    def _joint(self) -> Any:
+        return partial(diagonal_joint, log_prior=self._log_priors, mean=self.theta_, variance=self.var_)
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         return self.theta_[codes] + np.sqrt(self.var_[codes]) * rng.standard_normal((len(codes), self.n_features_in_))

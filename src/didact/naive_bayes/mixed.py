@@ -4,20 +4,23 @@ Each column has its own kind of distribution: normal, categorical, zero-one, Poi
 of equal frequency, which then are categories.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, is_bool, none, one_of, param, whole
-from didact.core.rows import Rows
+from didact.core.overflow import refuse_overflow
+from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
+from didact.core.rows import Block, Rows
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
 from didact.naive_bayes.discrete import bernoulli_joint, one_log_probabilities, one_rows
 from didact.naive_bayes.gaussian import gaussian_table, moment_tables
-from didact.parts.statistics.class_sums import both, moments_by_class, spread
+from didact.parts.statistics.components import components
+from didact.parts.statistics.counts import Labelled
 
 KINDS = ("gaussian", "categorical", "bernoulli", "poisson", "binned")
 SAMPLE = 100_000  # rows from which the edges of bins are taken
@@ -31,35 +34,42 @@ class Plan(NamedTuple):
     ends: list[tuple[float, float]]
 
 
-class MixedStats(NamedTuple):
-    """The statistics of the kinds together."""
-
-    classes: Array
+class _MixedStats(NamedTuple):
+    labels: Array
     weight: Array
     parts: dict[str, Any]
 
-    def merge(self, other: "MixedStats") -> "MixedStats":
-        """Kind by kind."""
-        classes, a, b = both(self.classes, other.classes)
-        weight = spread(self.weight, a, len(classes)) + spread(other.weight, b, len(classes))
-        return MixedStats(classes, weight, {kind: S.merge(other.parts[kind]) for kind, S in self.parts.items()})
+
+class MixedStats(Labelled, _MixedStats):
+    """The statistics of the kinds together."""
+
+    __slots__ = ()
+
+    def _joined(self, other: "MixedStats") -> "MixedStats":
+        parts = {kind: S.merge(other.parts[kind]) for kind, S in self.parts.items()}
+        return MixedStats(self.labels, self.weight + other.weight, parts)
+
+    def among(self, labels: Array) -> "MixedStats":
+        """With entries for more labels, kind by kind."""
+        parts = {kind: S.among(labels) for kind, S in self.parts.items()}
+        return MixedStats(labels, self.spread(self.weight, labels), parts)
 
 
-def summarize(X: Any, y: Any, w: Any, plan: Plan) -> MixedStats:
+def summarize(block: Block, plan: Plan) -> MixedStats:
     """The statistics of one block."""
     parts: dict[str, Any] = {}
     for kind, columns in plan.columns.items():
-        block = X[:, columns]
+        part = block._replace(X=block.X[:, columns])
         if kind in ("gaussian", "poisson"):
-            if kind == "poisson" and (block < 0).any():
+            if kind == "poisson" and (part.X < 0).any():
                 raise InputError("Negative values in data: a column of kind 'poisson' holds counts.")
-            parts[kind] = moments_by_class(block, y, w)
+            parts[kind] = components(part.X, part.y, "diagonal", part.weight)
         elif kind == "bernoulli":
-            parts[kind] = one_rows(block, y, w, 0.0)
+            parts[kind] = one_rows(part, 0.0)
         else:
-            parts[kind] = category_rows(binned(block, plan.edges) if kind == "binned" else block, y, w)
+            parts[kind] = category_rows(part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part)
     first = next(iter(parts.values()))
-    return MixedStats(first.classes, first.weight, parts)
+    return MixedStats(first.labels, first.weight, parts)
 
 
 def binned(X: Array, edges: list[Array]) -> Array:
@@ -104,8 +114,9 @@ class Sampled(NamedTuple):
         return Sampled(X[::2], w[::2]) if len(X) > 2 * SAMPLE else Sampled(X, w)
 
 
-def some_rows(X: Any, y: Any, w: Any, columns: Array) -> Sampled:
+def some_rows(block: Block, columns: Array) -> Sampled:
     """Some columns of a block."""
+    X, w = block.X, block.weight
     return Sampled(np.asarray(X[:, columns], np.float64), np.ones(len(X)) if w is None else np.asarray(w, np.float64))
 
 
@@ -137,19 +148,6 @@ class MixedNB(_NaiveBayes):
 
     .. math:: \log P(k, x) = \log P(k) + \sum_j \log p_j(x_j\mid k)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Weight of each class.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the probabilities of the classes.
-    kinds_ : list of str
-        The kind of each column.
-    categories_ : Categories or None
-        The values of category columns, in the order of their codes.
-
     Notes
     -----
     Cost: one pass, O(n p), and one more over a sample if columns are cut into bins; prediction O(n p K). Missing values
@@ -169,10 +167,6 @@ class MixedNB(_NaiveBayes):
     ['gaussian', 'categorical']
     """
 
-    _summary = staticmethod(summarize)
-    _joint = staticmethod(mixed_joint)
-    _joint_attributes = ("class_log_prior_", "_plan", "_tables")
-    _tables_of_numbers = ("class_log_prior_",)
     _sparse = False
     _test_params = [{}, {"kinds": "binned"}]
     _test_skips = {
@@ -194,6 +188,19 @@ class MixedNB(_NaiveBayes):
     fit_prior: bool = param(True, is_bool, "Whether the classes' probabilities come from the data, or are equal.")
     class_prior: Any = param(None, [array_like, none], "Probabilities of the classes; None: by fit_prior.")
     categorical_features: Any = param("from_dtype", [one_of("from_dtype"), array_like, none], "Columns of categories.")
+
+    _attrs = [
+        attr("class_log_prior_", "(n_classes,)", "Logarithms of the probabilities of the classes."),
+        attr("kinds_", "list of str", "The kind of each column."),
+        attr("categories_", "Categories or None", "The values of category columns, in the order of their codes."),
+    ]
+
+    def _statistic(self, rows: Rows, first: bool) -> MixedStats:
+        if first:
+            self._prepare(rows)
+        S = rows.reduce(summarize, self._plan)
+        refuse_overflow(rows, tuple(self._sums_of_columns(S)))
+        return S
 
     def _prepare(self, rows: Rows) -> None:
         self.kinds_ = self._kinds()
@@ -220,35 +227,37 @@ class MixedNB(_NaiveBayes):
         mask = np.zeros(p, bool) if self.categories_ is None else self.categories_.mask
         return ["categorical" if is_category else kind for kind, is_category in zip(kinds, mask, strict=True)]
 
-    def _summary_arguments(self) -> tuple[Any, ...]:
-        return (self._plan,)
-
-    def _sums_of_columns(self, stats: MixedStats) -> tuple[Array, ...]:
+    def _sums_of_columns(self, S: MixedStats) -> tuple[Array, ...]:
+        """Tables of the statistic with an entry for each column, which must be finite."""
         tables = []
         for kind in ("gaussian", "poisson"):
-            for part in moment_tables(stats.parts[kind]) if kind in stats.parts else ():
+            for part in moment_tables(S.parts[kind]) if kind in S.parts else ():
                 table = np.zeros((*part.shape[:-1], self.n_features_in_))
                 table[..., self._plan.columns[kind]] = part
                 tables.append(table)
         return tuple(tables)
 
-    def _finish(self, place: Array) -> None:
-        self.class_log_prior_ = self._log_prior(self.class_prior, uniform=not self.fit_prior)
-        self._tables = {kind: self._table(kind, S, place) for kind, S in self._stats.parts.items()}
+    def _learn(self, S: MixedStats, dtype: Any) -> None:
+        prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)
+        self.class_log_prior_ = prior.astype(dtype, copy=False)
+        self._tables = {kind: self._table(kind, part) for kind, part in S.parts.items()}
 
-    def _table(self, kind: str, S: Any, place: Array) -> Any:
-        K = len(self.classes_)
+    @property
+    def _joint(self) -> Any:
+        return partial(mixed_joint, log_prior=self.class_log_prior_, plan=self._plan, tables=self._tables)
+
+    def _table(self, kind: str, S: Any) -> Any:
         if kind == "gaussian":
-            return gaussian_table(S, place, K, self.var_smoothing)
+            return gaussian_table(S, self.var_smoothing)
         if kind == "poisson":
-            return np.maximum(spread(S.mean, place, K), np.finfo(float).eps)
+            return np.maximum(S.mean, np.finfo(float).eps)
         if kind == "bernoulli":
-            return one_log_probabilities(S, place, K, np.asarray(self.alpha))
+            return one_log_probabilities(S, np.asarray(self.alpha))
         counts = self._plan.edges if kind == "binned" else [None] * len(S.sums)
         least = [0 if e is None else len(e) + 1 for e in counts]
         if kind == "categorical" and self.categories_ is not None:
             least = list(self.categories_.counts[self._plan.columns[kind]])
-        return [log_table(padded(c, place, K, n), self.alpha) for c, n in zip(S.sums, least, strict=True)]
+        return [log_table(padded(c, n), self.alpha) for c, n in zip(S.sums, least, strict=True)]
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:
         X = np.empty((len(codes), self.n_features_in_))

@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above_or_infinite, array_like, is_callable, none, one_of, param, whole
+from didact.core.parameters import above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
-from didact.core.rows.memory import NO_WEIGHT, finite_sum, refuse_non_finite
+from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
-from didact.parts.statistics.row_counts import row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
@@ -77,6 +77,13 @@ def categorical_features_param() -> Any:
 class _Neighbors(Estimator):
     """An index of the training rows. Abstract."""
 
+    _attrs = [
+        attr("n_samples_fit_", "int", "Number of fitted rows."),
+        attr("effective_metric_", "str or callable", 'The metric; "minkowski" with p = 1, 2, ∞ under its own name.'),
+        attr("effective_metric_params_", "dict", "Its parameters."),
+        attr("categories_", "Categories or None", 'The values of the categorical columns, for the metric "gower".'),
+    ]
+
     @property
     def _missing(self) -> bool:  # type: ignore[override]
         return isinstance(self.metric, str) and self.metric in MISSING
@@ -88,11 +95,11 @@ class _Neighbors(Estimator):
         tags.input_tags.string = self.metric == "edit"
         return tags
 
-    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, *more: Any, **how: Any) -> Rows:
+    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
         """The data, checked; for the edit distance a column of words."""
         if self.metric == "edit":
             return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
-        return super().rows(X, y, sample_weight, *more, **how)
+        return super().rows(X, y, sample_weight, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
         """Check the training data, build the index of its rows, and return y and their numbers of rows.
@@ -101,17 +108,15 @@ class _Neighbors(Estimator):
         """
         mixed = self.metric == "gower"
         rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
-        X, y, w = gathered(list(rows.stream()))
+        X, y, w, *_ = rows.whole()
         if target == "label columns":
             self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
-        if w is not None and not (w > 0).any():
-            raise InputError(NO_WEIGHT)
         if w is not None and self.metric != "precomputed" and (w == 0).any():
             X, y, w = X[w > 0], y[w > 0], w[w > 0]
-        w = None if w is None else row_counts(w)
+        w = None if w is None else in_cases(w)[0]
         w = None if w is None or (w == 1.0).all() else w
         if self.metric == "edit":
-            self._index = index_words(X, edit_costs(self.metric_params))
+            self._index: Any = index_words(X, edit_costs(self.metric_params))
         else:
             self._index = build_index(X, self._distance(X, w, rows.names), self.algorithm, self.leaf_size)
         self.n_samples_fit_ = self._index.n_rows
@@ -125,8 +130,9 @@ class _Neighbors(Estimator):
         if self.metric == "precomputed":
             _check_table(X)
         given = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
-        if self.metric == "gower" and getattr(self, "categories_", None) is not None:
-            given["categorical"] = self.categories_.mask
+        known = getattr(self, "categories_", None)
+        if self.metric == "gower" and known is not None:
+            given["categorical"] = known.mask
         return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
 
     def _queries(self, X: Any) -> Any:
@@ -134,12 +140,9 @@ class _Neighbors(Estimator):
         check_is_fitted(self)
         return None if X is None else self.rows(X, target="none", reset=False).map(_same)
 
-    def _answer(self, X: Any, fn: Any, *attributes: str) -> Any:
-        """fn of rows X and the attributes; X None: of the fitted rows, each without itself."""
-        if X is not None:
-            return self.map_rows(X, fn, *attributes)
-        check_is_fitted(self)
-        return fn(None, *(getattr(self, name) for name in attributes))
+    def _answer(self, X: Any, fn: Any, *args: Any) -> Any:
+        """fn of rows X and the arguments; X None: of the fitted rows, each without itself."""
+        return fn(None, *args) if X is None else self.map_rows(X, fn, *args)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -248,16 +251,6 @@ def refuse_infinite_sum(X: Any, names: Any) -> None:
 
 def _same(X: Any) -> Any:
     return X
-
-
-def gathered(blocks: list[tuple[Any, ...]]) -> tuple[Any, Any, Any]:
-    """The columns X, y, w of all blocks together: an index holds all rows."""
-    if len(blocks) == 1:
-        return blocks[0][0], blocks[0][1], blocks[0][2]
-    X, y, w = ([block[i] for block in blocks] for i in range(3))
-    table = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
-    y, w = (None if part[0] is None else np.concatenate(part) for part in (y, w))
-    return table, y, w
 
 
 def _check_table(X: Any) -> None:

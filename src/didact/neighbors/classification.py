@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, none, param, whole
+from didact.core.parameters import array_like, at_least, attr, none, param, whole
 from didact.neighbors.answers import Question, class_labels, class_shares
 from didact.neighbors.base import (
     LONELY,
@@ -23,7 +23,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -31,17 +30,22 @@ Array = np.ndarray[Any, Any]
 class ClassAnswers:
     """Learning labels, and answering by votes."""
 
+    _attrs = [
+        attr("classes_", "(n_classes,) or list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("outputs_2d_", "bool", "Whether y had several columns."),
+    ]
+
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
         self.outputs_2d_ = y.ndim == 2
-        names = vars(self).pop("_labels")
+        names = self.__dict__.pop("_labels")
         columns = y.reshape(len(y), -1).T
         self._codes = np.stack([np.searchsorted(*pair) for pair in zip(names, columns, strict=True)], axis=1)
         self.classes_ = names if self.outputs_2d_ else names[0]
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags
@@ -61,15 +65,16 @@ class ClassAnswers:
 
         X of None asks for the fitted rows, each by the others.
         """
-        about = "_question", "_codes", "classes_", "_outliers", "_outlier_answers"
-        return self._answer(X, class_labels, *about)
+        self.fitted()
+        about = self._codes, self.classes_, self._outliers, self._outlier_answers
+        return self._answer(X, class_labels, self._question, *about)
 
     def predict_proba(self: Any, X: Any) -> Any:
         """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
 
         X of None asks for the fitted rows, each by the others.
         """
-        return self._answer(X, class_shares, "_question", "_codes", "classes_", "_outliers")
+        return self.fitted()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -77,30 +82,14 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
 
     .. math:: P(c\mid x) = \sum_{i\in N_k(x)} w(d_i)\,[y_i=c] \Big/ \sum_{i\in N_k(x)} w(d_i)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,) or list of these
-        Labels, sorted; a list if there are several outputs.
-    n_samples_fit_ : int
-        Number of fitted rows.
-    outputs_2d_ : bool
-        Whether y had several columns.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
     classes_ is chosen: the answer depends neither on `algorithm` nor on threads. Neighbours are taken until they count
-    k times, the last with what is left of it. How often a row counts follows from its sample weight. Weights that count
-    rows and weights of any scale cannot both be had, as weights of 2 would mean every row twice and also no weights:
-    equal weights are no weights, whole numbers that differ are counts (a row of weight 2 is that row twice), and any
-    others are relative and are divided by their mean. So weights that sum to one do no harm, and scaling changes
-    nothing but for whole numbers that differ. Rows of weight 0 are not indexed (row numbers are then those of the other
+    k times, the last with what is left of it. How often a row counts follows from its sample weight, in units of the
+    smallest one if all are whole multiples of it (equal weights count each row once; beside a weight of 1, one of 2 is
+    that row twice), else so that the weights have mean 1. So weights that sum to one do no harm, and a constant factor
+    changes nothing. Rows of weight 0 are not indexed (row numbers are then those of the other
     rows). Infinite weights of a function, such as 1/d² at distance 0, take everything; only zeros for a row's
     neighbours are refused. Precomputed distances may be sparse: what is not stored is farther away than what is. Cost:
     that of the search (`NearestNeighbors`). Fitted rows are held in memory, queries come in blocks of any number. Shape
@@ -122,7 +111,6 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     """
 
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that vote.")
     weights: Any = weights_param()
@@ -148,23 +136,6 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
     r"""The class that most rows within a radius have.
 
     .. math:: P(c\mid x) = \sum_{d_i\le r} w(d_i)\,[y_i=c] \Big/ \sum_{d_i\le r} w(d_i)
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,) or list of these
-        Labels, sorted; a list if there are several outputs.
-    outlier_label_ : list or None
-        Answer for a row without neighbours, one for each output; None: such a row is refused.
-    n_samples_fit_ : int
-        Number of fitted rows.
-    outputs_2d_ : bool
-        Whether y had several columns.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
 
     Notes
     -----
@@ -208,6 +179,8 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         [Integral, str, array_like, none],
         "Answer for rows without neighbours: a label (of each output), 'most_frequent', or None: refuse them.",
     )
+
+    _attrs = [attr("outlier_label_", "list or None", "Answer without neighbours, one for each output; None: refused.")]
     metric_params: Any = metric_params_param()
     feature_weights: Any = feature_weights_param()
     bandwidth: float | None = bandwidth_param()

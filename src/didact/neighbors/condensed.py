@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import ParameterError
-from didact.core.parameters import is_bool, param, random_state, whole
+from didact.core.parameters import attr, is_bool, param, random_state, whole
 from didact.core.random import streams
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.condensing import Condensed, condense, condense_by
@@ -57,26 +57,13 @@ class CondensedNearestNeighbor(_RowSelection):
 
     Then the nearest kept row has the right label for every row.
 
-    Attributes
-    ----------
-    sample_indices_ : ndarray of shape (n_kept,)
-        Numbers of the rows that are kept, in increasing order.
-    accuracy_before_ : float
-        Share of the rows that the nearest of all other rows classify rightly (leave one out).
-    accuracy_after_ : float
-        Share of all rows that the nearest of the kept rows classify rightly, where no row votes for itself and a tie is
-        wrong.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_iter_ : int
-        Number of passes; the last one keeps nothing.
-
     Notes
     -----
     **The kept rows depend on the order of the rows**; with `shuffle` it is drawn. A tie counts as wrong, so that equal
     rows with different labels are all kept. Noise is kept, too: edit first (`EditedNearestNeighbors`). Each row knows
-    the distance of its nearest kept row of its own and of other classes, and a row that is kept changes these in one
-    compiled sweep: cost O(n p) for each kept row, whatever the number of passes, and one search for accuracy_before_.
+    the distance of its nearest kept row of its own and of other classes. For Euclidean distances of dense rows a row
+    that is kept changes these along k-d trees: cost about O(n p log n) in all with few columns, at most O(n p) for each
+    kept row, as with other distances, whatever the number of passes; and one search for accuracy_before_.
     As a classifier it answers by the kept rows. With ``sampling_strategy="not minority"`` all rows of the smallest
     class are kept from the outset, as in imbalanced-learn. Shape of computation: pairs; rows are gathered in memory.
 
@@ -99,6 +86,13 @@ class CondensedNearestNeighbor(_RowSelection):
     shuffle: bool = param(False, is_bool, "Whether the rows are visited in a drawn order instead of the given one.")
     random_state: Any = param(None, random_state, "Seed of the order.")
 
+    _attrs = [
+        attr("sample_indices_", "(n_kept,)", "Numbers of the rows that are kept, in increasing order."),
+        attr("accuracy_before_", "float", "Share of rows that the nearest others classify rightly (leave one out)."),
+        attr("accuracy_after_", "float", "Share of rows that the nearest other kept rows classify rightly."),
+        attr("n_iter_", "int", "Number of passes; the last one keeps nothing."),
+    ]
+
     def _select(self, X: Any, codes: Array, distance: Any) -> Selected:
         drawn = streams(self.random_state, 1)[0] if self.shuffle else None
         start, order = visits(codes, self._sampled(codes), self.n_seeds, drawn)
@@ -108,6 +102,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
 def _share_right(X: Any, codes: Array, k: int, distance: Any) -> float:
     """The share of rows whose own class the k nearest other rows choose."""
-    found = nearest_by_mass(*build_index(X, distance, "auto").nearest(None, k), k, None)
+    found = nearest_by_mass(*build_index(X, distance, "auto", k=k).nearest(None, k), k, None)
     votes = class_votes(found, np.ones(len(found.rows)), codes, codes.max() + 1)
     return float((votes.argmax(axis=1) == codes).mean())

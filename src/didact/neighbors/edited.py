@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.parameters import none, one_of, param, whole
+from didact.core.parameters import attr, none, one_of, param, whole
 from didact.engines.neighbors import build_index
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
@@ -26,7 +26,7 @@ def edit_once(X: Any, codes: Array, may_go: Array, k: int, kind: str, distance: 
     k = min(k, len(codes) - 1)
     if k == 0:
         return np.ones(len(codes), bool), np.zeros(len(codes), bool)
-    _, rows = build_index(X, distance, "auto").nearest(None, k)
+    _, rows = build_index(X, distance, "auto", k=k).nearest(None, k)
     stays = agrees(rows, codes, kind) | ~may_go
     for c in np.unique(codes):
         stays[codes == c] |= not stays[codes == c].any()
@@ -40,19 +40,6 @@ class EditedNearestNeighbors(_RowSelection):
 
     That clears the strip between classes of noise. The nearest-neighbour rule on the edited rows has, with many rows,
     an error near that of the best classifier, where on all rows it has up to twice that.
-
-    Attributes
-    ----------
-    sample_indices_ : ndarray of shape (n_kept,)
-        Numbers of the rows that are left, in increasing order.
-    accuracy_before_ : float
-        Share of the rows that the nearest of all other rows classifies rightly (leave one out).
-    accuracy_after_ : float
-        Share of all rows that the nearest of the rows left, other than the row itself, classifies rightly.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    n_iter_ : int
-        Number of passes.
 
     Notes
     -----
@@ -80,6 +67,13 @@ class EditedNearestNeighbors(_RowSelection):
         "mode", one_of("mode", "all"), "Whether a row needs most of its neighbours on its side, or all of them."
     )
     n_passes: Any = param(1, [whole(1), none], "Number of passes; None: until nothing is removed.")
+
+    _attrs = [
+        attr("sample_indices_", "(n_kept,)", "Numbers of the rows that are left, in increasing order."),
+        attr("accuracy_before_", "float", "Share of rows that the nearest of all others classifies rightly."),
+        attr("accuracy_after_", "float", "Share of rows that the nearest other row left classifies rightly."),
+        attr("n_iter_", "int", "Number of passes."),
+    ]
 
     def _select(self, X: Any, codes: Array, distance: Any) -> Selected:
         may_go = self._sampled(codes)[codes]

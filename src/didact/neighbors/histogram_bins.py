@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
 from didact.core.rows.gather import dense
-from didact.parts.statistics.row_counts import WeightRange, weight_range
+from didact.parts.statistics.weights import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -37,7 +38,7 @@ class Extent(NamedTuple):
     @property
     def rows(self) -> float:
         """How many rows the weights stand for."""
-        return self.weights.total / self.weights.unit
+        return self.weights.cases
 
     def merge(self, other: "Extent") -> "Extent":
         """Of both sets of rows together (Chan)."""
@@ -53,8 +54,9 @@ class Extent(NamedTuple):
 BIG = np.finfo(np.float64).max
 
 
-def extent(X: Any, y: Any, w: Any) -> Extent:
+def extent(block: Block) -> Extent:
     """The extent of a block; rows of weight zero do not count."""
+    X, w = block.X, block.weight
     X = dense(X, np.float64)
     seen = weight_range(w, len(X))
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
@@ -82,7 +84,7 @@ class Axes(NamedTuple):
         place = np.floor((X - self.first) / self.width)
         end = self.first + self.width * (self.count + ROUND) >= X
         place = np.where(end, np.minimum(place, self.count - 1), place)
-        inside = ((place >= 0) & (place < self.count)).all(axis=1)
+        inside = np.asarray(((place >= 0) & (place < self.count)).all(axis=1))
         return np.where(inside[:, None], place, 0).astype(np.int64), inside
 
     @property
@@ -128,8 +130,9 @@ def find(cells: Array, wanted: Array) -> Array:
     return np.where(known[place] == asked, place, -1)
 
 
-def count(X: Any, y: Any, w: Any, unit: float, *axes: Axes) -> Cells:
+def count(block: Block, unit: float, *axes: Axes) -> Cells:
     """The counts of a block, of weights in a unit."""
+    X, w = block.X, block.weight
     X = dense(X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64) / unit
     pairs = []
@@ -148,7 +151,7 @@ def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
     elif name == "scott":
         width = 3.4908 * np.sqrt(E.scatter / E.weights.unit / max(n - 1.0, 1.0)) * n ** (-1.0 / (2 + D))
     else:
-        width = 2.0 * iqr * n ** (-1.0 / (2 + D))  # type: ignore[operator]
+        width = 2.0 * iqr * n ** (-1.0 / (2 + D))
         width = np.where(width > 0, width, span / (1.0 + math.log2(n)))  # half of the rows agree
     return np.where(span > 0, width, 1.0)
 

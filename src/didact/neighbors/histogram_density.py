@@ -19,14 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.random import streams
-from didact.core.rows.gather import keep
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
 from didact.neighbors.kernel_density import total_of
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -49,30 +47,13 @@ class HistogramDensity(DensityMixin, Estimator):
 
     .. math:: \hat p(x) = \frac{\text{rows in the cell of }x}{n\cdot\text{volume of a cell}}
 
-    Attributes
-    ----------
-    edges_ : list of ndarray
-        The edges of the bins of each column.
-    width_ : ndarray of shape (n_features,)
-        Widths of the bins.
-    cells_ : ndarray of shape (n_cells, n_features)
-        The cells that are not empty, each by the numbers of its bins, in order.
-    cell_weights_ : ndarray of shape (n_cells,)
-        Weight of the rows in each of them.
-    total_ : float
-        Weight of all rows, those outside a given range included.
-    grid_ : ndarray
-        Numbers of bins a column that were tried (only with "cv").
-    cv_scores_ : ndarray
-        Their leave-one-out scores, the larger the better (only with "cv").
-
     Notes
     -----
     Cost: two passes, O(n D) each; memory grows with the cells that are not empty, at most n. In many dimensions nearly
     all cells are empty: useful up to two or three. A bin holds its left edge; the last one holds its right edge, too.
     Rows outside a given range count in n only. "freedman_diaconis" needs quartiles and holds the rows in memory for
-    them. Sample weights are turned into numbers of rows: equal ones are no weights, whole numbers that differ are
-    counts, any others are relative and have mean 1. Shape of computation: reduce.
+    them. Sample weights are turned into numbers of rows: in units of the smallest one above zero if all are whole
+    multiples of it, else so that their mean is 1. Shape of computation: reduce.
 
     References
     ----------
@@ -91,7 +72,6 @@ class HistogramDensity(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"bins": 3}, {"bins": "cv"}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
         "pipeline": "rows held out can fall into empty cells, where the log density is minus infinity",
@@ -111,10 +91,21 @@ class HistogramDensity(DensityMixin, Estimator):
         "least_squares", one_of("least_squares", "likelihood"), "What 'cv' looks at: squared error or log likelihood."
     )
 
+    _attrs = [
+        attr("edges_", "list of ndarray", "The edges of the bins of each column."),
+        attr("width_", "(n_features,)", "Widths of the bins."),
+        attr("cells_", "(n_cells, n_features)", "The cells that are not empty, by the numbers of their bins."),
+        attr("cell_weights_", "(n_cells,)", "Weight of the rows in each of them."),
+        attr("total_", "float", "Weight of all rows, those outside a given range included."),
+        attr("grid_", "ndarray", 'Numbers of bins tried, if "cv" chose.', when="_searches"),
+        attr("cv_scores_", "ndarray", "Their leave-one-out scores, the larger the better.", when="_searches"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
         """Count the rows X in bins; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
         E = rows.reduce(bins_of.extent)
+        E = E._replace(weights=E.weights.settled(rows))
         axes = self._axes(E._replace(**self._range(rows.n_features)), rows)
         found = rows.reduce(bins_of.count, E.weights.unit, *axes)
         best = self._best(found, axes, E.rows)
@@ -124,7 +115,7 @@ class HistogramDensity(DensityMixin, Estimator):
         self._first, self._count = axes[best].first, axes[best].count
         return self
 
-    def _range(self, p: int) -> dict[str, Array]:
+    def _range(self, p: int) -> dict[str, Any]:
         if self.range is None:
             return {}
         ends = np.asarray(self.range, np.float64)
@@ -160,10 +151,11 @@ class HistogramDensity(DensityMixin, Estimator):
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)
 
+    def _searches(self) -> bool:
+        return self.width is None and isinstance(self.bins, str) and self.bins == "cv"
+
     def _best(self, found: Any, axes: tuple[Axes, ...], n: float) -> int:
-        for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
-        if self.width is not None or self.bins != "cv" if isinstance(self.bins, str) else True:
+        if not self._searches():
             return 0
         self.grid_ = np.array([one.count.max() for one in axes])
         self.cv_scores_ = bins_of.cv_scores(found, axes, n, self.criterion)
@@ -187,7 +179,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X; −∞ in empty cells."""
-        return self.map_rows(X, log_density, "_bins", "cells_", "cell_weights_", "total_")
+        return self.fitted().map_rows(X, log_density, self._bins, self.cells_, self.cell_weights_, self.total_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""
@@ -205,7 +197,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
 def _quartile_range(rows: Any) -> Array:
     """The range of the middle half of each column; a row of weight w counts w times."""
-    X, _, w = rows.reduce(keep).columns()
+    X, _, w = rows.gather()
     out = np.empty(X.shape[1])
     for j in range(X.shape[1]):
         out[j] = np.subtract(*np.quantile(X[:, j].astype(np.float64), [0.75, 0.25], weights=w, method="inverted_cdf"))

@@ -16,19 +16,18 @@ Rosenblatt (1956), doi:10.1214/aoms/1177728190; Parzen (1962), doi:10.1214/aoms/
 
 import math
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like
+from didact.core.beside import beside
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, between, is_callable, none, one_of, param, whole
+from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
-from didact.core.rows.gather import keep
 from didact.engines.smoothing.kernel_sums import (
     Points,
     kernel_sums,
@@ -55,12 +54,10 @@ from didact.neighbors.metric_sums import METRICS, log_metric_sums
 from didact.neighbors.metric_sums import log_volume as metric_volume
 from didact.neighbors.metric_sums import offsets as metric_offsets
 from didact.parts.distances import Euclidean, distance_named
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
-
-_prepared: "WeakKeyDictionary[Any, Ready]" = WeakKeyDictionary()  # trees are made from the rows, not saved with them
 
 
 class Ready(NamedTuple):
@@ -83,7 +80,7 @@ def log_density(X: Any, ready: Ready, rtol: float, atol: float) -> Any:
         logs = log_metric_sums(ready.window, *ready.metric, Q, scales)[0] - ready.log_unit
         return like(logs.astype(float_type(X)), X)
     if ready.points is None:
-        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)  # type: ignore[misc]
+        sums = shaped_sums(ready.window, *ready.shapes, Q, scales)
     else:
         allowed = atol * math.exp(min(ready.log_unit, 700.0))
         sums = kernel_sums(ready.window, ready.points, Q, scales, rtol, allowed)
@@ -96,36 +93,18 @@ class KernelDensity(DensityMixin, Estimator):
 
     .. math:: \hat p(x) = \frac1{n h^D}\sum_{i=1}^n K\Big(\frac{\|x-x_i\|}h\Big)
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    bandwidth_ : float or ndarray of shape (n_features,)
-        The bandwidth, given, by a rule or chosen, in units of frame_.
-    frame_ : ndarray of shape (n_features,) or (n_features, n_features)
-        What a bandwidth of 1 is: ones, standard deviations, or a lower triangle of the covariance.
-    widths_ : ndarray of shape (n_samples,)
-        The rows' own factors of the bandwidth (all 1 unless adaptive).
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_scores_ : ndarray
-        Their mean leave-one-out log densities (only with "cv"): a row's own window is left out; the own widths or
-        covariances of the others are those of all rows.
-
     Notes
     -----
     Cost: a query looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core; fewer with a
-    tolerance. A covariance for each point takes all rows, D² each. Rows are kept, dense and in memory. Far from all
+    tolerance. A covariance for each point takes all rows, D² each. Cross-validation leaves out a row's own window; the
+    own widths or covariances of the others are those of all rows. Rows are kept, dense and in memory. Far from all
     rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of the others is
     −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn: with shape="full"
-    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every
-    dimension, which scikit-learn's does in odd ones only. Metrics other than the Euclidean one look at every pair;
-    under a norm (Minkowski's with any p, "seuclidean", "mahalanobis") the density integrates to one, which
-    scikit-learn's does not, and under others, which have no volume, it is one up to a factor, as there. Sample weights
-    are turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1. Shape of computation: pairs.
+    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every dimension, which scikit-learn's does
+    in odd ones only. Metrics other than the Euclidean one look at every pair; under a norm (Minkowski's with any p,
+    "seuclidean", "mahalanobis") the density integrates to one, which scikit-learn's does not, and under others, which
+    have no volume, it is one up to a factor, as there. Sample weights are turned into numbers of rows: in units of the
+    smallest one above zero if all are whole multiples of it, else so that their mean is 1. Shape of computation: pairs.
 
     References
     ----------
@@ -145,7 +124,6 @@ class KernelDensity(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": "silverman"}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }
@@ -180,11 +158,21 @@ class KernelDensity(DensityMixin, Estimator):
     leaf_size: int = param(256, whole(1), "Rows in a leaf of the tree; it changes the time, not the answer.")
     metric_params: Any = param(None, [dict, none], "Parameters of the metric: p of 'minkowski', V of 'mahalanobis', …")
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("bandwidth_", "float or (n_features,)", "The bandwidth, given, by a rule or chosen, in units of frame_."),
+        attr("frame_", "(n_features[, n_features])", "The unit of bandwidths: ones, deviations or a lower triangle."),
+        attr("widths_", "(n_samples,)", "The rows' own factors of the bandwidth (all 1 unless adaptive)."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
+        attr("cv_scores_", "ndarray", "Their mean leave-one-out log densities.", when="bandwidth='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        kept, _, w = rows.reduce(keep).columns()
-        return self._estimate(kept, row_counts(w))
+        kept, _, w = rows.gather()
+        return self._estimate(kept, in_cases(w)[0])
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
         """Keep the rows X, of which each counts w times, whatever the rule for weights."""
@@ -199,7 +187,7 @@ class KernelDensity(DensityMixin, Estimator):
         self.frame_ = frame(self.shape, rows, w, getattr(self, "feature_names_in_", None))
         self.bandwidth_ = self._choose(rows, w)
         self.widths_ = self._own_widths(rows, w)
-        _prepared[self] = self._prepare()
+        self._kept_ready()
         return self
 
     def _check(self) -> None:
@@ -222,8 +210,6 @@ class KernelDensity(DensityMixin, Estimator):
         return distance_named(self.metric, 2.0, more, X)
 
     def _choose(self, X: Array, w: Array) -> Any:
-        for name in ("grid_", "cv_scores_"):
-            vars(self).pop(name, None)
         D = X.shape[1]
         if self.bandwidth in ("scott", "silverman") if isinstance(self.bandwidth, str) else False:
             return rule(self.bandwidth, float(w.sum()), D)
@@ -280,9 +266,10 @@ class KernelDensity(DensityMixin, Estimator):
     @property
     def _ready(self) -> Ready:
         check_is_fitted(self)
-        if self not in _prepared:
-            _prepared[self] = self._prepare()
-        return _prepared[self]
+        return self._kept_ready()
+
+    def _kept_ready(self) -> Ready:
+        return beside(self, self._prepare, self.X_fit_, self.sample_weight_, self.frame_, self.bandwidth_, self.widths_)
 
     def _prepare(self) -> Ready:
         """The tree, or the shapes, of the rows."""
@@ -304,7 +291,7 @@ class KernelDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X."""
-        return self.map_rows(X, log_density, "_ready", "rtol", "atol")
+        return self.fitted().map_rows(X, log_density, self._ready, self.rtol, self.atol)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

@@ -12,26 +12,23 @@ Nadaraya (1964), On estimating regression, doi:10.1137/1109020.
 """
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like
+from didact.core.beside import beside
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, is_bool, none, one_of, param
-from didact.core.rows.gather import keep
+from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
 
 Array = np.ndarray[Any, Any]
-
-_prepared: "WeakKeyDictionary[Any, Points]" = WeakKeyDictionary()  # trees are made from the rows, not saved with them
 
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
@@ -53,30 +50,12 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \hat y(x) = \sum_i \frac{K(\|x-x_i\|/h)}{\sum_j K(\|x-x_j\|/h)}\,y_i
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    bandwidth_ : float or ndarray of shape (n_features,)
-        The bandwidth, given or chosen, in units of scale_.
-    scale_ : ndarray of shape (n_features,)
-        What features are divided by.
-    grid_ : ndarray
-        Candidates of cross-validation (only with "cv").
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors (only with "cv").
-
     Notes
     -----
     Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
     cross-validation looks at all pairs once for all candidates. Rows are kept, dense and in memory. Sample weights are
-    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation:
-    pairs.
+    turned into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that
+    their mean is 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation: pairs.
 
     References
     ----------
@@ -94,7 +73,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     _sparse = False
     _test_params = [{"bandwidth": 0.4}, {"bandwidth": 1.5, "kernel": "epanechnikov", "scale": True}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     bandwidth: Any = param(
         "cv",
@@ -107,12 +85,21 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         False, is_bool, "Whether to divide features by their standard deviations first (constant ones stay)."
     )
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("bandwidth_", "float or (n_features,)", "The bandwidth, given or chosen, in units of scale_."),
+        attr("scale_", "(n_features,)", "What features are divided by."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="bandwidth='cv'"),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
-        _prepared.pop(self, None)
-        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.reduce(keep).columns()
-        self.sample_weight_ = w = row_counts(self.sample_weight_)
+        self.X_fit_, self.y_fit_, self.sample_weight_ = rows.gather()
+        self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
         refuse_wide(kept.min(axis=0), kept.max(axis=0), names=rows.names)
         self.scale_ = spreads(kept, w) if self.scale else np.ones(rows.n_features)
@@ -120,8 +107,6 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         return self
 
     def _choose(self, X: Array, w: Array) -> Any:
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         if not isinstance(self.bandwidth, str):
             return given(self.bandwidth, X.shape[1])
         if w.sum() <= 1.0:
@@ -158,15 +143,16 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     @property
     def _points(self) -> Points:
-        if self not in _prepared:
-            X = self.X_fit_.astype(np.float64) / self._units
-            _prepared[self] = prepare(X, self.sample_weight_, self._targets()[0])
-        return _prepared[self]
+        def made() -> Points:
+            return prepare(self.X_fit_.astype(np.float64) / self._units, self.sample_weight_, self._targets()[0])
+
+        return beside(self, made, self.X_fit_, self.y_fit_, self.sample_weight_, self.scale_, self.bandwidth_)
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""
-        check_is_fitted(self)
-        return self.map_rows(X, predict_smooth, "_points", "kernel", "_width", "_units", "_offset", "_one")
+        return self.fitted().map_rows(
+            X, predict_smooth, self._points, self.kernel, self._width, self._units, self._offset, self._one
+        )
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_, each without its own row (one of them, if its weight is more)."""

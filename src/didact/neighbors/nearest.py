@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from didact.core.parameters import at_least, param, whole
+from didact.core.parameters import at_least, attr, param, whole
 from didact.neighbors.base import (
     KNeighborsQueries,
     RadiusQueries,
@@ -24,17 +24,6 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
 
     or any other distance. With few columns a k-d tree is searched, O(log n) a query at best; with many, all distances
     are bounded by a matrix product in single precision, O(n p) a query, and those that may count computed exactly.
-
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        The number of training rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
 
     Notes
     -----
@@ -61,6 +50,8 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
 
     n_neighbors: int = param(5, whole(1), "The number of neighbours that `kneighbors` finds.")
     radius: float = param(1.0, at_least(0), "The distance within which `radius_neighbors` finds all rows.")
+
+    _attrs = [attr("n_samples_fit_", "int", "The number of training rows.")]
     algorithm: str = algorithm_param()
     leaf_size: int = leaf_size_param()
     metric: Any = metric_param()

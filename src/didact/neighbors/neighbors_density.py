@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import param, whole
-from didact.core.rows.gather import keep
+from didact.core.parameters import attr, param, whole
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
 
 Array = np.ndarray[Any, Any]
@@ -52,20 +51,13 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     .. math:: \hat p(x) = \frac{k}{n\,V_D\,d_k(x)^D}
 
-    Attributes
-    ----------
-    X_fit_ : ndarray of shape (n_samples, n_features)
-        The rows of positive weight.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-
     Notes
     -----
     Cost: O(k log n) a query in few dimensions. The estimate adapts to how dense the rows are, but it is no density: its
     tails are so heavy that its integral is infinite, so there is nothing to sample from. It is +∞ at a place where k
-    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie
-    that count k times: equal weights are no weights, whole numbers that differ are counts, any others are relative and
-    have mean 1. Shape of computation: pairs.
+    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie that count
+    k times: weights count in units of the smallest one if all are whole multiples of it, else so that their mean is 1.
+    Shape of computation: pairs.
 
     References
     ----------
@@ -84,18 +76,22 @@ class KNeighborsDensity(DensityMixin, Estimator):
     _test_params = [{"n_neighbors": 5}]
     _test_skips = {
         **{f"fuzz/{case}": "The estimate is infinite where k rows lie at x itself." for case in EQUAL_ROWS},
-        "weight_scale?": COUNTS,
         "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
         "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
     }
 
     n_neighbors: int = param(5, whole(1), "Number k of rows that the ball has to hold.")
 
+    _attrs = [
+        attr("X_fit_", "(n_samples, n_features)", "The rows of positive weight."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
         rows = self.rows(X, None, sample_weight, target="none")
-        self.X_fit_, _, self.sample_weight_ = rows.reduce(keep).columns()
-        self.sample_weight_ = row_counts(self.sample_weight_)
+        self.X_fit_, _, self.sample_weight_ = rows.gather()
+        self.sample_weight_ = in_cases(self.sample_weight_)[0]
         total = self.sample_weight_.sum()
         if self.n_neighbors > total * (1 + 1e-12):
             raise InputError(f"n_neighbors is {self.n_neighbors}, and there are only n_samples = {total:g} rows.")
@@ -103,7 +99,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the estimate at each row of X."""
-        return self.map_rows(X, log_density, "X_fit_", "sample_weight_", "n_neighbors")
+        return self.fitted().map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

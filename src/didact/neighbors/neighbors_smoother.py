@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, none, one_of, param, whole
+from didact.core.parameters import array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.engines.neighbors import Index
 from didact.neighbors.base import (
@@ -32,7 +32,6 @@ from didact.neighbors.base import (
 )
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -103,37 +102,16 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     .. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
 
-    Attributes
-    ----------
-    n_neighbors_ : int
-        The number of neighbours, given or chosen.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Targets of the training rows.
-    sample_weight_ : ndarray of shape (n_samples,) or None
-        Weights of the training rows; None: all are 1.
-    n_samples_fit_ : int
-        The number of training rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
-    distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of
-    rows at equal distances the one with the lower number comes first. Between data points the same rule holds: the
-    curve jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are
-    turned into numbers of rows: equal ones are no weights, whole numbers that differ are counts, any others are
-    relative and have mean 1. A row that counts twice fills two of the k places, the last row as many as are left, and
-    leaving out leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for
-    each candidate. Shape of computation: pairs.
+    distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of rows
+    at equal distances the one with the lower number comes first. Between data points the same rule holds: the curve
+    jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are turned
+    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
+    mean is 1. A row that counts twice fills two of the k places, the last row as many as are left, and leaving out
+    leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each
+    candidate. Shape of computation: pairs.
 
     References
     ----------
@@ -148,7 +126,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     """
 
     _test_params = [{"n_neighbors": 5}, {"n_neighbors": 4, "kernel": "tricube"}, {"grid": [1, 2, 4]}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: Any = param(
         "cv", [whole(1), one_of("cv")], "The number of nearest rows; 'cv': chosen by leave-one-out errors."
@@ -159,6 +136,15 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         "Weights by distance, over that of the k-th.",
     )
     grid: Any = param(None, [array_like, none], "Candidates for 'cv'; None: 20 from 1 to 256 or to n − 1.")
+
+    _attrs = [
+        attr("n_neighbors_", "int", "The number of neighbours, given or chosen."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Targets of the training rows."),
+        attr("sample_weight_", "(n_samples,) or None", "Weights of the training rows; None: all are 1."),
+        attr("n_samples_fit_", "int", "The number of training rows."),
+        attr("grid_", "ndarray", "Candidates of cross-validation.", when="n_neighbors='cv'"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="n_neighbors='cv'"),
+    ]
     algorithm: str = algorithm_param()
     leaf_size: int = leaf_size_param()
     metric: Any = metric_param()
@@ -171,8 +157,6 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
         """Index the rows X with targets y (one or several columns), and choose k; sample_weight counts rows."""
         targets, self.sample_weight_ = self._index_rows(X, y, sample_weight, target="outputs")
         self.y_fit_ = np.asarray(targets, np.float64)
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         candidates = self._candidates()
         errors = np.zeros(1)
         with FitProgress(self, 0, X=X, y=y):
@@ -210,6 +194,13 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(
-            X, predict_neighbors, "_index", "y_fit_", "sample_weight_", "n_neighbors_", "kernel", "_missing"
+        return self.fitted().map_rows(
+            X,
+            predict_neighbors,
+            self._index,
+            self.y_fit_,
+            self.sample_weight_,
+            self.n_neighbors_,
+            self.kernel,
+            self._missing,
         )

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.validation import SUMS
 from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
     LONELY,
@@ -22,7 +23,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-from didact.parts.statistics.row_counts import COUNTS
 
 Array = np.ndarray[Any, Any]
 
@@ -39,13 +39,13 @@ class MeanAnswers:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
-        return self._answer(X, means, "_question", "_y", "_several", "_outlier_values")
+        return self.fitted()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -53,22 +53,11 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     .. math:: \hat y(x) = \sum_{i\in N_k(x)} w(d_i)\,y_i \Big/ \sum_{i\in N_k(x)} w(d_i)
 
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        Number of fitted rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-
     Notes
     -----
     Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
-    the last with what is left of it; equal sample weights are no weights, whole numbers that differ are counts, any
-    others are relative and are divided by their mean (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
+    the last with what is left of it; sample weights count in units of the smallest one if all are whole multiples of
+    it, else they have mean 1 (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
     (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
     are held in memory, queries come in blocks of any number. Shape of computation: pairs.
 
@@ -86,8 +75,8 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     array([1.75, 4.  ])
     """
 
+    _largest_target = SUMS
     _test_params = [{}, {"weights": "distance"}, {"weights": "gaussian", "p": 1.0}]
-    _test_skips = {"weight_scale?": COUNTS}
 
     n_neighbors: int = param(5, whole(1), "Number of neighbours that are averaged.")
     weights: Any = weights_param()
@@ -114,17 +103,6 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     .. math:: \hat y(x) = \sum_{d_i\le r} w(d_i)\,y_i \Big/ \sum_{d_i\le r} w(d_i)
 
-    Attributes
-    ----------
-    n_samples_fit_ : int
-        Number of fitted rows.
-    effective_metric_ : str or callable
-        The metric; "minkowski" with p = 1, 2 or ∞ is "manhattan", "euclidean" or "chebyshev".
-    effective_metric_params_ : dict
-        Its parameters.
-    categories_ : Categories or None
-        The values of the categorical columns, for the metric "gower".
-
     Notes
     -----
     A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those
@@ -143,6 +121,7 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     array([1.67, 3.5 ])
     """
 
+    _largest_target = SUMS
     _test_params = [
         {"radius": 0.5, "outlier_value": "mean"},
         {"radius": 0.5, "outlier_value": "mean", "weights": "gaussian"},

@@ -18,11 +18,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
+from didact.core.rows import Block
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
 from didact.neighbors.gathered import as_columns
-from didact.parts.statistics.row_counts import COUNTS, WeightRange, weight_range
+from didact.parts.statistics.chan import join_runs
+from didact.parts.statistics.weights import WeightRange, weight_range
 
 Array = np.ndarray[Any, Any]
 
@@ -66,8 +68,9 @@ class Grids(NamedTuple):
         return Grids(tuple(a.merge(b) for a, b in zip(self.grids, other.grids, strict=True)))
 
 
-def extremes(X: Any, y: Any, w: Any) -> Extremes:
+def extremes(block: Block) -> Extremes:
     """The range of the columns of a block."""
+    X, w = block.X, block.weight
     seen = weight_range(w, X.shape[0])
     X = dense(X, np.float64) if w is None else dense(X, np.float64)[to_numpy(w) > 0]
     if not len(X):
@@ -84,19 +87,15 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
     start = np.flatnonzero(new)
     if not len(start):
         return Bins(number, weight, mean, scatter)
-    total = np.add.reduceat(weight, start)
-    middle = np.add.reduceat(weight[:, None] * mean, start) / total[:, None]
-    d = mean - middle[np.cumsum(new) - 1]
-    middle = middle + np.add.reduceat(weight[:, None] * d, start) / total[:, None]  # once more, for rounding
-    d = mean - middle[np.cumsum(new) - 1]
-    spread = np.add.reduceat(scatter + weight[:, None] * d * d, start)
-    return Bins(number[start], total, middle, spread)
+    weights, means, scatters = join_runs(weight[:, None], mean, scatter, start)
+    return Bins(number[start], weights[:, 0], means, scatters)
 
 
 @in_pieces
-def fill(X: Any, y: Any, w: Any, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
+def fill(block: Block, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
     """The bins of a block for each of several widths, weights in a unit; what is not finite shows in their numbers."""
-    X, Y = dense(X, np.float64), as_columns(y)
+    X, w = block.X, block.weight
+    X, Y = dense(X, np.float64), as_columns(block.y)
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64) / unit
     X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
     return Grids(tuple(grouped(np.floor((X - origin) / h), w, Y, np.zeros_like(Y)) for h in widths))
@@ -146,33 +145,14 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     .. math:: \hat y(x) = \mathrm{mean}\{y_i : \lfloor (x_i-o)/h\rfloor = \lfloor (x-o)/h\rfloor\}
 
-    Attributes
-    ----------
-    origin_ : ndarray of shape (n_features,)
-        Where bins begin.
-    bandwidth_ : ndarray of shape (n_features,)
-        Their widths, given or chosen.
-    bins_ : ndarray of shape (n_bins, n_features)
-        The numbers of the bins that hold rows, in order.
-    values_ : ndarray of shape (n_bins,) or (n_bins, n_outputs)
-        Means of y in these bins.
-    weights_ : ndarray of shape (n_bins,)
-        Weights of the rows in these bins.
-    mean_ : float or ndarray of shape (n_outputs,)
-        The mean of all rows, predicted in empty bins.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
     O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
     the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
-    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: equal sample
-    weights are no weights, whole numbers that differ are counts, any others are relative and have mean 1. Shape of
-    computation: reduce.
+    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: weights count
+    in units of the smallest one if all are whole multiples of it, else so that their mean is 1. Shape of computation:
+    reduce.
 
     References
     ----------
@@ -188,7 +168,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_params = [{}, {"bins": 3}, {"bandwidth": 1.5, "origin": 0.25}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "constant_columns/shift:bandwidth": "Bins of a given origin stay where they are when a column is shifted.",
     }
 
@@ -207,6 +186,17 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         None, [array_like, none], "Numbers of bins tried by 'cv'; None: from 1 up to the square root of n."
     )
 
+    _attrs = [
+        attr("origin_", "(n_features,)", "Where bins begin."),
+        attr("bandwidth_", "(n_features,)", "Their widths, given or chosen."),
+        attr("bins_", "(n_bins, n_features)", "The numbers of the bins that hold rows, in order."),
+        attr("values_", "(n_bins,) or (n_bins, n_outputs)", "Means of y in these bins."),
+        attr("weights_", "(n_bins,)", "Weights of the rows in these bins."),
+        attr("mean_", "float or (n_outputs,)", "The mean of all rows, predicted in empty bins."),
+        attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # most bins of many columns are empty
@@ -218,7 +208,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
-        grids = rows.reduce(fill, self.origin_, widths, seen.weights.unit).grids
+        grids = rows.reduce(fill, self.origin_, widths, seen.weights.settled(rows).unit).grids
         errors = np.array([left_out_error(grid) for grid in grids])
         self._keep(grids, widths, errors, rows)
         return self
@@ -247,6 +237,9 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
             raise ParameterError("grid must hold numbers of bins from 1 on.")
         return [extent / number for number in numbers]
 
+    def _searches(self) -> bool:
+        return self.bandwidth is None and isinstance(self.bins, str)
+
     def _keep(self, grids: tuple[Bins, ...], widths: list[Array], errors: Array, rows: Any) -> None:
         best = int(np.argmin(errors))
         chosen, self.bandwidth_ = grids[best], widths[best]
@@ -254,11 +247,11 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         self.bins_, self.weights_ = chosen.number, chosen.weight
         self.values_ = chosen.mean if rows.y_ndim == 2 else chosen.mean[:, 0]
         self.mean_ = mean if rows.y_ndim == 2 else float(mean[0])
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
-        if self.bandwidth is None and isinstance(self.bins, str):
+        if self._searches():
             self.grid_, self.cv_errors_ = np.array(widths), errors
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""
-        return self.map_rows(X, predict_bins, "origin_", "bandwidth_", "bins_", "values_", "mean_")
+        return self.fitted().map_rows(
+            X, predict_bins, self.origin_, self.bandwidth_, self.bins_, self.values_, self.mean_
+        )

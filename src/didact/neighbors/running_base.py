@@ -19,21 +19,23 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, none, one_of, param, whole
+from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.rows import Block
 from didact.core.rows.gather import Pieces
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
-from didact.parts.statistics.row_counts import COUNTS, row_counts
+from didact.parts.statistics.weights import in_cases
 
 Array = np.ndarray[Any, Any]
 
 CANDIDATES = 20  # widths that are tried
 
 
-def gather(X: Any, y: Any, w: Any, column: int) -> Pieces:
+def gather(block: Block, column: int) -> Pieces:
     """The rows of a block that count; a missing value in any column shows in their sum."""
-    x, Y = one_column(X, column), as_columns(y)
+    X, w = block.X, block.weight
+    x, Y = one_column(X, column), as_columns(block.y)
     w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
     return Pieces(((x[w > 0], Y[w > 0], w[w > 0], np.array([float(0.0 * X.sum())])),))
 
@@ -61,9 +63,8 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     _kind: ClassVar[str]
     _least: ClassVar[int] = 1  # places that a window should hold
-    _test_params = [{"column": 0}, {"column": 0, "n_neighbors": 3}, {"column": 0, "bandwidth": 0.3}]
+    _test_params = [{"column": 0}, {"column": 0, "bandwidth": 0.3}]
     _test_skips = {
-        "weight_scale?": COUNTS,
         "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
     }
 
@@ -80,6 +81,16 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         None, [whole(0), str, none], "Number or name of the column that is x; None: X has one column only."
     )
 
+    _attrs = [
+        attr("x_fit_", "(n_samples,)", "The column that is x, in order; rows of weight 0 are left out."),
+        attr("y_fit_", "(n_samples,) or (n_samples, n_outputs)", "Their targets."),
+        attr("sample_weight_", "(n_samples,)", "Their weights."),
+        attr("n_neighbors_", "int", "Places in a window, given or chosen; 0 if the bandwidth is fixed."),
+        attr("bandwidth_", "float", "Half the width of a window, given or chosen; 0 if the number of places is fixed."),
+        attr("grid_", "ndarray", "Candidates, if the width was chosen.", when="_searches"),
+        attr("cv_errors_", "ndarray", "Their mean squared leave-one-out errors.", when="_searches"),
+    ]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True  # on data in which another column matters
@@ -89,7 +100,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
         rows = self.rows(X, y, sample_weight, target="outputs")
         x, Y, w, _ = rows.reduce(gather, self._column()).columns()
-        data = sort_rows(x, Y, row_counts(w))
+        data = sort_rows(x, Y, in_cases(w)[0])
         candidates = self._candidates(data)
         errors = np.zeros(1)
         with FitProgress(self, len(candidates), X=X, y=y) as progress:
@@ -144,8 +155,6 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         return np.geomspace(extent * self._least / places, extent, CANDIDATES).tolist() if extent > 0 else [1.0]
 
     def _keep(self, rows: Sorted, y_ndim: int, candidates: list[RunningWindow], errors: Array) -> None:
-        for name in ("grid_", "cv_errors_"):
-            vars(self).pop(name, None)
         best = candidates[int(np.argmin(errors))]
         self.n_neighbors_, self.bandwidth_ = best.k, best.h
         if self._searches():
@@ -155,8 +164,16 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.map_rows(
-            X, predict_running, "_place", "_kind", "n_neighbors_", "bandwidth_", "x_fit_", "y_fit_", "sample_weight_"
+        return self.fitted().map_rows(
+            X,
+            predict_running,
+            self._place,
+            self._kind,
+            self.n_neighbors_,
+            self.bandwidth_,
+            self.x_fit_,
+            self.y_fit_,
+            self.sample_weight_,
         )
 
     def leave_one_out(self) -> Array:

@@ -11,7 +11,7 @@ from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
 from didact.engines.neighbors import build_index
-from didact.neighbors.base import gathered, refuse_infinite_sum
+from didact.neighbors.base import refuse_infinite_sum
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import NAMES, distance_named
 
@@ -51,7 +51,7 @@ class _RowSelection(ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find out which rows with labels y are left."""
         rows = self.rows(X, y, target="labels")
-        X, y, _ = gathered(list(rows.stream()))
+        X, y, *_ = rows.whole()
         refuse_infinite_sum(X, rows.names)
         if self.n_neighbors >= len(y):
             raise InputError(f"n_neighbors is {self.n_neighbors}: it must be less than n_samples = {len(y)}.")
@@ -61,7 +61,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         self.sample_indices_ = np.flatnonzero(found.kept)
         self.accuracy_before_, self.accuracy_after_, self.n_iter_ = found.before, found.after, found.passes
         self._codes = codes[self.sample_indices_]
-        self._index = build_index(X[self.sample_indices_], distance, "auto")
+        self._index = build_index(X[self.sample_indices_], distance, "auto", k=self._asked)
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -75,7 +75,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the nearest of the rows that are left."""
-        return self.map_rows(X, nearest_label, "_index", "_codes", "classes_", "_asked")
+        return self.fitted().map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
 
     @property
     def _asked(self) -> int:

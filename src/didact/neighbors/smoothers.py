@@ -1,5 +1,6 @@
 """Running means, medians and lines: the smoothers of one column, as users meet them."""
 
+from didact.core.parameters import attr
 from didact.neighbors.running_base import _Running
 
 
@@ -8,32 +9,15 @@ class RunningMean(_Running):
 
     .. math:: \hat y(x) = \frac{\sum_{i\in W(x)} w_i y_i}{\sum_{i\in W(x)} w_i}
 
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one
-    copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
-    others are relative and have mean 1. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each
-    of its rows, O(n log n) for each candidate. Shape of computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, so that the curve jumps where a row enters or leaves the window. Leave-one-out leaves out one copy of a row
+    of weight w, where weights count in units of the smallest one if all are whole multiples of it, else have mean 1.
+    Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n) for each of its rows, O(n log n) for each
+    candidate. Shape of computation: sort.
 
     References
     ----------
@@ -55,33 +39,15 @@ class RunningMedian(_Running):
 
     .. math:: \hat y(x) = \mathrm{median}\{y_i : i \in W(x)\}
 
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean absolute leave-one-out errors.
-
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of
-    weight w, where equal weights are no weights, whole numbers that differ are counts, and any others are relative
-    and have mean 1. The median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a
-    call of `predict` and for each candidate: O(log n) for each row that enters or leaves the window. Shape of
-    computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, so that the curve jumps where the median changes. Leave-one-out leaves out one copy of a row of weight w,
+    where weights count in units of the smallest one if all are whole multiples of it, else so that their mean is 1. The
+    median of an even number of rows is the mean of the middle two. Cost: O(n log n) to sort, for a call of `predict`
+    and for each candidate: O(log n) for each row that enters or leaves the window. Shape of computation: sort.
 
     References
     ----------
@@ -95,6 +61,8 @@ class RunningMedian(_Running):
     array([2., 4.])
     """
 
+    _attrs = [attr("cv_errors_", "ndarray", "Their mean absolute leave-one-out errors.", when="_searches")]
+
     _kind = "median"
 
 
@@ -103,32 +71,15 @@ class RunningLine(_Running):
 
     .. math:: \hat y(x) = \bar y + \frac{S_{xy}}{S_{xx}}(x - \bar x)\quad\text{over the rows in } W(x)
 
-    Attributes
-    ----------
-    x_fit_ : ndarray of shape (n_samples,)
-        The column that is x, in order; rows of weight 0 are left out.
-    y_fit_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Their targets.
-    sample_weight_ : ndarray of shape (n_samples,)
-        Their weights.
-    n_neighbors_ : int
-        Places in a window, given or chosen; 0 if the bandwidth is fixed.
-    bandwidth_ : float
-        Half the width of a window, given or chosen; 0 if the number of places is fixed.
-    grid_ : ndarray
-        Candidates of cross-validation (only if the width was chosen).
-    cv_errors_ : ndarray
-        Their mean squared leave-one-out errors.
-
     Notes
     -----
     Places are the distinct values of x. With a bandwidth h the window holds those with ``|x_i − x| ≤ h``, or the
-    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as
-    many below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the
-    same rule holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out
-    one copy of a row of weight w, where equal weights are no weights, whole numbers that differ are counts, and any
-    others are relative and have mean 1. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call
-    of `predict` and O(log n) for each of its rows. Shape of computation: sort.
+    nearest one if there are none. With k places it holds the nearest place (of two equally near the lower) and as many
+    below as above it, one more above if k is even; at the ends it is moved inwards. Between data points the same rule
+    holds, and the line of the window is taken at x itself, also beyond the ends. Leave-one-out leaves out one copy of a
+    row of weight w, where weights count in units of the smallest one if all are whole multiples of it, else have
+    mean 1. A window of one place gives its mean. Cost: O(n log n) to sort, O(n) for a call of `predict` and O(log n)
+    for each of its rows. Shape of computation: sort.
 
     References
     ----------

@@ -8,14 +8,14 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from didact.core.errors import InputError
 from didact.core.frames import column_names, table
-from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, is_dask
+from didact.core.rows import Batches, BatchRows, Block, ClusterRows, MemoryRows, Rows, is_dask
 
 Array = np.ndarray[Any, Any]
 
 
 def word_rows(model: Any, X: Any, y: Any, w: Any, target: str, reset: bool) -> Rows:
     """Rows of one column of words, with labels or values and weights."""
-    check = WordCheck(target)
+    check: Any = WordCheck(target)
     if reset:
         first = X
         if isinstance(X, Batches):
@@ -41,11 +41,11 @@ class WordCheck(NamedTuple):
 
     target: str
 
-    def __call__(self, X: Any, y: Any = None, w: Any = None) -> tuple[Any, Any, Any]:
+    def __call__(self, X: Any, y: Any = None, w: Any = None) -> Block:
         """The columns of a block."""
         X = column_of_words(X)
         if self.target == "none":
-            return X, None, None
+            return Block(X)
         if y is None:
             raise InputError("The model needs y, but y is None.")
         y = np.asarray(y)
@@ -62,7 +62,7 @@ class WordCheck(NamedTuple):
             check_consistent_length(X, w)
             if not (np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
                 raise InputError("Sample weights are finite numbers of at least 0, and not all 0.")
-        return X, y, w
+        return Block(X, y, w)
 
 
 def column_of_words(X: Any) -> Array:

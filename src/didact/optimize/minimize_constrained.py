@@ -111,6 +111,7 @@ class Constraint:
     """One function of the user's, as a vector with its Jacobian, checked on every call."""
 
     def __init__(self, given: Any, x0: Array, name: str) -> None:
+        self.jac: Any
         self.fun, self.jac = given if isinstance(given, tuple | list) and len(given) == 2 else (given, None)
         if not callable(self.fun) or not (self.jac is None or callable(self.jac)):
             raise ParameterError(f"{name} must be a function of x, or a pair of a function and its Jacobian.")

@@ -8,9 +8,10 @@ compiled loops, in plain arithmetic on floats.
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from didact.core.backend import like, namespace, to_numpy
 from didact.core.errors import ParameterError
@@ -67,6 +68,19 @@ def special(function: Callable[..., Any], *arrays: Array) -> Array:
     return like(function(*(to_numpy(a) for a in arrays)), arrays[-1])
 
 
+def logistic(z: Array) -> Array:
+    """1/(1 + e^−z)."""
+    xp = namespace(z)
+    return expit(z) if xp is np else 1.0 / (1.0 + xp.exp(-z))
+
+
+def log_odds(p: float) -> float:
+    """log(p/(1 − p)) of a share, of which 0 and 1 are as near as rounding allows."""
+    eps = float(np.finfo(float).eps)
+    p = min(max(p, eps), 1.0 - eps)
+    return math.log(p / (1.0 - p))
+
+
 def mean_bounds(kind: str, eps: float) -> tuple[float, float]:
     """The smallest and largest mean that is safe to divide by, square and cube: real, positive or unit means."""
     if kind == "real":
@@ -74,18 +88,97 @@ def mean_bounds(kind: str, eps: float) -> tuple[float, float]:
     return (eps, 1.0 - eps) if kind == "unit" else (eps**1.5, eps**-1.5)
 
 
-class Loss(Noun):
+SUPPORTS: dict[str, Callable[[Any, Array], Array]] = {
+    "any number": lambda xp, y: xp.isfinite(y),
+    "y ≥ 0": lambda xp, y: xp.isfinite(y) & (y >= 0),
+    "y > 0": lambda xp, y: xp.isfinite(y) & (y > 0),
+    "0 ≤ y ≤ 1": lambda xp, y: (y >= 0) & (y <= 1),
+    "0 < y < 1": lambda xp, y: (y > 0) & (y < 1),
+    "y is 0 or 1": lambda xp, y: (y == 0) | (y == 1),
+}
+
+
+class OfTargets(Noun):
+    """What losses and families have in common: which targets y make sense."""
+
+    __slots__ = ()
+    _support: ClassVar[str] = "any number"
+
+    @property
+    def support(self) -> str:
+        """Which y are possible, in words: one of `SUPPORTS`."""
+        return self._support
+
+    def in_domain(self, y: Array) -> Array:
+        """Whether each y is possible."""
+        return SUPPORTS[self.support](namespace(y), y)
+
+
+class TargetSums(Protocol):
+    """What the best constant prediction is found from: sums over rows, wherever these are."""
+
+    def totals(self) -> tuple[Any, float]:
+        """The weighted sum of the targets (of each class's weights, if there are several), and that of the weights."""
+
+    def quantile_at(self, q: float) -> float:
+        """A quantile of the targets."""
+
+    def slopes(self, z: float) -> tuple[float, float]:
+        """The sums of gradients and curvatures at a constant prediction."""
+
+
+def root_of_slopes(slopes: Callable[[float], tuple[float, float]], z: float) -> float:
+    """Where a convex function has its least value: by Newton steps and, where these lead nowhere, by halving."""
+    low, high = -math.inf, math.inf
+    for k in range(150):
+        g, h = slopes(z)
+        low, high = (z, high) if g < 0 else (low, z)
+        step = min(max(g / max(h, np.finfo(float).tiny), -10.0), 10.0)
+        last, z = z, z - step * 2.0 ** max(k - 20, 0)
+        if not low <= z <= high or (k > 20 and math.isfinite(high - low)):
+            z = 0.5 * (low + high)
+        if abs(z - last) <= 1e-10 * max(1.0, abs(z)):
+            break
+    return float(z)
+
+
+class Loss(OfTargets):
     """The price of predicting z where y is true, row by row; weights are the caller's business.
 
     A loss writes `value_grad_hess` and the scalars `value1` and `grad1`, where linear models are fitted with it also
-    `value_grad_hess1`; the rest follows. The curvature is never
+    `value_grad_hess1`, for their compiled passes; all else has a default. The curvature is never
     negative: it is the second derivative where the loss is convex in z, and the expected (Fisher, Gauss–Newton)
     curvature where the class says so. At a kink the gradient is one of the subgradients and the curvature is 0.
+
+    Models ask the loss itself what they need to know: which targets are possible (`support`, `in_domain`), what z
+    predicts (`mean`), the constant of least loss (`best_constant`), and the two numbers that stand for classes
+    (`classes`). For boosting it says which curvature a Newton step takes (`curvature`: "exact", its own, or "one", an
+    upper bound), whether its third derivative is at most the second (`steep`: long steps are then held back), and
+    whether leaves are renewed from their residuals (`leaf_quantile`, `leaf_width`).
     """
 
     __slots__ = ()
-    smooth: ClassVar[bool] = True
     classes: ClassVar[tuple[float, float] | None] = None
+    curvature: ClassVar[str] = "exact"
+    steep: ClassVar[bool] = False
+    leaf_quantile: ClassVar[Any] = None  # None: leaves are Newton steps
+    leaf_width: ClassVar[Any] = (
+        0.0  # how far from the quantile residuals count for a leaf's value; 0: it is the quantile
+    )
+
+    def mean(self, z: Array) -> Array:
+        """What z predicts: the number z, and of two classes the probability of the second."""
+        return z if self.classes is None else logistic(z)
+
+    def best_constant(self, rows: TargetSums) -> Any:
+        """The constant z of least loss; where leaves are near quantiles, that quantile."""
+        if self.leaf_quantile is not None:
+            return rows.quantile_at(self.leaf_quantile)
+        return root_of_slopes(rows.slopes, 0.0 if self.classes else rows.quantile_at(0.5))
+
+    def for_classes(self) -> Any:
+        """The loss of scores (n, K) that this one is for K = 2 classes; None if there is none."""
+        return None
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """The loss, its derivative in z and its curvature, in as few passes as they need together."""
@@ -144,7 +237,7 @@ class Link(Noun):
         return self.inverse(eta), self.derivative(eta)
 
 
-class Family(Noun):
+class Family(OfTargets):
     """A distribution of y around a mean μ: what fitting by maximum likelihood needs to know about it.
 
     `deviance`, `score` = ∂ log f/∂μ and `information` = E[score²] are per row, at dispersion 1 and frequency 1, in the
@@ -161,11 +254,6 @@ class Family(Noun):
     def mean(self) -> str:
         """Which means are possible: real, positive or unit."""
         return self._mean
-
-    @property
-    def support(self) -> str:
-        """Which y are possible, in words."""
-        return self._support
 
     @property
     def canonical(self) -> Link:
@@ -196,10 +284,6 @@ class Family(Noun):
         """Half the deviance as a loss in η with the expected curvature, where there is a form without divisions."""
         return None
 
-    def in_domain(self, y: Array) -> Array:
-        """Whether each y is possible."""
-        raise NotImplementedError
-
     def start(self, y: Array) -> Array:
         """A mean near each y, inside the domain: halfway to the average."""
         xp = namespace(y)
@@ -213,7 +297,8 @@ class Family(Noun):
     def log_likelihood(self, y: Array, mu: Array, w: Array = 1.0, dispersion: float = 1.0) -> Array:
         """w times the log density (or log probability) of each y; w is a frequency."""
         y, mu, w = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y, mu, w))
-        return w * self._log_density(y, mu, dispersion)
+        return w * self.log_density(y, mu, dispersion)
 
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density (or log probability) of each y, as NumPy arrays."""
         raise NotImplementedError

@@ -51,7 +51,7 @@ def tree(boxes: Sequence[Box], class_names: Sequence[str] = (), ax: Any = None, 
     ax.set(xlim=(-0.62, across.max() + 0.62), ylim=(down.max() * 1.3 + 0.45, -0.45))
     if class_names:
         _legend(ax, class_names, fontsize)
-    return figure  # type: ignore[no-any-return]
+    return figure
 
 
 def _places(boxes: Sequence[Box]) -> tuple[np.ndarray, np.ndarray]:

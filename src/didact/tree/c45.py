@@ -17,15 +17,6 @@ class C45Classifier(_MultiwayClassifier):
     .. math:: \mathrm{ratio} = \frac{F\,\big(H(T) - \sum_j \frac{W_j}{W_T} H(T_j)\big) - \log_2(k)/W}
                                     {-\sum_j \frac{W_j}{W} \log_2 \frac{W_j}{W}}
 
-    Attributes
-    ----------
-    tree_ : MultiwayTree
-        The tree: arrays `feature`, `threshold`, `first`, `children` and `value` (class weights of each node).
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    categories_ : Categories or None
-        Values of the categorical columns, in the order of their codes.
-
     Notes
     -----
     Cost: n p log n a level for numbers (each node sorts its cases), n p for categories; raising a subtree sends the

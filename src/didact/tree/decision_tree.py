@@ -21,18 +21,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, local
 from didact.core.errors import InputError
-from didact.core.parameters import none, one_of, param
+from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
+from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.grow_rows import coded_rows
 from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
 from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, values, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
-from didact.parts.statistics.moments import label_counts
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
-from didact.tree.tree_base import _TreeModel, in_memory, weights_in_cases
+from didact.tree.tree_base import _TreeModel, weights_in_cases
 
 Array = np.ndarray[Any, Any]
 
@@ -69,6 +70,11 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         "Weights of the classes, one dict for each output if there are several; 'balanced': equal in sum.",
     )
 
+    _attrs = [
+        attr("classes_", "(n_classes,), or a list of these", "Labels, sorted; a list if there are several outputs."),
+        attr("n_classes_", "int or list of int", "Number of classes of each output."),
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
@@ -84,7 +90,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def _in_memory(self, rows: Any, data: Collection | None) -> tuple[Tree, list[Array]]:
         """The tree and the labels of each output from rows that are gathered, a collection's as codes."""
-        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        X, y, w = rows.whole()[:3] if data is None else coded_rows(rows, data.bins)
         codes, classes = encode(y)
         w, unit = weights_in_cases(weigh_classes(self.class_weight, codes, classes, w))
         most = max(len(names) for names in classes)
@@ -115,21 +121,21 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in each row's leaf; a list of these if there are several outputs."""
-        return self.map_rows(X, class_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, class_shares, self.tree_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.map_rows(X, _log_shares, "tree_", "n_classes_")
+        return self.fitted().map_rows(X, _log_shares, self.tree_, self.n_classes_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the fewest errors on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
         rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
-        X, y, w = in_memory(rows)
+        X, y, w, *_ = rows.whole()
         named = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = [_known_codes(c, names) for c, names in zip(y.T if y.ndim == 2 else [y], named, strict=True)]
         if any((c < 0).all() for c in codes):
@@ -159,6 +165,8 @@ def _log_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
 class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
     """Base of the regression trees. Abstract."""
 
+    _largest_target = property(lambda self: SUMS if self.criterion == "absolute_error" else SQUARES)
+
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -173,7 +181,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     def _in_memory(self, rows: Any, data: Collection | None) -> Tree:
         """The tree of rows that are gathered, a collection's as codes."""
-        X, y, w = in_memory(rows) if data is None else coded_rows(rows, data.bins)
+        X, y, w = rows.whole()[:3] if data is None else coded_rows(rows, data.bins)
         w, unit = weights_in_cases(w)
         targets = value_targets(y, w, REGRESSION[self.criterion]())
         return weighed(self._grow(X, targets, float(len(y) if w is None else w.sum()), 0), unit)
@@ -184,19 +192,20 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         limits, outputs = self._limits(data.n_rows, p, sums.parts[0]), len(sums.parts[1])
         if not data.fits(limits, outputs + 1):
             return None
-        criterion = REGRESSION[self.criterion](outputs)
+        noun: Any = REGRESSION[self.criterion]
+        criterion = noun(outputs)
         tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
         return prune_cost_complexity(tree, self.ccp_alpha)
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
-        return self.map_rows(X, means, "tree_")
+        return self.fitted().map_rows(X, means, self.tree_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the least error on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
         rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
-        X, y, w = in_memory(rows)
+        X, y, w, *_ = rows.whole()
         Y, value = (y[:, None] if y.ndim == 1 else y), self.tree_.value[:, :, 0]
         if Y.shape[1] != value.shape[1]:
             raise InputError(f"y has {Y.shape[1]} outputs, but the tree has {value.shape[1]}.")
@@ -214,23 +223,6 @@ class DecisionTreeClassifier(_TreeClassifier):
     r"""A classification tree: a leaf predicts the shares of the classes that ended in it.
 
     Gini :math:`1 - \sum_k p_k^2`, entropy :math:`-\sum_k p_k \log_2 p_k`, misclassification :math:`1 - \max_k p_k`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these
-        Labels, sorted; a list if there are several outputs.
-    n_classes_ : int or list of int
-        Number of classes of each output.
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----
@@ -265,19 +257,6 @@ class DecisionTreeRegressor(_TreeRegressor):
 
     Squared error :math:`\sum_i w_i(y_i-\bar y)^2/W`, absolute error :math:`\sum_i w_i|y_i-\mathrm{med}|/W`, Poisson
     deviance :math:`\sum_i w_i y_i\log(y_i/\bar y)/W`; "friedman_mse" is another name of the squared error's gain.
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----

@@ -172,7 +172,7 @@ def plot_tree(
     if node_ids:
         boxes = [box._replace(title=f"#{i} {box.title}") for i, box in zip(order, boxes, strict=True)]
     one = words.classes is not None and len(words.classes) == 1
-    return tree(boxes, words.classes[0] if one else (), ax, fontsize or 8.5, filled, rounded)
+    return tree(boxes, words.classes[0] if one and words.classes else (), ax, fontsize or 8.5, filled, rounded)
 
 
 def _to_depth(places: list[Place], max_depth: int | None) -> tuple[list[int], list[Place]]:

@@ -21,23 +21,6 @@ class ExtraTreeClassifier(_TreeClassifier):
     .. math:: t_j \sim U(\min_i x_{ij}, \max_i x_{ij}),\qquad
         \max_j\; i(S) - \frac{W_l}{W} i(S_l) - \frac{W_r}{W} i(S_r)
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,), or a list of these
-        Labels, sorted; a list if there are several outputs.
-    n_classes_ : int or list of int
-        Number of classes of each output.
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
-
     Notes
     -----
     Cost: one pass over the rows of a node for each drawn feature. `DecisionTreeClassifier` with ``splitter="random"``
@@ -55,9 +38,6 @@ class ExtraTreeClassifier(_TreeClassifier):
     ['no', 'yes']
     """
 
-    _test_skips = _TreeModel._test_skips | {
-        "constant_columns": "Features are drawn among all columns, constant ones among them."
-    }
     _test_params = [{"random_state": 0}]
 
     splitter: str = param("random", one_of("random", "best"), SPLITTER)
@@ -69,19 +49,6 @@ class ExtraTreeRegressor(_TreeRegressor):
 
     .. math:: t_j \sim U(\min_i x_{ij}, \max_i x_{ij}),\qquad
         \max_j\; i(S) - \frac{W_l}{W} i(S_l) - \frac{W_r}{W} i(S_r)
-
-    Attributes
-    ----------
-    tree_ : Tree
-        The arrays of the tree, with scikit-learn's names.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the decrease of impurity.
-    max_features_ : int
-        Features drawn at each node.
-    n_outputs_ : int
-        Number of outputs.
-    categories_ : Categories or None
-        Values of the categorical columns.
 
     Notes
     -----

@@ -199,7 +199,8 @@ def _head(filled: bool, rounded: bool, leaves_parallel: bool, rotate: bool, font
 
 def _asks(place: Place) -> bool:
     """Whether a node asks a question with two answers, true on its first branch."""
-    first, *others = (condition for condition, _ in place.branches)
+    conditions: list[Any] = [condition for condition, _ in place.branches]
+    first, *others = conditions
     return len(others) == 1 and (not isinstance(first, Among) or first.others != others[0].others)
 
 

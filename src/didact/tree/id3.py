@@ -35,17 +35,6 @@ class ID3Classifier(_MultiwayClassifier):
 
     .. math:: \mathrm{gain}(S, F) = H(S) - \sum_{f} \frac{|S_f|}{|S|} H(S_f),\qquad H(S) = -\sum_k p_k\log_2 p_k
 
-    Attributes
-    ----------
-    tree_ : MultiwayTree
-        The tree: arrays `feature`, `threshold`, `first`, `children` and `value` (class weights of each node).
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
-    categories_ : Categories or None
-        Values of the categorical columns, in the order of their codes.
-    bin_edges_ : list of ndarray or None
-        Cuts of the columns of numbers; only with `n_bins`.
-
     Notes
     -----
     Cost: n p a level, in memory. Of equal gains the first feature wins, of equal classes the first in sorted order. A
@@ -85,7 +74,6 @@ class ID3Classifier(_MultiwayClassifier):
     def _as_categories(self, X: Array, w: Array, n_categories: Array) -> tuple[Array, Array]:
         """Codes of bins for the columns of numbers."""
         numbers = np.flatnonzero(n_categories == 0)
-        vars(self).pop("bin_edges_", None)
         if not len(numbers):
             return X, n_categories
         if self.n_bins is None:

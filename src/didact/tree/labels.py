@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
-from didact.parts.statistics.moments import Counts
-from didact.parts.statistics.moments import weigh_classes as class_factors
+from didact.parts.statistics.counts import Counts
+from didact.parts.statistics.counts import weigh_classes as class_factors
 
 Array = np.ndarray[Any, Any]
 
@@ -19,7 +19,7 @@ def encode(y: Array) -> tuple[Array, list[Array]]:
     return np.stack([codes for _, codes in found], axis=1), [values for values, _ in found]
 
 
-def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], weights: Array | None) -> Array | None:
+def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], weights: Array | None) -> Any:
     """Weights of the rows times those of their classes (the product over the outputs)."""
     if class_weight is None:
         return weights

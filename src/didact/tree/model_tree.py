@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, is_bool, none, param, whole
+from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
 from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
@@ -38,11 +37,6 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     .. math:: \hat y(x) = b_{l(x)}^Tx + c_{l(x)},\qquad
         \min \sum_{l} \sum_{i: l(x_i) = l} w_i (y_i - b_l^Tx_i - c_l)^2 + \alpha\|b_l\|^2
-
-    Attributes
-    ----------
-    tree_ : LinearTree
-        `tree` (arrays with scikit-learn's names), `coef` and `intercept` of every node, and `centres`.
 
     Notes
     -----
@@ -83,11 +77,15 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
         0.0, at_least(0), "Weight of the parent's model when a node's is mixed with it; 15 in M5, 0: none."
     )
 
+    _attrs = [
+        attr("tree_", "LinearTree", "`tree` (scikit-learn's arrays), `coef`, `intercept` and `centres` of nodes.")
+    ]
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
         """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             refuse_huge(y)
             self.tree_ = self._tree(X, y, w)
         return self
@@ -109,11 +107,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""
-        return self.map_rows(X, leaf_lines, "tree_")
+        return self.fitted().map_rows(X, leaf_lines, self.tree_)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, leaf_numbers, "tree_")
+        return self.fitted().map_rows(X, leaf_numbers, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

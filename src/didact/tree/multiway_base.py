@@ -9,14 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, between, none, one_of, param, random_state, whole
+from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.engines.trees.c45 import Cases, Rule, grow, packed
 from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.multiway import class_fractions, importances
-from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
 
@@ -68,6 +67,15 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     )
     random_state: Any = param(None, random_state, "Seed of the draw of held-out rows.")
 
+    _attrs = [
+        attr(
+            "tree_", "MultiwayTree", "Arrays `feature`, `threshold`, `first`, `children` and `value` (class weights)."
+        ),
+        attr("bin_edges_", "list of ndarray or None", "Cuts of the columns that ID3 has binned.", when="data"),
+        attr("feature_importances_", "(n_features,)", "Information that the splits on each feature gain, of sum 1."),
+        attr("categories_", "Categories or None", "Values of the categorical columns, in the order of their codes."),
+    ]
+
     bin_edges_: ClassVar[Any] = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -75,7 +83,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
         rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             codes = label_codes(y, self.classes_)
             w = weigh_classes(self.class_weight, codes[:, None], [self.classes_], w)
             self._fit_tree(X, codes, in_cases(w)[0])
@@ -112,7 +120,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prune the fitted tree by its errors on held-out rows X with labels y."""
         check_is_fitted(self)
-        X, y, w = gathered(self.rows(X, y, sample_weight, target="labels", reset=False))
+        X, y, w = self.rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")
         codes = label_codes(y, self.classes_)
@@ -121,11 +129,11 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.map_rows(X, labels, "tree_", "bin_edges_", "classes_")
+        return self.fitted().map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in the leaves that each row arrives in."""
-        return self.map_rows(X, probabilities, "tree_", "bin_edges_")
+        return self.fitted().map_rows(X, probabilities, self.tree_, self.bin_edges_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

@@ -11,15 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
 from didact.core.estimator import Estimator
-from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.engines.trees.gathered import gathered
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
 from didact.engines.trees.tree import weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
-from didact.parts.statistics.moments import label_codes, label_counts
+from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
 
@@ -59,6 +58,14 @@ class _ObliqueTree(Estimator):
         1e-3, at_least(0), "Ridge of the discriminants, as a share of the variances; large: nearest means."
     )
 
+    _attrs = [
+        attr(
+            "tree_",
+            "ObliqueTree",
+            "`tree` (scikit-learn's arrays; feature p + k: direction k), `directions`, `centres`.",
+        )
+    ]
+
     def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any, unit: float) -> None:
         """The tree of these rows, whose weights w are in units of a case."""
         power = powers(X)
@@ -76,7 +83,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -97,13 +104,6 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
     r"""Classification tree whose splits are Fisher's linear discriminants.
 
     .. math:: w^Tx \le t,\qquad w = (S_W + \lambda D)^{-1}(\mu_1 - \mu_0)
-
-    Attributes
-    ----------
-    tree_ : ObliqueTree
-        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted.
 
     Notes
     -----
@@ -138,7 +138,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
         rows = self.rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             codes = label_codes(y, self.classes_)
             w, unit = in_cases(weigh_classes(self.class_weight, codes[:, None], [self.classes_], w))
             sums = np.eye(len(self.classes_))[codes] * w[:, None]
@@ -147,22 +147,17 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.map_rows(X, leaf_labels, "tree_", "classes_")
+        return self.fitted().map_rows(X, leaf_labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in each row's leaf."""
-        return self.map_rows(X, leaf_shares, "tree_")
+        return self.fitted().map_rows(X, leaf_shares, self.tree_)
 
 
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
     r"""Regression tree whose splits are linear functions, fitted by ridge regression at every node.
 
     .. math:: w^Tx \le t,\qquad w = (S + \lambda D)^{-1} \mathrm{cov}(x, y)
-
-    Attributes
-    ----------
-    tree_ : ObliqueTree
-        `tree` (arrays with scikit-learn's names; feature p + k is the k-th direction), `directions` and `centres`.
 
     Notes
     -----
@@ -190,7 +185,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
         rows = self.rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
-            X, y, w = gathered(rows)
+            X, y, w = rows.gather(np.float64)
             refuse_huge(y)
             w, unit = in_cases(w)
             mean = np.average(y, weights=w)  # squares of what is left do not cancel
@@ -201,4 +196,4 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The mean of each row's leaf."""
-        return self.map_rows(X, leaf_means, "tree_")
+        return self.fitted().map_rows(X, leaf_means, self.tree_)

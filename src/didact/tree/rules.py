@@ -269,8 +269,8 @@ def _met(tests: tuple[Condition, ...], X: Array) -> Array:
 
 def _average(same: list[Rule]) -> Rule:
     """One rule for those that several trees, or several leaves after simplification, have in common."""
-    means = [np.mean([rule[k] for rule in same]) if same[0][k] is not None else None for k in (2, 3, 4)]
-    return Rule(*same[0][:2], *(None if m is None else float(m) for m in means), same[0].tests)
+    means: list[Any] = [None if same[0][k] is None else float(np.mean([rule[k] for rule in same])) for k in (2, 3, 4)]
+    return Rule(*same[0][:2], *means, same[0].tests)
 
 
 def _strength(rule: Rule, prior: Array, words: Words) -> float:

@@ -113,7 +113,7 @@ def _parts(model: Any, background: Array | None) -> _Sum:
         tables = [np.zeros((tree.node_count, len(start))) for tree in trees]
         for tree, table, column in zip(trees, tables, packed.output, strict=True):
             table[:, column] = tree.value[:, 0, 0]
-        return _Sum(trees, tables, 1.0, start, lambda X: model.map_rows(X, raw_sums, "_packed", "_start"))
+        return _Sum(trees, tables, 1.0, start, lambda X: model.map_rows(X, raw_sums, packed, start))
     held = trees_of(model)
     if not all(hasattr(one.tree, "children_left") for one in held):
         raise InputError(f"{type(model).__name__} has no binary splits on single features: it has no such values.")

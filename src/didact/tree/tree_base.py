@@ -13,10 +13,9 @@ from didact.core.backend import local
 from didact.core.categories import Categories
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, between, none, one_of, param, random_state, share, whole
+from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
-from didact.core.rows.gather import Pieces, dense
+from didact.core.rows import Rows
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
@@ -77,24 +76,36 @@ def bin_counts(categories: Categories | None) -> Array | None:
     return None if categories is None else np.maximum(categories.counts, categories.mask)
 
 
-def whole_block(X: Any, y: Any, w: Any) -> Pieces:
-    """All rows of a block, those of weight 0 too: draws of rows go by their numbers."""
-    X = dense(X)
-    return Pieces(((X, np.asarray(y), np.ones(len(X)) if w is None else np.asarray(w, np.float64)),))
-
-
-def in_memory(rows: Rows) -> tuple[Any, Any, Any]:
-    """X, y and weights of all rows at once."""
-    if not isinstance(rows, MemoryRows):
-        X, y, w = rows.reduce(whole_block).columns()
-        return X, y, w
-    X, y, w = (local(c) for c in rows.columns[:3])
-    return X, y, w
-
-
 def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
     """Weights (or None) in units of a case, so that multiples of the same weights give the same sums; and the unit."""
     return (None, 1.0) if w is None else in_cases(w)
+
+
+def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot: bool) -> Limits:
+    """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
+    leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
+    return Limits(
+        1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
+        int(params["max_leaf_nodes"] or 0),
+        max(2, count_of(params["min_samples_split"], n), 2 * leaf),
+        leaf,
+        float(params["min_weight_fraction_leaf"] * weight),
+        float(params["min_impurity_decrease"] * weight),
+        0 if drawn >= p else drawn,
+        by_lot,
+    )
+
+
+def growth_table(
+    X: Any, weights: Array | None, signs: Array | None, by_lot: bool, max_bins: Any, categories: Categories | None
+) -> Any:
+    """The rows as growers read them: sorted, or coded where there are bins."""
+    if isinstance(X, Coded):
+        return code_table(X.codes, X.bins, signs, by_lot)
+    if max_bins is None or (max_bins == "auto" and few_values(X)):
+        return exact_table(X, None if categories is None else categories.mask, signs, by_lot)
+    bins = learn_bins(X, weights, BINS if max_bins == "auto" else int(max_bins), bin_counts(categories))
+    return code_table(bin_codes(X, bins), bins, signs, by_lot)
 
 
 class _TreeModel(Estimator):
@@ -102,8 +113,7 @@ class _TreeModel(Estimator):
 
     _missing = True
     _test_skips: ClassVar[dict[str, str]] = {
-        "text_refused/category": "Columns of a category type are read as they are.",
-        "constant_columns:max_features": "Features are drawn among all columns, constant ones among them.",
+        "text_refused/category": "Columns of a category type are read as they are."
     }
 
     splitter: str = param(
@@ -145,20 +155,18 @@ class _TreeModel(Estimator):
         "Columns that are categories: those of a category type, or a mask, positions or names.",
     )
 
+    _attrs = [
+        attr("tree_", "Tree", "The arrays of the tree, with scikit-learn's names."),
+        attr("feature_importances_", "(n_features,)", "Share of each feature in the decrease of impurity."),
+        attr("max_features_", "int", "Features drawn at each node."),
+        attr("n_outputs_", "int", "Number of outputs."),
+        attr("categories_", "Categories or None", "Values of the categorical columns."),
+    ]
+
     def _limits(self, n: int, p: int, weight: float) -> Limits:
         """The limits on growth in rows, weight and score."""
         self.max_features_ = feature_count(self.max_features, p)
-        leaf = count_of(self.min_samples_leaf, n)
-        return Limits(
-            1 << 30 if self.max_depth is None else int(self.max_depth),
-            int(self.max_leaf_nodes or 0),
-            max(2, count_of(self.min_samples_split, n), 2 * leaf),
-            leaf,
-            float(self.min_weight_fraction_leaf * weight),
-            float(self.min_impurity_decrease * weight),
-            0 if self.max_features_ >= p else self.max_features_,
-            self.splitter == "random",
-        )
+        return growth_limits(self.get_params(deep=False), n, p, weight, self.splitter == "random")
 
     def _signs(self, p: int, outputs: int, classes: int) -> Array | None:
         """The monotone constraints, checked."""
@@ -166,7 +174,7 @@ class _TreeModel(Estimator):
 
     def _collection(self, rows: Rows) -> Collection | None:
         """A collection to be read as bins; None for rows in memory, and where every midpoint is to be tried."""
-        if isinstance(rows, MemoryRows) or self.max_bins is None or self.criterion == "absolute_error":
+        if rows.n_rows is not None or self.max_bins is None or self.criterion == "absolute_error":
             return None
         bins, n = learn_bins_rows(
             rows, BINS if self.max_bins == "auto" else int(self.max_bins), bin_counts(self.categories_)
@@ -182,27 +190,17 @@ class _TreeModel(Estimator):
         limits = self._limits(kept, X.shape[1], weight)
         signs = self._signs(X.shape[1], targets.outputs, classes)
         seed = self._seed()
-        tree = grow_from(self._table(X, targets.weights, signs), targets, limits, seed, signs)
+        table = growth_table(X, targets.weights, signs, self.splitter == "random", self.max_bins, self.categories_)
+        tree = grow_from(table, targets, limits, seed, signs)
         return prune_cost_complexity(tree, self.ccp_alpha)
-
-    def _table(self, X: Any, weights: Array | None, signs: Array | None) -> Any:
-        """The rows as growers read them."""
-        by_lot = self.splitter == "random"
-        if isinstance(X, Coded):
-            return code_table(X.codes, X.bins, signs, by_lot)
-        if self.max_bins is None or (self.max_bins == "auto" and few_values(X)):
-            return exact_table(X, None if self.categories_ is None else self.categories_.mask, signs, by_lot)
-        most = BINS if self.max_bins == "auto" else int(self.max_bins)
-        bins = learn_bins(X, weights, most, bin_counts(self.categories_))
-        return code_table(bin_codes(X, bins), bins, signs, by_lot)
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""
-        return self.map_rows(X, _leaves, "tree_")
+        return self.fitted().map_rows(X, _leaves, self.tree_)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
-        return self.map_rows(X, _path, "tree_")
+        return self.fitted().map_rows(X, _path, self.tree_)
 
     def get_depth(self) -> int:
         """The number of tests on the longest path."""

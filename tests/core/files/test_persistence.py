@@ -35,7 +35,7 @@ import didact
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.files import nouns, persistence
-from didact.engines.linear.column_units import Largest
+from didact.core.overflow import Largest
 from didact.neighbors import KNeighborsClassifier
 from didact.parts.families import GLMLoss
 from didact.parts.families.power import Tweedie

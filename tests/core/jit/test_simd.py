@@ -120,10 +120,10 @@ import numpy as np
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.parts.losses import Logistic, Softmax
-from didact.parts.statistics.class_scatter import scatter_of_rows
+from didact.parts.statistics.components import components
 rng = np.random.default_rng(0)
 X, y, w = rng.normal(size=(80, 38)), rng.integers(0, 2, 80), rng.uniform(1, 2, 80)
-S = scatter_of_rows(X, y, w, False, None)
+S = components(X, y, "full", w)
 D = X[y == 1] - S.mean[1]
 np.testing.assert_allclose(S.mean[1], np.average(X[y == 1], axis=0, weights=w[y == 1]))
 np.testing.assert_allclose(S.scatter[1], (w[y == 1] * D.T) @ D, atol=1e-10)

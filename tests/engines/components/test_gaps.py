@@ -7,8 +7,9 @@ from scipy import stats
 from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.distributions import MultivariateGaussian
-from didact.engines.components.gaps import fill, fit_with_gaps, patterns
-from didact.parts.statistics.class_scatter import class_scatter
+from didact.engines.components.gaps import fit_with_gaps
+from didact.parts.statistics.gaps import Parameters, expected_components, fill, patterns
+from didact.parts.statistics.row_components import row_components
 
 
 def table(n=400, p=4, share=0.25, seed=0):
@@ -22,7 +23,7 @@ def table(n=400, p=4, share=0.25, seed=0):
 
 def learn(X, y, w=None, pooled=False, tol=1e-13, max_iter=3000):
     rows = MemoryRows(X, y, w, missing=True)
-    return fit_with_gaps(rows, class_scatter(rows, pooled), tol, max_iter)
+    return fit_with_gaps(rows, row_components(rows, "tied" if pooled else "full"), tol, max_iter)
 
 
 def log_likelihood(X, means, covariances):
@@ -67,7 +68,7 @@ def test_the_likelihood_never_falls_and_is_the_observed_one(pooled):
     assert result.converged
     assert (np.diff(result.history) <= 1e-9 * abs(result.value)).all()
     assert result.history[0] - result.value > 1.0
-    expected = sum(log_likelihood(X[y == k], S.mean[k], S.covariances[0 if pooled else k]) for k in range(2))
+    expected = sum(log_likelihood(X[y == k], S.mean[k], S.covariances()[0 if pooled else k]) for k in range(2))
     assert -result.value == pytest.approx(expected, rel=1e-10)
 
 
@@ -78,7 +79,7 @@ def test_nothing_increases_the_likelihood_further(pooled):
     S, _ = learn(X, y, pooled=pooled)
 
     def value(step, what, a, b):
-        mean, C = S.mean.copy(), S.covariances.copy()
+        mean, C = S.mean.copy(), S.covariances().copy()
         if what == "mean":
             mean[a, b] += step
         else:
@@ -106,18 +107,18 @@ def test_nested_gaps_have_a_closed_form():
     np.testing.assert_allclose(S.mean[0], [x.mean(), intercept + slope * x.mean()], rtol=1e-5)
     v = x.var()
     expected = [[v, slope * v], [slope * v, residual + slope**2 * v]]
-    np.testing.assert_allclose(S.covariances[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(S.covariances()[0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("pooled", [True, False])
 def test_without_gaps_it_is_the_estimate_from_complete_rows(pooled):
     X, y = table(share=0.0)
     rows = MemoryRows(X, y, None, missing=True)
-    complete = class_scatter(rows, pooled)
+    complete = row_components(rows, "tied" if pooled else "full")
     S, result = fit_with_gaps(rows, complete, 1e-12, 50)
     assert result.n_iter <= 2
     np.testing.assert_allclose(S.mean, complete.mean, rtol=1e-12)
-    np.testing.assert_allclose(S.covariances, complete.covariances, rtol=1e-10)
+    np.testing.assert_allclose(S.covariances(), complete.covariances(), rtol=1e-10)
 
 
 def test_weights_are_repeated_rows():
@@ -126,7 +127,7 @@ def test_weights_are_repeated_rows():
     weighted, _ = learn(X, y, w.astype(float), tol=1e-9)
     repeated, _ = learn(np.repeat(X, w, axis=0), np.repeat(y, w), tol=1e-9)
     np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-7)
-    np.testing.assert_allclose(weighted.covariances, repeated.covariances, rtol=1e-7)
+    np.testing.assert_allclose(weighted.covariances(), repeated.covariances(), rtol=1e-7)
 
 
 def test_a_column_without_values_and_a_singular_covariance_are_refused():
@@ -139,3 +140,27 @@ def test_a_column_without_values_and_a_singular_covariance_are_refused():
     bad[:, 3] = 7.0
     with pytest.raises(InputError, match="class 0 is singular"):
         learn(bad, y)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_expected_components_of_responsibilities_are_those_of_weighted_labels(shape):
+    """One-hot responsibilities are labels, and a row that is shared is two rows with its shares as weights."""
+    X, y = table(60)
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(2, 4, 4))
+    C = A @ A.transpose(0, 2, 1) + np.eye(4)
+    C = C[:1] if shape == "tied" else C
+    theta = Parameters(np.arange(2), rng.normal(size=(2, 4)), np.linalg.inv(C), np.linalg.slogdet(C)[1])
+    hard, one_hot = expected_components(X, y, theta), expected_components(X, np.eye(2)[y], theta)
+    share = rng.uniform(size=60)
+    R = np.column_stack([share, 1 - share])
+    soft = expected_components(X, R, theta)
+    apart = expected_components(np.vstack([X, X]), np.repeat([0, 1], 60), theta, R.T.ravel())
+    for a, b in ((hard, one_hot), (soft, apart)):
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+        for x, z in zip(a.statistic[1:5], b.statistic[1:5]):
+            np.testing.assert_allclose(x, z, rtol=1e-10, atol=1e-12)
+    parts = [expected_components(X[s], R[s], theta) for s in (slice(0, 25), slice(25, 60))]
+    merged = parts[0].merge(parts[1])
+    for x, z in zip(merged.statistic[1:5], soft.statistic[1:5]):
+        np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10)

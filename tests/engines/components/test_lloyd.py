@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows
+from didact.core.rows import Block, MemoryRows
 from didact.engines.components.lloyd import assign, clusters_of, kmeans, lloyd, plus_plus
 
 
@@ -25,14 +25,14 @@ def test_a_block_equals_numpy(seed, n, p, K, dtype):
     rng = np.random.default_rng(seed)
     X, C, w = rng.normal(size=(n, p)).astype(dtype), rng.normal(size=(K, p)), rng.integers(0, 3, n).astype(float)
     labels, distances, sums, weights, cost = slow(X, w, C)
-    found = clusters_of(X, None, w, C)
+    found = clusters_of(Block(X, None, w), C)
     np.testing.assert_allclose(found.sums, sums, atol=1e-5)
     np.testing.assert_allclose(found.weights, weights)
     assert found.cost == pytest.approx(cost, rel=1e-5, abs=1e-9)
     mine, theirs = assign(X, C), (labels, distances)
     np.testing.assert_array_equal(mine[0], theirs[0])
     np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-5, atol=1e-9)
-    sparse = clusters_of(sp.csr_array(X), None, w, C)
+    sparse = clusters_of(Block(sp.csr_array(X), None, w), C)
     np.testing.assert_allclose(sparse.sums, found.sums, atol=1e-4)
     assert sparse.cost == pytest.approx(found.cost, rel=1e-3, abs=1e-4)
 
@@ -48,8 +48,8 @@ def test_far_from_the_origin_no_digit_is_lost():
 def test_blocks_merge():
     rng = np.random.default_rng(0)
     X, C, w = rng.normal(size=(300, 4)), rng.normal(size=(5, 4)), rng.uniform(size=300)
-    parts = [clusters_of(X[k : k + 100], None, w[k : k + 100], C) for k in (0, 100, 200)]
-    whole = clusters_of(X, None, w, C)
+    parts = [clusters_of(Block(X[k : k + 100], None, w[k : k + 100]), C) for k in (0, 100, 200)]
+    whole = clusters_of(Block(X, None, w), C)
     for merged in (parts[0].merge(parts[1]).merge(parts[2]), parts[0].merge(parts[1].merge(parts[2]))):
         for a, b in zip(merged, whole, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows
-from didact.engines.linear.column_units import column_units, in_units, largest_entries, refuse_overflow
+from didact.core.overflow import largest_entries, refuse_overflow
+from didact.core.rows import Block, MemoryRows
+from didact.engines.linear.column_units import column_units, in_units
 from didact.engines.linear.proximal_newton import proximal_newton
 from didact.engines.smooth.newton import newton, newton_direction
 
@@ -19,20 +20,20 @@ def test_units_are_powers_of_two_and_division_is_exact(kind):
     assert units[0] == units[2] == 1.0
     assert np.frexp(units[1])[0] == 0.5
     assert units[1] <= 3e200 < 2 * units[1]
-    divided = in_units(kind(X), None, None, units)[0]
+    divided = in_units(Block(kind(X), None, None), units)[0]
     divided = divided.toarray() if sp.issparse(divided) else divided
     np.testing.assert_array_equal(divided * units, X)
     assert column_units(MemoryRows(kind(X[:, [0, 2]]), np.ones(2), None)) is None
-    both = largest_entries(kind(X[:1])).merge(largest_entries(kind(X[1:])))
+    both = largest_entries(Block(kind(X[:1]))).merge(largest_entries(Block(kind(X[1:]))))
     np.testing.assert_array_equal(both.sizes, np.abs(X).max(axis=0))
 
 
 def test_columns_and_targets_that_overflow_are_named():
     X, y = np.array([[1.0, 1e200], [2.0, 3.0]]), np.ones(2)
     refuse_overflow(MemoryRows(X, y, None), (1.0, np.ones(3)))
-    with pytest.raises(InputError, match=r"Column 1 of X has values up to 1e\+200"):
+    with pytest.raises(InputError, match=r"Input X in column 1 has values up to 1e\+200"):
         refuse_overflow(MemoryRows(X, y, None), (1.0, np.array([np.inf])))
-    with pytest.raises(InputError, match="Column 'b'"):
+    with pytest.raises(InputError, match="Input X in column 'b'"):
         refuse_overflow(MemoryRows(X, y, None, names=["a", "b"]), np.nan)
     with pytest.raises(InputError, match=r"y has values up to 1e\+300"):
         refuse_overflow(MemoryRows(X, 1e300 * y, None), np.nan)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hilbert
 from scipy.optimize import nnls
 
+from didact.core.rows import Block
 from didact.engines.linear.least_squares import Triangle, solve_nonnegative, solve_normal, solve_triangle, triangle
 
 
@@ -21,7 +22,7 @@ def data(n=60, p=4, k=2, seed=0):
 def factor(X, Y, w=None, blocks=3):
     zero = np.zeros(X.shape[1]), np.zeros(Y.shape[1])
     edges = np.linspace(0, len(X), blocks + 1).astype(int)
-    parts = [triangle(X[a:b], Y[a:b], None if w is None else w[a:b], *zero) for a, b in
+    parts = [triangle(Block(X[a:b], Y[a:b], None if w is None else w[a:b]), *zero) for a, b in
              pairwise(edges) if b > a]  # fmt: skip
     total = parts[0]
     for part in parts[1:]:
@@ -80,11 +81,11 @@ def test_factor_of_blocks_has_the_gram_matrix_of_all_rows(n, p, blocks, seed):
 
 @given(st.integers(0, 200))
 def test_merge_is_associative(seed):
-    a, b, c = (triangle(*data(7, 3, 1, seed + s), np.zeros(3), np.zeros(1)) for s in range(3))
+    a, b, c = (triangle(Block(*data(7, 3, 1, seed + s)), np.zeros(3), np.zeros(1)) for s in range(3))
     left, right = a.merge(b).merge(c).R, a.merge(b.merge(c)).R
     np.testing.assert_allclose(np.abs(left), np.abs(right), rtol=1e-8, atol=1e-10)  # rows are fixed up to sign
     np.testing.assert_allclose(left.T @ left, right.T @ right, rtol=1e-10, atol=1e-10)
-    nothing = triangle(np.empty((0, 3)), np.empty((0, 1)), None, np.zeros(3), np.zeros(1))
+    nothing = triangle(Block(np.empty((0, 3)), np.empty((0, 1)), None), np.zeros(3), np.zeros(1))
     np.testing.assert_allclose(np.abs(a.merge(nothing).R), np.abs(a.R), rtol=1e-10, atol=1e-12)
 
 
@@ -94,9 +95,9 @@ def test_factor_is_centred_and_takes_sparse_and_float32():
     Z = np.column_stack([X - mx, Y - my])
     expected = (Z.T * w) @ Z
     for rows in (X, sp.csr_array(X)):
-        R = triangle(rows, Y, w, mx, my).R
+        R = triangle(Block(rows, Y, w), mx, my).R
         np.testing.assert_allclose(R.T @ R, expected, rtol=1e-10, atol=1e-10)
-    assert triangle(X.astype(np.float32), Y[:, 0], None, mx, my[:1]).R.dtype == np.float64
+    assert triangle(Block(X.astype(np.float32), Y[:, 0], None), mx, my[:1]).R.dtype == np.float64
 
 
 @pytest.mark.parametrize("blocks", [1, 5])

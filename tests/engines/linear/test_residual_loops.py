@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from didact.core.rows import Block
 from didact.engines.linear.least_squares import residual_gradient
 from didact.engines.linear.residual_loops import residual_products
 
@@ -48,7 +49,8 @@ def test_blocks_merge_without_loss(cuts):
     X, b = rng.normal(size=(20, 3)) * [1, 1e5, 1e10], rng.normal(size=(1, 4))
     Y = b[:, 0] + X @ b[:, 1:].T
     pieces = [
-        residual_gradient(x, y, None, b, 0 * b) for x, y in zip(np.split(X, cuts), np.split(Y, cuts), strict=True)
+        residual_gradient(Block(x, y, None), b, 0 * b)
+        for x, y in zip(np.split(X, cuts), np.split(Y, cuts), strict=True)
     ]
     total = pieces[0]
     for piece in pieces[1:]:

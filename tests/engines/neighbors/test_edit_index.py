@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.neighbors.edit_index import Costs, edit_distances, index_words, number_queries, number_words
+from didact.engines.neighbors.edit_index import Costs, index_words, number_queries, number_words, string_distances
 
 PLAIN = Costs()
 LETTERS = "abcß漢\U0001f600"
@@ -33,7 +33,7 @@ def oracle(a, b, costs=PLAIN):
 
 def table(A, B, costs=PLAIN):
     words = number_words(B)
-    return edit_distances(number_queries(A, words.alphabet), words, costs.array())
+    return string_distances(number_queries(A, words.alphabet), words, costs.array())
 
 
 words = st.lists(st.text(LETTERS, max_size=9), min_size=1, max_size=6)

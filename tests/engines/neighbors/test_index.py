@@ -308,6 +308,12 @@ def test_auto_chooses_by_what_a_tree_saves():
     assert build_index(flat, Manhattan()).way == "boxes"
 
 
+def test_one_neighbour_is_found_in_fewer_leaves_than_many():
+    X = np.random.default_rng(7).normal(size=(4000, 3))
+    assert build_index(X, Euclidean(), k=1).way == "boxes"
+    assert build_index(X, Euclidean(), k=1000).way == "products"
+
+
 def test_forged_trees_are_refused():
     index = build_index(draw("normal", 100, 2, 0), Euclidean(), "kd_tree", 10)
     tree = index.plan

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from didact.engines.smoothing import local_moments_loops, local_regression
 from didact.engines.smoothing.local_regression import (
@@ -12,7 +10,6 @@ from didact.engines.smoothing.local_regression import (
     bisquare_weights,
     local_left_out,
     local_smooth,
-    median,
 )
 
 
@@ -78,12 +75,6 @@ def test_a_row_that_determines_its_own_fit_is_predicted_by_the_mean():
     data = LocalPoints(np.array([[0.0], [0.1], [0.2], [50.0]]), np.array([1.0, 2.0, 3.0, 10.0]), np.ones(4), np.ones(4))
     loo = local_left_out(data, local_smooth(data, data.X, LocalRule("tricube", 0, 1.0, 0.0)))
     np.testing.assert_allclose(loo[3], 4.0)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=12))
-def test_the_weighted_median_is_that_of_repeated_values(pairs):
-    values, w = np.asarray(pairs).T
-    assert median(values.astype(float), w.astype(float)) == np.median(np.repeat(values, w))
 
 
 def test_bisquare_weights():

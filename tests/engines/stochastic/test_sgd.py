@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import didact
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows
-from didact.engines.stochastic.passes import full, row_blocks, row_segment, stochastic, sweep_block
+from didact.core.rows import Block, MemoryRows
+from didact.engines.stochastic.passes import full, loop_rows, row_blocks, stochastic, sweep_block
 from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered_dot
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
 from didact.engines.stochastic.sgd_loops import BIAS, BIAS_SUM, RATE, TIME, mix, next_rows, settled
@@ -75,7 +75,7 @@ def targets(y, loss):
 
 def swept(X, y, w, training, seed=0):
     weights = Weights.zeros(np.array([-1]), X.shape[1], training)
-    sums = sweep_block(row_segment(X, y, w), weights, training, np.arange(1), np.random.default_rng(seed))
+    sums = sweep_block(loop_rows(Block(X, y, w)), weights, training, np.arange(1), np.random.default_rng(seed))
     return weights, sums[0]
 
 
@@ -259,11 +259,11 @@ def test_outputs_are_independent_of_each_other_and_of_threads(two_threads):
     for threads in (1, 2):
         didact.set_threads(threads)
         weights = outputs_of(5, 4, training)
-        sweep_block(row_segment(X, y, None), weights, training, np.arange(5), np.random.default_rng(1))
+        sweep_block(loop_rows(Block(X, y)), weights, training, np.arange(5), np.random.default_rng(1))
         found.append(weights.V)
     np.testing.assert_array_equal(found[0], found[1])
     alone = Weights.zeros(np.array([3]), 4, training)
-    sweep_block(row_segment(X, y, None), alone, training, np.arange(1), np.random.default_rng(1))
+    sweep_block(loop_rows(Block(X, y)), alone, training, np.arange(1), np.random.default_rng(1))
     np.testing.assert_array_equal(alone.V[0], found[0][3])
 
 

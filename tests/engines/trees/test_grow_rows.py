@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact import Batches
-from didact.core.rows import BatchRows, ClusterRows
+from didact.core.rows import BatchRows, Block, ClusterRows
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, value_channels
 from didact.engines.trees.grow import grow
@@ -16,7 +16,7 @@ from didact.parts.criteria.impurity import Gini, SquaredError
 
 
 def check(X, y=None, w=None):
-    return X, y, w
+    return Block(X, y, w)
 
 
 def rows_of(kind, X, y, w):
@@ -30,14 +30,16 @@ def rows_of(kind, X, y, w):
     return rows
 
 
-def value_words(X, y, w, scale, shift):
+def value_words(block, scale, shift):
+    y, w = block.y, block.weight
     columns = np.column_stack([w * y, w])
     words = np.rint(columns * scale).astype(np.int64)
     words[:, -1] += 1 << shift
     return words, np.empty((0, 0), np.int32)
 
 
-def label_words(X, y, w, scale, shift):
+def label_words(block, scale, shift):
+    y, w = block.y, block.weight
     words = np.rint(w * scale[0]).astype(np.int64) + (1 << shift)
     return words[:, None], y.astype(np.int32)[:, None]
 

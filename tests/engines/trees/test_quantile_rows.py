@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.rows import KeptBlocks
-from didact.engines.trees.boost_loss import weighted_quantile
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of, numbers_of
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=2))

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from didact.parts.statistics.class_sums import ClassSums, by_class, class_sums, moments_by_class, one_hot
+from didact.parts.statistics.class_sums import ClassSums, by_class, class_sums, one_hot
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 8), st.integers(1, 4))
@@ -17,24 +17,6 @@ def test_sparse_sums_are_a_product(seed, n, p, K):
     codes, w = rng.integers(0, K, n), rng.uniform(size=n)
     expected = one_hot(codes, w, K).T @ X
     np.testing.assert_allclose(class_sums(sp.csr_array(X), codes, w, K), expected, rtol=1e-6, atol=1e-12)
-
-
-def test_moments_merge_to_those_of_all_rows():
-    rng = np.random.default_rng(0)
-    X, y, w = rng.normal(size=(60, 3)) + 100.0, rng.choice(["a", "b", "c"], 60), rng.uniform(size=60)
-    X[rng.uniform(size=X.shape) < 0.1] = np.nan
-    y[:20] = "b"
-    whole = moments_by_class(X, y, w)
-    a, b, c = (moments_by_class(X[s], y[s], w[s]) for s in (slice(0, 20), slice(20, 30), slice(30, 60)))
-    for merged in (a.merge(b).merge(c), a.merge(b.merge(c))):
-        np.testing.assert_array_equal(merged.classes, whole.classes)
-        for name in ("weight", "present", "mean", "scatter"):
-            np.testing.assert_allclose(getattr(merged, name), getattr(whole, name), rtol=1e-9, err_msg=name)
-    for k, label in enumerate(whole.classes):
-        rows = X[y == label]
-        average = np.nansum(rows * w[y == label, None], axis=0) / (~np.isnan(rows) * w[y == label, None]).sum(axis=0)
-        np.testing.assert_allclose(whole.mean[k], average)
-    np.testing.assert_allclose(moments_by_class(X, y, None).total_variance, np.nanvar(X, axis=0), rtol=1e-9)
 
 
 def test_sums_of_unequal_width_and_labels():

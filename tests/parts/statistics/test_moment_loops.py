@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from didact.core.rows import Block
+from didact.parts.statistics import moments as statistics
 from didact.parts.statistics.moment_loops import centred_products, room
 from didact.parts.statistics.moments import moments
-from didact.parts.statistics.moments import moments as statistics
 
 SAFE = statistics.SAFE_OFFSET
 MOST = len(room(1)[0])  # rows that are handled at a time, if they have few columns
@@ -60,9 +61,9 @@ def test_first_row_far_from_the_mean_is_refused_and_handled_elsewhere(monkeypatc
     X[1:, 2] += 1e7
     X[0, 2] = 0.0
     assert centred_products(X[:1000], y[:1000, None], None, 1000.0, 1.0) is None
-    S = moments(X, y, None)
+    S = moments(Block(X, y, None))
     monkeypatch.setattr(statistics, "NARROW", 0)
-    expected = moments(X, y, None)
+    expected = moments(Block(X, y, None))
     for a, b in zip(S, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
@@ -70,7 +71,7 @@ def test_first_row_far_from_the_mean_is_refused_and_handled_elsewhere(monkeypatc
 def test_not_a_number_stays_visible():
     X = np.random.default_rng(0).random((2 * MOST, 2))
     X[3, 1] = np.nan
-    S = moments(X, np.arange(2.0 * MOST), None)
+    S = moments(Block(X, np.arange(2.0 * MOST), None))
     assert np.isnan(S.mean_x[1])
     assert np.isnan(S.xx[1, 1])
 
@@ -81,7 +82,7 @@ def test_constant_columns_have_no_scatter(constant):
     n = 2 * MOST
     X, y = rng.standard_normal((n, 2)), rng.standard_normal(n)
     X[:, 1] = constant
-    S = moments(X, y, rng.random(n))
+    S = moments(Block(X, y, rng.random(n)))
     assert S.xx[1, 1] == 0.0
     np.testing.assert_array_equal(S.xy[1], 0.0)
 
@@ -90,7 +91,7 @@ def test_constant_columns_have_no_scatter(constant):
 def test_offsets_cost_no_digits(offset):
     rng = np.random.default_rng(0)
     X, y = rng.integers(-50, 50, (4000, 3)) / 16.0, rng.integers(-50, 50, 4000) / 16.0
-    plain, moved = moments(X, y, None), moments(X + offset, y + offset, None)
+    plain, moved = moments(Block(X, y, None)), moments(Block(X + offset, y + offset, None))
     np.testing.assert_allclose(moved.xx, plain.xx, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(moved.xy, plain.xy, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(moved.yy, plain.yy, rtol=1e-12)

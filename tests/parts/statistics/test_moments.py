@@ -9,18 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.parts.statistics.moments import (
-    Counts,
-    Histogram,
-    Moments,
-    Sums,
-    gram,
-    histogram,
-    label_codes,
-    label_counts,
-    moments,
-    weigh_classes,
-)
+from didact.core.rows import Block
+from didact.parts.statistics.moments import Moments, Sums, gram, moments
 
 FIELDS = Moments._fields
 
@@ -52,9 +42,9 @@ def test_moments_of_one_block(convert, weighted):
     X = convert(X)
     dense = X.toarray() if sp.issparse(X) else X
     expected = direct(dense, Y, w if weighted else np.ones(len(w)))
-    assert_close(moments(X, Y, w if weighted else None), expected)
+    assert_close(moments(Block(X, Y, w if weighted else None)), expected)
     assert_close(
-        moments(X, Y[:, 0], w if weighted else None), direct(dense, Y[:, :1], w if weighted else np.ones(len(w)))
+        moments(Block(X, Y[:, 0], w if weighted else None)), direct(dense, Y[:, :1], w if weighted else np.ones(len(w)))
     )
 
 
@@ -62,14 +52,14 @@ def test_moments_of_one_block(convert, weighted):
 def test_merge_of_blocks_equals_one_block(sizes, weighted):
     X, Y, w = data(n=sum(sizes) + 1)
     edges = np.cumsum([0, *sizes, 1])
-    parts = [moments(X[a:b], Y[a:b], w[a:b] if weighted else None) for a, b in pairwise(edges)]
+    parts = [moments(Block(X[a:b], Y[a:b], w[a:b] if weighted else None)) for a, b in pairwise(edges)]
     left = parts[0]
     for part in parts[1:]:
         left = left.merge(part)
     right = parts[-1]
     for part in reversed(parts[:-1]):
         right = part.merge(right)
-    whole = moments(X, Y, w if weighted else None)
+    whole = moments(Block(X, Y, w if weighted else None))
     if whole.weight:
         assert_close(left, whole, rtol=1e-11)
     assert_close(left, right, rtol=1e-11)
@@ -78,14 +68,14 @@ def test_merge_of_blocks_equals_one_block(sizes, weighted):
 @given(st.integers(0, 1000))
 def test_merge_is_associative_and_has_an_identity(seed):
     rng = np.random.default_rng(seed)
-    a, b, c = (moments(*data(n=int(rng.integers(1, 30)), seed=seed + s)) for s in range(3))
+    a, b, c = (moments(Block(*data(n=int(rng.integers(1, 30)), seed=seed + s))) for s in range(3))
     assert_close(a.merge(b).merge(c), a.merge(b.merge(c)), rtol=1e-11)
     assert_close(a.merge(b), b.merge(a), rtol=1e-11)
-    nothing = moments(np.empty((0, 3)), np.empty((0, 2)), None)
+    nothing = moments(Block(np.empty((0, 3)), np.empty((0, 2)), None))
     assert_close(a.merge(nothing), a, rtol=0)
     assert_close(nothing.merge(a), a, rtol=0)
     assert nothing.merge(nothing).weight == 0
-    unweighted = moments(np.ones((5, 3)), np.ones((5, 2)), np.zeros(5))
+    unweighted = moments(Block(np.ones((5, 3)), np.ones((5, 2)), np.zeros(5)))
     merged = a.merge(unweighted)
     assert merged.rows == a.rows + 5
     assert_close(merged._replace(rows=a.rows), a, rtol=0)
@@ -101,7 +91,7 @@ def test_data_far_from_zero(shift, convert):
     n = len(values)
     means = [sum(column) / n for column in zip(*values, strict=True)]
     scatter = [[float(sum((r[i] - means[i]) * (r[j] - means[j]) for r in values)) for j in range(5)] for i in range(3)]
-    got = moments(convert(X[:150]), Y[:150], None).merge(moments(convert(X[150:]), Y[150:], None))
+    got = moments(Block(convert(X[:150]), Y[:150], None)).merge(moments(Block(convert(X[150:]), Y[150:], None)))
     # The data themselves are rounded to shift·eps, and what depends on means to that times the merge.
     rtol = max(1e-11, 10 * shift * np.finfo(float).eps)
     np.testing.assert_allclose(got.xx, np.array(scatter)[:, :3], rtol=rtol, atol=rtol * 300)
@@ -116,7 +106,7 @@ def test_constant_columns_have_no_scatter_at_all(constant, convert):
     X, Y, w = data(n=1000)
     X[:, 1] = constant
     for weights in (None, w):
-        parts = [moments(convert(X[s]), Y[s], None if weights is None else weights[s]) for s in
+        parts = [moments(Block(convert(X[s]), Y[s], None if weights is None else weights[s])) for s in
                  (slice(0, 333), slice(333, 700), slice(700, None))]  # fmt: skip
         total = parts[0].merge(parts[1]).merge(parts[2])
         assert (total.xx[1] == 0).all()
@@ -128,7 +118,7 @@ def test_constant_columns_have_no_scatter_at_all(constant, convert):
 
 def test_about_zero():
     X, Y, w = data()
-    S = moments(X, Y, w).about_zero()
+    S = moments(Block(X, Y, w)).about_zero()
     np.testing.assert_allclose(S.xx, (X.T * w) @ X, rtol=1e-12)
     np.testing.assert_allclose(S.xy, (X.T * w) @ Y, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(S.yy, w @ (Y * Y), rtol=1e-12)
@@ -140,7 +130,7 @@ def test_float32_is_summed_in_float64():
     X, Y, _ = data(n=5000)
     single = X.astype(np.float32)
     for convert in (np.asarray, sp.csr_array):
-        got = moments(convert(single), Y, None)
+        got = moments(Block(convert(single), Y, None))
         expected = direct(single.astype(np.float64), Y, np.ones(len(Y)))
         assert_close(got, expected, rtol=1e-12)
 
@@ -162,66 +152,3 @@ def test_sums():
     assert left.parts[0] == 7
     with pytest.raises(ValueError):
         a.merge(Sums((1.0,)))
-
-
-LABELS = [
-    np.array(["b", "a", "b", "c", "a", "b"]),
-    np.array(["b", "a", "b", "c", "a", "b"], dtype=object),
-    np.array([3, -1, 3, 7, -1, 3]),
-    np.array([3, 1, 3, 7, 1, 3], dtype=np.uint8),
-    np.array([3.5, -1.0, 3.5, 7.0, -1.0, 3.5]),
-    np.array([10**15, 0, 10**15, 2 * 10**15, 0, 10**15]),
-    np.array([True, False, True, True, False, True]),
-]
-
-
-@pytest.mark.parametrize("y", LABELS, ids=lambda y: str(y.dtype))
-def test_labels(y):
-    w = np.array([1.0, 2.0, 0.0, 1.0, 0.5, 1.0])
-    values, weights = label_counts(None, y, w)
-    expected = np.unique(y)
-    np.testing.assert_array_equal(values, expected)
-    np.testing.assert_allclose(weights, [w[y == v].sum() for v in expected])
-    np.testing.assert_array_equal(label_counts(None, y, None).weights, [(y == v).sum() for v in expected])
-    merged = label_counts(None, y[:2], w[:2]).merge(label_counts(None, y[2:], w[2:]))
-    np.testing.assert_array_equal(merged.values, values)
-    np.testing.assert_allclose(merged.weights, weights)
-    assert values.dtype == y.dtype
-    np.testing.assert_array_equal(label_codes(y, values), np.searchsorted(expected, y))
-
-
-@given(st.lists(st.lists(st.integers(-3, 3), max_size=6), min_size=3, max_size=3))
-def test_counts_merge_in_any_grouping(lists):
-    a, b, c = (label_counts(None, np.array(v, dtype=np.int64), None) for v in lists)
-    left, right = a.merge(b).merge(c), a.merge(b.merge(c))
-    np.testing.assert_array_equal(left.values, right.values)
-    np.testing.assert_array_equal(left.weights, right.weights)
-    everything = np.concatenate([np.array(v, dtype=np.int64) for v in lists])
-    values, counts = np.unique(everything, return_counts=True)
-    np.testing.assert_array_equal(left.values, values)
-    np.testing.assert_array_equal(left.weights, counts)
-    nothing = Counts(np.empty(0, np.int64), np.empty(0))
-    np.testing.assert_array_equal(left.merge(nothing).values, left.values)
-
-
-def test_histogram():
-    X, _, w = data()
-    edges = np.tile(np.linspace(-2, 2, 9), (3, 1))
-    whole = histogram(X, None, w, edges)
-    for j in range(3):
-        bins = np.concatenate([[-np.inf], edges[j], [np.inf]])
-        expected = [w[(X[:, j] >= a) & (X[:, j] < b)].sum() for a, b in pairwise(bins)]
-        np.testing.assert_allclose(whole.weights[j], expected)
-    merged = histogram(X[:70], None, w[:70], edges).merge(histogram(X[70:], None, w[70:], edges))
-    np.testing.assert_allclose(merged.weights, whole.weights)
-    assert isinstance(merged, Histogram)
-    np.testing.assert_allclose(histogram(X, None, None, edges).weights.sum(axis=1), len(X))
-
-
-def test_balanced_class_weights_leave_classes_without_weight_out():
-    """A class whose rows have no weight is as if it were not there: the others are equal in sum, nothing overflows."""
-    counts = Counts(np.array(["a", "b", "c"]), np.array([6.0, 0.0, 2.0]))
-    factors = weigh_classes("balanced", counts)
-    np.testing.assert_allclose(factors, [8 / (2 * 6), 0.0, 8 / (2 * 2)])
-    present = Counts(np.array(["a", "c"]), np.array([6.0, 2.0]))
-    np.testing.assert_array_equal(factors[[0, 2]], weigh_classes("balanced", present))

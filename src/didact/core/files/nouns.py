@@ -40,13 +40,13 @@ PLACES = {
     "neighbors/alphabet": "didact.engines.neighbors.edit_index.Alphabet",
     "neighbors/costs": "didact.engines.neighbors.edit_index.Costs",
     "classes/sums": "didact.parts.statistics.class_sums.ClassSums",
-    "classes/moments": "didact.parts.statistics.class_sums.ClassMoments",
+    "classes/components": "didact.parts.statistics.components.Components",
     "discriminant/shared": "didact.discriminant_analysis.linear_scores.Shared",
     "discriminant/low_rank": "didact.engines.components.low_rank.LowRank",
     "discriminant/whitener": "didact.engines.components.low_rank.Whitener",
     "naive_bayes/plan": "didact.naive_bayes.mixed.Plan",
     "naive_bayes/mixed": "didact.naive_bayes.mixed.MixedStats",
-    "naive_bayes/counts": "didact.parts.statistics.moments.Counts",
+    "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
     "perceptron/voters": "didact.engines.stochastic.voted_perceptron.Voters",
 }
 UPGRADES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # older id: from its fields to those of the next

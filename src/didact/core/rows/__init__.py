@@ -9,10 +9,11 @@ a torch tensor                         `MemoryRows`: one block on the tensor's o
 a Dask array or data frame             `ClusterRows`: one task a block, merged in a tree
 =====================================  ==========================================================
 
-`rows.reduce(fn, *args)` calls `fn(X, y, w, *args)` on every block and merges what comes back with its `merge` method,
-in the order of the rows; that is one pass over the data. `rows.map(fn, *args)` calls `fn(X, *args)` and returns the
-results as the kind of collection that came in. `ClusterRows.kept(fn, *args)` leaves what fn makes of each block on the
-workers, as `KeptBlocks`.
+`rows.reduce(fn, *args)` calls `fn(block, *args)` on every `Block(X, y, weight, offset, groups)`, whose columns are None
+where there are none, and merges what comes back with its `merge` method, in the order of the rows; that is one pass
+over the data. `rows.prepared(fn, *args)` has the blocks `fn(block, *args)`, `rows.stream()` hands out the blocks, and
+`ClusterRows.kept(fn, *args)` leaves what fn makes of each block on the workers, as `KeptBlocks`. New rows have an X and
+nothing else: `rows.map(fn, *args)` calls `fn(X, *args)` and returns the results as the kind of collection that came in.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -22,12 +23,13 @@ from typing import Any
 from didact.core.backend import local
 from didact.core.rows.batches import Batches, BatchRows, batch_columns
 from didact.core.rows.cluster import ClusterRows, KeptBlocks, block_parts, is_dask, reduce_parts
-from didact.core.rows.memory import MemoryRows, Rows, S, Statistic, _merge
+from didact.core.rows.memory import Block, MemoryRows, Rows, S, Statistic, _merge
 from didact.core.sparse import check_sparse
 
 __all__ = [
     "BatchRows",
     "Batches",
+    "Block",
     "ClusterRows",
     "KeptBlocks",
     "MemoryRows",

@@ -19,7 +19,7 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor
 from didact.core.errors import InputError, need
 from didact.core.frames import is_arrow
-from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
+from didact.core.rows.memory import NO_WEIGHT, Block, MemoryRows, Rows, S, _merge, has_weight, target_shape
 from didact.core.sparse import check_sparse
 
 EMPTY_SOURCE = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
@@ -168,18 +168,18 @@ class Batches:
 class BatchRows(Rows):
     """Rows of a `Batches` source; every batch is checked as it comes and then reduced as rows in memory."""
 
-    def __init__(self, source: Batches, check: Callable[..., tuple[Any, ...]]):
+    def __init__(self, source: Batches, check: Callable[..., Block]):
         self.source = source
         self.check = check
-        self.then: Callable[..., tuple[Any, ...]] | None = None
+        self.then: Callable[[Block], Block] | None = None
         self.seen = Seen()
         first = next(iter(self.stream()), None)
         if first is None:
             raise InputError(EMPTY_SOURCE)
-        self.n_features, self.dtype = first[0].shape[1], first[0].dtype
-        self.y_ndim, self.n_targets = target_shape(first[1])
+        self.n_features, self.dtype = first.X.shape[1], first.X.dtype
+        self.y_ndim, self.n_targets = target_shape(first.y)
 
-    def stream(self) -> Iterator[tuple[Any, ...]]:
+    def stream(self) -> Iterator[Block]:
         """The batches with rows, checked one by one and against the first."""
         rows = 0
         for number, batch in enumerate(self.source.ahead(), 1):
@@ -188,8 +188,8 @@ class BatchRows(Rows):
                 continue
             block = self.check(*columns)
             self.seen.batch(block, number)
-            rows += block[0].shape[0]
-            yield block if self.then is None else self.then(*block)
+            rows += block.X.shape[0]
+            yield block if self.then is None else self.then(block)
         self.seen.end(rows)
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -207,18 +207,18 @@ class BatchRows(Rows):
             raise InputError(NO_WEIGHT)
         return total
 
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "BatchRows":
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "BatchRows":
         """The same source, with fn called on each batch as it comes."""
         before = self.then
         new = BatchRows.__new__(BatchRows)
         new.__dict__.update(self.__dict__)
-        new.then = lambda *columns: fn(*(columns if before is None else before(*columns)), *args)
+        new.then = lambda block: fn(block if before is None else before(block), *args)
         return new
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Batches:
         """Batches of fn(X, *args)."""
         check, how = self.check, self.how()
-        return self.source.map(lambda X: MemoryRows(check(X, None, None)[0], **how).map(fn, *args))
+        return self.source.map(lambda X: MemoryRows(check(X).X, **how).map(fn, *args))
 
 
 class Seen:
@@ -228,7 +228,7 @@ class Seen:
         self.first: dict[str, str] | None = None
         self.rows: int | None = None
 
-    def batch(self, block: Sequence[Any], number: int) -> None:
+    def batch(self, block: Block, number: int) -> None:
         """Refuse a batch that is of another kind than the first."""
         kind = _kind(block)
         self.first = self.first or kind
@@ -249,9 +249,9 @@ class Seen:
         self.rows = rows
 
 
-def _kind(block: Sequence[Any]) -> dict[str, str]:
+def _kind(block: Block) -> dict[str, str]:
     """What has to be the same in all batches, in words."""
-    X, y = block[0], block[1] if len(block) > 1 else None
+    X, y = block.X, block.y
     kind = {"X": f"{'sparse' if is_sparse(X) else 'dense'} {X.dtype if X.dtype.kind == 'f' else 'values'}"}
     if y is not None:
         words = y.dtype.kind in "USO" and isinstance(y.flat[0], (str, bytes))

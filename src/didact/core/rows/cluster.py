@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, need
-from didact.core.rows.memory import NO_WEIGHT, MemoryRows, Rows, S, _merge, has_weight, target_shape
+from didact.core.rows.memory import NO_WEIGHT, Block, MemoryRows, Rows, S, _merge, has_weight, target_shape
 from didact.core.threads import serial
 
 FAN_IN = 8  # statistics merged by one task
@@ -26,7 +26,7 @@ def is_dask(x: Any) -> bool:
 class ClusterRows(Rows):
     """Rows of Dask collections with matching blocks."""
 
-    def __init__(self, columns: Sequence[Any], check: Callable[..., tuple[Any, ...]], n_features: int, dtype: Any):
+    def __init__(self, columns: Sequence[Any], check: Callable[..., Block], n_features: int, dtype: Any):
         self.columns = columns
         self.check = check
         self.n_features, self.dtype = n_features, dtype
@@ -48,21 +48,21 @@ class ClusterRows(Rows):
         return statistic
 
     def kept(self, fn: Callable[..., Any], *args: Any) -> "KeptBlocks":
-        """What fn(X, y, w, *args) makes of each block, kept on the workers."""
+        """What fn(block, *args) makes of each block, kept on the workers."""
         dask = need("dask", "dask")
         task = dask.delayed(_keep, pure=True)
         check = dask.delayed(self.check)
         shared = dask.delayed(args)
         return KeptBlocks(dask.persist(*(task(fn, check, shared, *block) for block in self.blocks)))
 
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "ClusterRows":
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "ClusterRows":
         """The same blocks, with fn called on each of them by the workers."""
         new = ClusterRows.__new__(ClusterRows)
         new.__dict__.update(self.__dict__)
         new.check = _Composed(self.check, fn, args)
         return new
 
-    def stream(self) -> Iterator[tuple[Any, ...]]:
+    def stream(self) -> Iterator[Block]:
         """The blocks, brought here one by one."""
         compute = need("dask", "dask").compute
         for parts in self.blocks:
@@ -133,7 +133,7 @@ def _keep(fn: Callable[..., Any], check: Callable[..., Any], args: Any, *columns
     if columns[0].shape[0] == 0:
         return None
     with serial():
-        return fn(*check(*columns), *args)
+        return fn(check(*columns), *args)
 
 
 def _on_kept(fn: Callable[..., Any], shared: Sequence[Any], places: Sequence[int], kept: Any, *own: Any) -> Any:
@@ -163,11 +163,11 @@ def _merge_present(statistics: Sequence[Any]) -> Any:
 class _Composed:
     """Two block functions in a row (an object, not a closure: it travels to the workers)."""
 
-    def __init__(self, first: Callable[..., tuple[Any, ...]], then: Callable[..., tuple[Any, ...]], args: Any):
+    def __init__(self, first: Callable[..., Block], then: Callable[..., Block], args: Any):
         self.first, self.then, self.args = first, then, args
 
-    def __call__(self, *columns: Any) -> tuple[Any, ...]:
-        return self.then(*self.first(*columns), *self.args)
+    def __call__(self, *columns: Any) -> Block:
+        return self.then(self.first(*columns), *self.args)
 
 
 def _summarize(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: Any, *columns: Any) -> Any:
@@ -188,7 +188,7 @@ def _merge_all(pairs: Sequence[Any]) -> Any:
 
 def _predict(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: Any, X: Any) -> Any:
     with serial():
-        return MemoryRows(check(X, None, None)[0], **how).map(fn, *args)
+        return MemoryRows(check(X).X, **how).map(fn, *args)
 
 
 def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -1,10 +1,14 @@
 """Rows that a model keeps, gathered from blocks: dense, in their order, without those of weight zero."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, to_numpy
+
+if TYPE_CHECKING:
+    from didact.core.rows.memory import Block
 
 Array = np.ndarray[Any, Any]
 
@@ -23,12 +27,19 @@ class Pieces(NamedTuple):
         return tuple(None if part[0] is None else np.concatenate(part) for part in zip(*self.blocks, strict=True))
 
 
-def keep(X: Any, y: Any, w: Any) -> Pieces:
+def keep(block: "Block") -> Pieces:
     """The rows of a block that count, with their targets (or None) and weights."""
-    X, y = dense(X), None if y is None else to_numpy(y)
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
+    X, y = dense(block.X), None if block.y is None else to_numpy(block.y)
+    w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
     counts = slice(None) if (w > 0).all() else w > 0
     return Pieces(((X[counts], None if y is None else y[counts], w[counts]),))
+
+
+def stacked(columns: tuple[Any, ...]) -> Any:
+    """The parts of a column, one after the other; None if there is none."""
+    if columns[0] is None:
+        return None
+    return sp.vstack(columns, format="csr") if is_sparse(columns[0]) else np.concatenate(columns)
 
 
 def dense(X: Any, dtype: Any = None) -> Array:

@@ -4,17 +4,20 @@ The cuts depend on the shape of the data alone, never on the number of threads, 
 thread or many give the same bits.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
+from didact.core.overflow import all_finite, listed, refuse_extreme
+from didact.core.rows.gather import keep, stacked
 from didact.core.threads import parallel_map
 
 BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
@@ -39,6 +42,20 @@ class Statistic(Protocol):
         ...
 
 
+class Block(NamedTuple):
+    """Some rows: their columns by name, None where there is none."""
+
+    X: Any = None  # (n, p), dense, sparse or a tensor
+    y: Any = None  # (n,) or (n, K)
+    weight: Any = None  # (n,), at least 0
+    offset: Any = None
+    groups: Any = None
+
+    def each(self, fn: Callable[..., Any], *args: Any) -> "Block":
+        """fn(column, *args) of the columns that are there."""
+        return Block._make([None if c is None else fn(c, *args) for c in self])
+
+
 class Rows(ABC):
     """A sequence of blocks of rows. Abstract; see the module's table for what the user brings."""
 
@@ -48,18 +65,37 @@ class Rows(ABC):
     n_targets: int = 1
     names: Sequence[str] | None = None
     missing: bool = False  # whether NaN in X is a missing value that the model knows how to read
+    n_rows: int | None = None  # of rows in memory; of others only a pass can tell
+    is_sparse: bool = False  # whether they are a sparse matrix in memory
+    on_device: bool = False  # whether they are a tensor
 
     @abstractmethod
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
-        """One pass: fn(X, y, w, *args) on every block, merged in order."""
+        """One pass: fn(block, *args) on every block, merged in order."""
 
     @abstractmethod
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "Rows":
-        """Rows whose blocks are fn(X, y, w, *args), which returns the new columns (same rows, same X)."""
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "Rows":
+        """Rows whose blocks are fn(block, *args): as many rows, with other columns."""
 
     def how(self) -> dict[str, Any]:
         """What is to be known of a block, beside its columns, to treat it as rows in memory."""
         return {"names": self.names, "missing": self.missing}
+
+    def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
+        """Dense X, y (or None) and weights of the rows that count, in their order: what a model of rows keeps."""
+        X, y, w = self.reduce(keep).columns()
+        return X if dtype is None else X.astype(dtype, copy=False), y, w
+
+    def whole(self) -> Block:
+        """Every row in one block, those of weight zero too: sparse rows stay sparse, and None stays None."""
+        blocks = list(self.stream())
+        if not any(has_weight(block) for block in blocks):
+            raise InputError(NO_WEIGHT if blocks else "The collection is empty: it holds no rows.")
+        return Block._make(stacked(parts) for parts in zip(*blocks, strict=True))
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows, if they are in memory; else an error with a sentence that says why they must be."""
+        raise error(why)
 
     def on_columns(self, columns: Any) -> "Rows":
         """The same rows with some of the features."""
@@ -68,8 +104,8 @@ class Rows(ABC):
         return new
 
     @abstractmethod
-    def stream(self) -> Iterator[tuple[Any, ...]]:
-        """The checked columns of one block after the other, in order: for models that learn from a stream."""
+    def stream(self) -> Iterator[Block]:
+        """One checked block after the other, in order: for models that learn from a stream."""
 
     @abstractmethod
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
@@ -77,22 +113,25 @@ class Rows(ABC):
 
 
 class MemoryRows(Rows):
-    """Columns (X, y, w, …) that are in memory, each None or with one entry a row."""
+    """The columns of a `Block`, in memory."""
 
-    def __init__(self, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
-        self.columns = columns
-        self.X = X = columns[0]
+    n_rows: int
+
+    def __init__(self, X: Any, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
+        self.columns = Block(X, *columns)
+        self.X = X
         self.n_rows, self.n_features = X.shape
+        self.is_sparse, self.on_device = is_sparse(X), is_tensor(X)
         self.dtype = X.dtype
-        self.y_ndim, self.n_targets = target_shape(columns[1] if len(columns) > 1 else None)
+        self.y_ndim, self.n_targets = target_shape(self.columns.y)
         self.names, self.missing = names, missing
-        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Any]]
+        self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Block]]
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
         """One pass, on the library's threads."""
 
         def summarize(piece: list[int]) -> S:
-            return reduce(_merge, (fn(*self._block(a, b), *args) for a, b in pairwise(piece)))
+            return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
         if getattr(fn, "takes_pieces", False):
             pieces = _joined(self.X, self._pieces)
@@ -101,25 +140,24 @@ class MemoryRows(Rows):
             pieces = _even(self.X, work) if work and isinstance(self.X, np.ndarray) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, pieces))
-        if not self.missing and not _all_finite(
-            total
-        ):  # a NaN in the input shows in what is summed up, so no pass is spent on looking
+        # A NaN in the input shows in what is summed up, so no pass is spent on looking.
+        if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
         return total
 
-    def _block(self, start: int, stop: int) -> tuple[Any, ...]:
-        if not is_sparse(self.X):
-            return tuple(None if c is None else c[start:stop] for c in self.columns)
+    def _block(self, start: int, stop: int) -> Block:
+        if not self.is_sparse:
+            return Block._make([None if c is None else c[start:stop] for c in self.columns])
         if (start, stop) not in self._blocks:  # every pass would make them anew
-            self._blocks[start, stop] = tuple(None if c is None else _slice(c, start, stop) for c in self.columns)
+            self._blocks[start, stop] = self.columns.each(_slice, start, stop)
         return self._blocks[start, stop]
 
-    def prepared(self, fn: Callable[..., tuple[Any, ...]], *args: Any) -> "MemoryRows":
+    def prepared(self, fn: Callable[..., Block], *args: Any) -> "MemoryRows":
         """The columns that fn makes of all columns at once."""
-        return MemoryRows(*fn(*self.columns, *args), **self.how())
+        return MemoryRows(*fn(self.columns, *args), **self.how())
 
-    def stream(self) -> Iterator[tuple[Any, ...]]:
-        """All columns at once."""
+    def stream(self) -> Iterator[Block]:
+        """All rows at once."""
         yield self.columns
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
@@ -130,17 +168,27 @@ class MemoryRows(Rows):
             try:
                 found = fn(self.X, *args)
             except (ArithmeticError, np.linalg.LinAlgError):
-                refuse_overflow(self.X, self.names)
+                refuse_extreme(self.X, self.names)
                 raise
             if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
-                refuse_overflow(self.X, self.names)
+                refuse_extreme(self.X, self.names)
             return found
+
+    def whole(self) -> Block:
+        """The columns as they are."""
+        return self.columns
+
+    def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
+        """The rows themselves."""
+        return self
 
     def thinned(self, step: int) -> "MemoryRows":
         """Every step-th row: a quick look at the data, for a starting point."""
-        return MemoryRows(
-            *(None if c is None else c[::step] for c in self.columns), names=self.names, missing=self.missing
-        )
+        return self.some(slice(None, None, step))
+
+    def some(self, index: Any) -> "MemoryRows":
+        """The rows of an index."""
+        return MemoryRows(*self.columns.each(lambda column: column[index]), **self.how())
 
 
 def target_shape(y: Any) -> tuple[int, int]:
@@ -148,14 +196,13 @@ def target_shape(y: Any) -> tuple[int, int]:
     return (2, int(y.shape[1])) if getattr(y, "ndim", 1) == 2 else (1, 1)
 
 
-def _take_columns(X: Any, *columns: Any) -> tuple[Any, ...]:
-    *others, chosen = columns
-    return (X[:, chosen], *others)
+def _take_columns(block: Block, chosen: Any) -> Block:
+    return block._replace(X=block.X[:, chosen])
 
 
-def has_weight(columns: Sequence[Any]) -> bool:
+def has_weight(block: Block) -> bool:
     """Whether a row of a block counts: blocks without any are fine, as long as not all are."""
-    return len(columns) < 3 or columns[2] is None or bool((columns[2] > 0).any())
+    return block.weight is None or bool((block.weight > 0).any())
 
 
 def _merge(a: S, b: S) -> S:
@@ -236,22 +283,22 @@ class _Part:
         self.part, self.__array_interface__ = part, part.__array_interface__
 
 
-def _all_finite(statistic: Any) -> bool:
-    """Whether no number in a statistic (a tuple of numbers, arrays and statistics) is NaN or infinite."""
-    if isinstance(statistic, tuple):
-        return all(_all_finite(part) for part in statistic)
-    if not isinstance(statistic, float) and "float" not in str(getattr(statistic, "dtype", "")):
-        return True
-    xp = namespace(statistic)
-    return bool(xp.all(xp.isfinite(statistic)))
-
-
 def finite_sum(X: Any) -> bool:
     """Whether the sum of all entries is finite: if so, all are; large arrays are read by all threads."""
     data = X.data if is_sparse(X) else X
     parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
     with np.errstate(all="ignore"):
-        return _all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+        return all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
+
+
+def refuse_square(p: int, instead: str) -> None:
+    """Refuse a number of columns p whose p × p matrix does not fit the machine's memory; `instead`: what to do."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
+    if 8 * p * p > machine:
+        raise InputError(
+            f"A matrix of {p} × {p} numbers, a row for each column of X, takes {8 * p * p / 2**30:.0f} GiB, more than "
+            f"this machine's memory: {instead}."
+        )
 
 
 def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
@@ -259,31 +306,6 @@ def refuse_infinite(X: Any, names: Sequence[str] | None) -> None:
     if not finite_sum(X) and np.isinf(X.data if is_sparse(X) else X).any():
         where = X.tocoo().col[np.isinf(X.tocoo().data)] if is_sparse(X) else np.flatnonzero(np.isinf(X).any(axis=0))
         raise InputError(f"Input X contains infinity or a value too large for its type, in {listed(where, names)}.")
-
-
-def refuse_overflow(X: Any, names: Sequence[str] | None) -> None:
-    """Raise an error that names the columns of X whose squares are infinite or vanish, if there are any."""
-    if is_tensor(X) or X.dtype.kind != "f":
-        return
-    limit = 1e-4 * np.sqrt(np.finfo(X.dtype).max)
-    if is_sparse(X):
-        largest = np.zeros(X.shape[1], X.dtype)
-        np.maximum.at(largest, X.tocoo().col, np.abs(X.tocoo().data))
-    else:
-        largest = np.abs(X).max(axis=0, initial=0.0)
-    where = np.flatnonzero((largest > limit) | ((largest > 0) & (largest < 1 / limit)))
-    if len(where):
-        how = f"values beyond {limit:.1g}" if largest[where[0]] > 1 else f"no values above {1 / limit:.1g}"
-        raise InputError(
-            f"Input X has {how} in {listed(where, names)}, so that products overflow or vanish: rescale it."
-        )
-
-
-def listed(where: Any, names: Sequence[str] | None) -> str:
-    """The names, or else the numbers, of some columns."""
-    where = np.unique(where)
-    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
-    return ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")
 
 
 def refuse_non_finite(X: Any, names: Sequence[str] | None) -> None:

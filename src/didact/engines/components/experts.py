@@ -15,8 +15,11 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.rows import Block
 from didact.engines.smooth.newton import newton_direction
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.families.log_densities import gaussian_log_density
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -84,12 +87,13 @@ def log_densities(Z: Array, t: Array, theta: Mixture) -> Array:
     """log p_m(y|x) of every row and expert, (n, M)."""
     if theta.experts.ndim == 2:
         r = t[:, None] - Z @ theta.experts.T
-        return -0.5 * (np.log(2 * np.pi * theta.variances) + r * r / theta.variances)
+        return gaussian_log_density(r * r / theta.variances, np.log(theta.variances))
     return np.stack([log_softmax(Z @ expert.T)[np.arange(len(t)), t] for expert in theta.experts], axis=1)
 
 
-def expectation(X: Any, y: Any, w: Any, theta: Mixture, frame: Frame) -> Sums:
+def expectation(block: Block, theta: Mixture, frame: Frame) -> Sums:
     """Of one block: log-likelihood, score and curvature of the gates, and the statistics of the experts."""
+    X, y, w = block.X, block.y, block.weight
     Z, t = frame.design(X), frame.target(y)
     w = np.ones(len(Z)) if w is None else to_numpy(w)
     gates = log_softmax(Z @ theta.gates.T)

@@ -20,7 +20,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.engines.components.lloyd_loops import nearest_rows
 from didact.engines.loop.iterate import Report, iterate
@@ -76,9 +76,9 @@ class LloydState(NamedTuple):
         return float((step * step).sum()) / self.scale
 
 
-def clusters_of(X: Any, y: Any, w: Any, centers: Array) -> Clusters:
+def clusters_of(block: Block, centers: Array) -> Clusters:
     """The clusters of one block of rows."""
-    return _assigned(X, w, centers)[2]
+    return _assigned(block.X, block.weight, centers)[2]
 
 
 def assign(X: Any, centers: Array) -> tuple[Array, Array]:
@@ -192,7 +192,7 @@ def _distances(X: Any, centers: Array) -> Array:
 
 def kmeans(rows: MemoryRows, count: int, seeds: list[Any], tol: float = 1e-4, max_iter: int = 300) -> Result:
     """The best of several runs, one for each seed: `x` are the centres, `value` is the cost."""
-    X, w = rows.X, rows.columns[2] if len(rows.columns) > 2 else None
+    X, w = rows.X, rows.columns.weight
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if w is None else w / w.sum()
     mean = np.asarray(share @ X, np.float64).ravel()
     squares = np.asarray(share @ X.multiply(X)).ravel() - mean * mean if is_sparse(X) else share @ (X - mean) ** 2

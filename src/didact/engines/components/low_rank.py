@@ -17,9 +17,10 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
+from didact.core.overflow import refuse_overflow
 from didact.core.rows import MemoryRows, Rows
-from didact.parts.statistics.class_sums import refuse_too_large
-from didact.parts.statistics.moments import NARROW, label_codes, label_counts
+from didact.parts.statistics.components import centred_rows, members
+from didact.parts.statistics.moments import NARROW
 from didact.parts.statistics.shrinkage import estimated_share
 
 Array = np.ndarray[Any, Any]
@@ -106,7 +107,7 @@ class Whitener(NamedTuple):
 class WideScatter(NamedTuple):
     """What is learnt from fewer rows than columns: labels, their weights and means, and the rows about these means."""
 
-    classes: Array
+    labels: Array
     weight: Array  # (K,)
     mean: Array  # (K, p)
     roots: Array  # (n,) √w, one class after the other
@@ -116,7 +117,7 @@ class WideScatter(NamedTuple):
     @property
     def gaps(self) -> Array:
         """The weight of rows with missing values: none are here."""
-        return np.zeros(len(self.classes))
+        return np.zeros(len(self.labels))
 
     def seen(self) -> "WideScatter":
         """All classes here have weight."""
@@ -144,7 +145,7 @@ class WideScatter(NamedTuple):
 
     def mixed(self, shares: Array, shrinkage: Any) -> LowRank:
         """The sum of the classes' covariances, each shrunk by itself, with these shares."""
-        parts = [self.covariance(k, shrinkage) for k in range(len(self.classes))]
+        parts = [self.covariance(k, shrinkage) for k in range(len(self.labels))]
         diagonal = sum(share * part.diagonal for share, part in zip(shares, parts, strict=True))
         factor = [np.sqrt(share) * part.factor for share, part in zip(shares, parts, strict=True)]
         return LowRank(np.asarray(diagonal), np.hstack(factor))
@@ -167,25 +168,19 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         return None
     if rows.n_features <= max(rows.n_rows, NARROW) or not np.isfinite(rows.X).all():
         return None
-    X, y, w = rows.columns
-    w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
-    X, y, w = np.asarray(X[w > 0], np.float64), to_numpy(y)[w > 0], w[w > 0]
-    classes, weight = label_counts(None, y, w)
-    codes = label_codes(y, classes)
-    order = np.argsort(codes, kind="stable")
-    D, roots, edges = X[order], np.sqrt(w[order]), np.searchsorted(codes[order], np.arange(len(classes) + 1))
-    mean = np.zeros((len(classes), X.shape[1]))
+    X, y, w, *_ = rows.columns
+    M = members(to_numpy(y), None if w is None else to_numpy(w).astype(np.float64), len(X))
+    v = np.ones(len(M.order)) if M.w is None else M.w
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        for k, (a, b) in enumerate(pairwise(edges)):
-            for _ in range(2):  # the second time for what rounding left
-                way = np.average(D[a:b], axis=0, weights=roots[a:b] ** 2)
-                D[a:b] -= way
-                mean[k] += way
-            least = weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
-            D[a:b, roots[a:b] ** 2 @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
-        D *= roots[:, None]
-        refuse_too_large(rows, mean, np.einsum("ij,ij->j", D, D))
-        return WideScatter(classes, weight, mean, roots, D, edges)
+        D, mean = centred_rows(X[M.order], v, M.edges)
+        for k, (a, b) in enumerate(pairwise(M.edges)):
+            least = M.weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
+            D[a:b, v[a:b] @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
+        D *= np.sqrt(v)[:, None]
+        refuse_overflow(rows, (mean, np.einsum("ij,ij->j", D, D)))
+    seen = M.weight > 0
+    edges = np.append(M.edges[:-1][seen], M.edges[-1])
+    return WideScatter(np.asarray(M.labels)[seen], M.weight[seen], mean[seen], np.sqrt(v), D, edges)
 
 
 def shrunk_rows(D: Array, roots: Array, weight: float, shrinkage: Any) -> LowRank:

@@ -7,19 +7,18 @@ One product of a block of rows with each :math:`W_k`. In rows with missing value
 their marginal density is Gaussian, too.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.engines.components.gaps import fill, patterns
 from didact.engines.components.low_rank import LowRank, Whitener
-from didact.parts.statistics.class_scatter import GAPS_IN_TENSORS
+from didact.parts.families.log_densities import gaussian_log_density
+from didact.parts.statistics.components import GAPS_IN_TENSORS
+from didact.parts.statistics.gaps import fill, patterns
 
 Array = np.ndarray[Any, Any]
-LOG_2PI = math.log(2 * math.pi)
 
 
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
@@ -32,7 +31,7 @@ def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_de
         centre = means.mean(axis=0)
         Z, M = (X - like(centre, X)) @ like(whiten[0], X), (means - centre) @ whiten[0]
         squares = _squares(Z)[:, None] - 2 * (Z @ like(M.T, X)) + like(_squares(M), X)
-    joint = like(log_prior - 0.5 * (X.shape[1] * LOG_2PI + log_dets), X) - 0.5 * squares
+    joint = like(log_prior + gaussian_log_density(0.0, log_dets, X.shape[1]), X) - 0.5 * squares
     hole = xp.isnan(squares[:, 0])
     if bool(xp.any(hole)):
         if is_tensor(X):
@@ -51,13 +50,13 @@ def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_d
     """The same for rows with gaps: their columns' marginal densities."""
     missing = np.isnan(X)
     groups = patterns(missing)
-    constant = (~missing).sum(axis=1) * LOG_2PI
+    there = (~missing).sum(axis=1)
     out = np.empty((len(X), len(means)))
     for k, m in enumerate(means):
         g = min(k, len(whiten) - 1)
         D = np.where(missing, 0.0, X - m)
         gained, _ = fill(D, groups, whiten[g] @ whiten[g].T)
-        out[:, k] = log_prior[k] - 0.5 * (constant + log_dets[g] + gained + _squares(D @ whiten[g]))
+        out[:, k] = log_prior[k] + gaussian_log_density(_squares(D @ whiten[g]), log_dets[g] + gained, there)
     return out
 
 
@@ -74,7 +73,8 @@ def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank
             D = X[np.ix_(chosen, there)]
             for k, m in enumerate(means):
                 V = parts[min(k, len(parts) - 1)]
-                out[chosen, k] = log_prior[k] - 0.5 * (len(there) * LOG_2PI + V.log_det + V.squares(D - m[there]))
+                density = gaussian_log_density(V.squares(D - m[there]), V.log_det, len(there))
+                out[chosen, k] = log_prior[k] + density
     return like(out, given)
 
 
@@ -88,10 +88,10 @@ def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> An
     for k in range(len(mean)):
         d = X - mean[k]
         d *= d
-        logs = LOG_2PI + np.log(variance[k])
+        logs = np.log(variance[k])
+        log_det, there = logs.sum(), X.shape[1]
         if some:
             d[missing] = 0.0
-            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + ~missing @ logs)
-        else:
-            out[:, k] = log_prior[k] - 0.5 * (d @ (1.0 / variance[k]) + logs.sum())
+            log_det, there = ~missing @ logs, (~missing).sum(axis=1)
+        out[:, k] = log_prior[k] + gaussian_log_density(d @ (1.0 / variance[k]), log_det, there)
     return like(out, given)

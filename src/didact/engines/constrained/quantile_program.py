@@ -22,8 +22,8 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
-from didact.core.rows import MemoryRows, Rows
-from didact.engines.linear.column_units import Largest, largest_entries, largest_target
+from didact.core.overflow import Largest, largest_entries, largest_target
+from didact.core.rows import Block, Rows
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
@@ -59,7 +59,7 @@ class Table(NamedTuple):
         centre = sums / weight * (fit_intercept and not sparse)
         varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
         table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
-        return table._replace(rows=_Kept(list(table.blocks()))) if isinstance(counted, MemoryRows) else table
+        return table._replace(rows=_Kept(list(table.blocks()))) if counted.n_rows is not None else table
 
     @property
     def width(self) -> int:
@@ -71,7 +71,7 @@ class Table(NamedTuple):
         if isinstance(self.rows, _Kept):
             yield from self.rows.blocks
             return
-        for X, y, w in self.rows.stream():
+        for X, y, w, *_ in self.rows.stream():
             Z, t = _divided(X, self.units), np.asarray(to_numpy(y), np.float64) / self.target_unit
             each = (np.ones(len(t)) if w is None else np.asarray(to_numpy(w), np.float64)) / self.weight
             ones = np.ones((len(t), int(self.fit_intercept)))
@@ -123,10 +123,12 @@ def _powers(sizes: Array) -> Array:
     return 2.0 ** np.floor(np.log2(np.where(sizes > 0, sizes, 1.0)))
 
 
-def _with_weight(X: Any, y: Any, w: Any) -> tuple[Any, ...]:
+def _with_weight(block: Block) -> Block:
     """A block without the rows of weight zero."""
-    keep = slice(None) if w is None else np.flatnonzero(to_numpy(w) > 0)
-    return X[keep], y[keep], None if w is None else w[keep]
+    if block.weight is None:
+        return block
+    keep = np.flatnonzero(to_numpy(block.weight) > 0)
+    return block.each(lambda column: column[keep])
 
 
 def _divided(X: Any, units: Array) -> Any:
@@ -135,13 +137,15 @@ def _divided(X: Any, units: Array) -> Any:
     return sp.csr_array((X.data / units[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _spreads(X: Any, y: Any, w: Any, units: Array, centre: Array) -> Largest:
+def _spreads(block: Block, units: Array, centre: Array) -> Largest:
     """The largest distance of each column from its centre, in these units."""
-    return largest_entries(_divided(X, units) - centre) if not is_sparse(X) else Largest(np.ones(X.shape[1]))
+    X = block.X
+    return largest_entries(Block(_divided(X, units) - centre)) if not is_sparse(X) else Largest(np.ones(X.shape[1]))
 
 
-def _weighted_sums(X: Any, y: Any, w: Any, units: Array) -> Sums:
+def _weighted_sums(block: Block, units: Array) -> Sums:
     """Σw, Σwx in these units, and whether (how many blocks) the rows are sparse."""
+    X, w = block.X, block.weight
     each = np.ones(X.shape[0]) if w is None else np.asarray(to_numpy(w), np.float64)
     return Sums((float(each.sum()), np.asarray(each @ _divided(X, units)), int(is_sparse(X))))
 

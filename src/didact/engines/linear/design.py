@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.rows import MemoryRows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
 from didact.engines.linear.tuning import COLUMN_RANGES
 from didact.parts.statistics.column_loops import sparse_column_sums
@@ -30,13 +30,13 @@ class Design:
     scale: Array | None = None
 
     @classmethod
-    def of(cls, rows: MemoryRows, centred: bool, scaled: bool = False) -> "Design":
+    def of(cls, rows: Rows, centred: bool, scaled: bool = False) -> "Design":
         """The design of the rows, centred at its weighted means and scaled to unit weighted deviations if asked."""
-        X, w = rows.columns[0], rows.columns[2]
+        X, _, w, *_ = rows.whole()
         n, p = X.shape
         total = float(n) if w is None else float(w.sum())
         ones = np.ones(n) if w is None else w
-        sums, squares = MemoryRows(X, ones, names=rows.names).reduce(_column_sums, scaled).parts
+        sums, squares = MemoryRows(X, None, ones, names=rows.names).reduce(_column_sums, scaled).parts
         mean = sums / total if centred else np.zeros(p)
         if not scaled:
             return cls(X, w, mean)
@@ -86,13 +86,14 @@ class Design:
         """Weighted squared lengths of all columns."""
         n = self.shape[0]
         ones = np.ones(n) if self.w is None else self.w
-        sums, squares = MemoryRows(self.X, ones).reduce(_column_sums, True).parts
+        sums, squares = MemoryRows(self.X, None, ones).reduce(_column_sums, True).parts
         out = np.maximum(squares - 2 * self.mean * sums + ones.sum() * self.mean**2, 0.0)
         return out if self.scale is None else out / self.scale**2
 
 
-def _column_sums(X: Any, w: Any, squares: bool) -> Sums:
+def _column_sums(block: Block, squares: bool) -> Sums:
     """Σ w x, and Σ w x² if asked, per column."""
+    X, w = block.X, block.weight
     if not squares:
         return Sums((w @ X, np.zeros(0)))
     if is_sparse(X):
@@ -111,6 +112,6 @@ def _transposed_product(X: Any, r: Array) -> Array:
     return np.concatenate(parts)
 
 
-def _block_product(X: Any, r: Any) -> Sums:
-    """Xᵀ r of a block of rows."""
-    return Sums((np.asarray(X.T @ r, np.float64),))
+def _block_product(block: Block) -> Sums:
+    """Xᵀ r of a block of rows whose y is r."""
+    return Sums((np.asarray(block.X.T @ block.y, np.float64),))

@@ -22,6 +22,7 @@ from scipy import linalg
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
+from didact.parts.families.log_densities import gaussian_log_density
 
 Array = np.ndarray[Any, Any]
 
@@ -75,11 +76,12 @@ class Isotropic(NamedTuple):
         noise, prior = scales
         d = noise + prior * self.s**2
         errors = self.z * noise / d
-        value = self.n * np.log(2 * np.pi * noise) + np.log(d / noise).sum() + self.rest / noise + self.z @ (self.z / d)
+        log_det = self.n * np.log(noise) + np.log(d / noise).sum()
+        value = gaussian_log_density(self.rest / noise + self.z @ (self.z / d), log_det, self.n)
         unknown = float((noise / d).sum())
         p, r = len(self.Vt), len(self.s)
         return Summary(
-            -0.5 * float(value),
+            float(value),
             float(prior * ((self.s * self.z / d) ** 2).sum()),
             float((prior * self.s**2 / d).sum()),
             unknown + p - r,

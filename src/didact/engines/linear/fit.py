@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from didact.core.backend import is_sparse
 from didact.core.errors import InputError
-from didact.core.rows import MemoryRows
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.proximal_newton import proximal_newton, working_sets
@@ -35,6 +33,8 @@ from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
 
 Array = np.ndarray[Any, Any]
+
+STEEP = 1e70  # a gradient that no solver descends, unless columns are in other units
 
 
 def fit_linear(
@@ -55,8 +55,14 @@ def fit_linear(
     x0 = np.zeros(objective.size) if start is None else start
     how = solver, tol, max_iter
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
-        result = _fit(objective, l1, *how, x0, warm, report)
-    if result.status in FAILED and (units := column_units(objective.rows)) is not None:
+        try:
+            result = _fit(objective, l1, *how, x0, warm, report)
+            units = column_units(objective.rows) if result.status in FAILED else None
+        except Steep:  # no need to see it fail
+            units = column_units(objective.rows)
+            if units is None:
+                result = _fit(objective, l1, *how, x0, warm, report, np.inf)
+    if units is not None:
         result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
@@ -81,7 +87,7 @@ def _fit_in_units(
     each = objective.per_parameter(units, 1.0)
     told = None if report is None else lambda i, value, x: report(i, value, x / each)
     scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
-    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told)
+    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told, np.inf)
     result.x = result.x / each
     return result
 
@@ -95,9 +101,10 @@ def _fit(
     x0: Array,
     warm: bool,
     report: Report | None,
+    steep: float = STEEP,
 ) -> Result:
     if np.any(np.asarray(l1) > 0):
-        return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report)
+        return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)
     sample = _sample(objective) if solver != "newton" else None
     if sample is not None and not warm:
         x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
@@ -105,20 +112,40 @@ def _fit(
         limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
         solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
     if solver == "newton":
-        return newton(objective.value_gradient_hessian, x0, tol, max_iter, report, objective.noise)
+        f = looked_at(objective.value_gradient_hessian, steep)
+        return newton(f, x0, tol, max_iter, report, objective.noise)
     curvature = preconditioner(sample or objective, x0)
-    return lbfgs(objective.value_gradient, x0, tol, max_iter, report, curvature, objective.noise)
+    return lbfgs(looked_at(objective.value_gradient, steep), x0, tol, max_iter, report, curvature, objective.noise)
+
+
+class Steep(Exception):
+    """The gradient at the start is so large that columns of extreme size must be looked for."""
+
+
+def looked_at(f: Callable[[Array], Any], steep: float) -> Callable[[Array], Any]:
+    """The objective, whose first gradient must not be larger than that."""
+    limit = [steep]
+
+    def checked(x: Array) -> Any:
+        found = f(x)
+        if limit and not np.abs(found[1]).max(initial=0.0) <= limit.pop():
+            raise Steep
+        return found
+
+    return checked
 
 
 def _sample(objective: LinearObjective) -> LinearObjective | None:
     """The objective on every sixteenth row, if there are enough of them."""
     rows = objective.rows
-    if not isinstance(rows, MemoryRows) or is_sparse(rows.X):
+    if (
+        rows.n_rows is None
+        or rows.is_sparse
+        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1))
+    ):
         return None
-    if rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1)):
-        return None
-    thin = rows.thinned(THINNING)
-    weights = thin.columns[2]
+    thin = rows.require_memory("A sample is taken from rows in memory.").thinned(THINNING)
+    weights = thin.columns.weight
     weight = float(thin.n_rows) if weights is None else float(weights.sum())
     return objective._replace(rows=thin, weight=weight) if weight > 0 else None
 
@@ -126,8 +153,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
 def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the curvature at x, as a function of a gradient."""
     outputs, rows = max(objective.outputs, 1), objective.rows
-    sparse = isinstance(rows, MemoryRows) and is_sparse(rows.X)
-    if sparse or rows.n_features > DENSE_CURVATURE:
+    if rows.is_sparse or rows.n_features > DENSE_CURVATURE:
         return _uncorrelated(objective)
     H = objective.block_curvature(x)
     if not np.isfinite(H).all():
@@ -178,11 +204,12 @@ def _along(m: Array, table: Array) -> Array:
 
 
 def _fit_l1(
-    objective: LinearObjective, l1: Array, tol: float, max_iter: int, x0: Array, report: Report | None
+    objective: LinearObjective, l1: Array, tol: float, max_iter: int, x0: Array, report: Report | None, steep: float
 ) -> Result:
     p = objective.rows.n_features
     if p <= FIRST_FEATURES:
-        return proximal_newton(objective.value_gradient_hessian, l1, x0, tol, max_iter, report, objective.noise)
+        f = looked_at(objective.value_gradient_hessian, steep)
+        return proximal_newton(f, l1, x0, tol, max_iter, report, objective.noise)
     each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
     features = np.tile(each, max(objective.outputs, 1))
 
@@ -192,4 +219,5 @@ def _fit_l1(
         f = part.value_gradient_hessian
         return proximal_newton(f, l1[coordinates], start, 0.3 * tol, max_iter, report, part.noise)
 
-    return working_sets(lambda x: objective.value_gradient(x)[1], restricted, features, l1, x0, tol)
+    gradient = looked_at(objective.value_gradient, steep)
+    return working_sets(lambda x: gradient(x)[1], restricted, features, l1, x0, tol)

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from didact.core.backend import is_sparse, namespace, to_numpy
+from didact.core.rows import Block
 from didact.core.rows.memory import Rows
 from didact.core.threads import blas_for
 from didact.engines.linear.residual_loops import residual_products
@@ -59,8 +60,9 @@ class Triangle(NamedTuple):
         return Triangle(_upper(np.vstack([self.R, other.R])))
 
 
-def triangle(X: Any, y: Any, w: Any, mean_x: Array, mean_y: Array) -> Triangle:
+def triangle(block: Block, mean_x: Array, mean_y: Array) -> Triangle:
     """The factor of one block, centred at the given means."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     X = X.toarray() if is_sparse(X) else X
     Y = y if y.ndim == 2 else y[:, None]
@@ -95,6 +97,23 @@ def solve_triangle(
         return (Vt.T @ (U.T @ B / s[:, None])) / scale[:, None], rank, linalg.svdvals(A, check_finite=False)
     coef, singular = _least_norm(U[:, :rank].T @ A, U[:, :rank].T @ B, len(s))
     return coef, rank, singular
+
+
+def graded_svd(A: Array, means: Array) -> tuple[Array, Array, Array]:
+    """The singular values of a matrix whose columns may differ by any number of orders of magnitude.
+
+    Plain singular values are right to rounding of the largest: a column of size 1 beside one of 1e17 is lost. Behind
+    pivoting, rows of the triangle are graded like the columns, and its transpose keeps them apart. Values that are
+    rounding errors of their own column are zero; `means` are the lengths of what was taken off the columns to centre
+    them. Drmač, Veselić (2008), doi:10.1137/050639193.
+    """
+    Q, R, order = linalg.qr(A, mode="economic", pivoting=True, check_finite=False)
+    noise = np.finfo(float).eps * max(A.shape) * (lengths(A) + means)[order[: len(R)]]
+    R[np.abs(np.diagonal(R)) <= noise] = 0.0
+    V, s, Ut = linalg.svd(R.T, full_matrices=False, check_finite=False)
+    rows = np.empty_like(V)
+    rows[order] = V
+    return Q @ Ut.T, s, rows.T
 
 
 def column_scale(A: Array, sizes: Array | None = None) -> Array:
@@ -143,8 +162,9 @@ class Cancelling(NamedTuple):
         return Cancelling(total, self.rest + other.rest + lost)
 
 
-def residual_gradient(X: Any, y: Any, w: Any, high: Array, low: Array) -> Cancelling:
+def residual_gradient(block: Block, high: Array, low: Array) -> Cancelling:
     """Σᵢ wᵢ (1, xᵢ) rᵢᵀ of one block (k, p + 1) at the coefficients high + low, in twice the working precision."""
+    X, y, w = block.X, block.y, block.weight
     X = to_numpy(X.toarray() if is_sparse(X) else X)
     Y = to_numpy(y if y.ndim == 2 else y[:, None]).astype(np.float64, copy=False)
     w = None if w is None else to_numpy(w).astype(np.float64, copy=False)

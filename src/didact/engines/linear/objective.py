@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.rows import MemoryRows, Rows
+from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import compiled_pass
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
@@ -22,6 +22,11 @@ from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import NARROW, Sums, gram
 
 Array = np.ndarray[Any, Any]
+
+
+def rounding(rows: Rows) -> float:
+    """The relative rounding error of a loss: that of float32 on a device, where it is not summed in float64."""
+    return 1e-8 if rows.on_device and str(rows.dtype).endswith("float32") else NOISE
 
 
 class LinearObjective(NamedTuple):
@@ -43,9 +48,7 @@ class LinearObjective(NamedTuple):
     @property
     def noise(self) -> float:
         """The relative rounding error of a value: tensors of float32 have losses of float32, summed in float64."""
-        rows = self.rows
-        single = isinstance(rows, MemoryRows) and is_tensor(rows.X) and str(rows.dtype).endswith("float32")
-        return 1e-8 if single else NOISE
+        return rounding(self.rows)
 
     @property
     def _fused(self) -> bool:
@@ -162,17 +165,19 @@ def _sum(values: Any, axis: int | None = None) -> Any:
     return xp.sum(values, axis=axis, dtype=xp.float64)
 
 
-def _gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+def _gradient(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
+    X, w = block.X, block.weight
     (X,) = _rows_of(X)
-    value, r = loss.value_grad(y, linear_predictor(X, coef, intercept, offset))
+    value, r = loss.value_grad(block.y, linear_predictor(X, coef, intercept, block.offset))
     if w is not None:
         value, r = w * value, w * r
     return Sums(to_host(_sum(value), X.T @ r, _sum(r)))
 
 
-def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+def _hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
+    X, w = block.X, block.weight
     (X,) = _rows_of(X)
-    value, r, h = loss.value_grad_hess(y, linear_predictor(X, coef, intercept, offset))
+    value, r, h = loss.value_grad_hess(block.y, linear_predictor(X, coef, intercept, block.offset))
     if w is not None:
         value, r, h = w * value, w * r, w * h
     total, grad, grad0, G, edge, corner = to_host(_sum(value), X.T @ r, _sum(r), gram(X, h), X.T @ h, _sum(h))
@@ -180,53 +185,49 @@ def _hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, interc
 
 
 @compiled_pass(1)
-def _fused_gradient(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+def _fused_gradient(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_gradient` as one compiled loop."""
-    if is_tensor(X):
-        return _gradient(X, y, w, offset, loss, coef, intercept)
-    value, grad = linear_sums(X, y, w, offset, loss.scalar, np.append(coef, intercept), False)
+    if not (isinstance(block.X, np.ndarray) or is_sparse(block.X)):
+        return _gradient(block, loss, coef, intercept)
+    theta = np.append(coef, intercept)
+    value, grad = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, False)
     return Sums((value, grad[:-1], grad[-1]))
 
 
 @compiled_pass(3)
-def _fused_hessian(X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Sums:
+def _fused_hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_hessian` as one compiled loop, for up to a few hundred features."""
-    if not isinstance(X, np.ndarray):
-        return _hessian(X, y, w, offset, loss, coef, intercept)
-    value, grad, H = linear_sums(X, y, w, offset, loss.scalar, np.append(coef, intercept), True)
+    if not isinstance(block.X, np.ndarray):
+        return _hessian(block, loss, coef, intercept)
+    theta = np.append(coef, intercept)
+    value, grad, H = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, True)
     return Sums((value, grad[:-1], grad[-1], H))
 
 
 @compiled_pass(3)
-def _softmax_gradient(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
-    """`_multi_gradient` as one compiled loop, for class codes."""
-    if offset is not None or not isinstance(X, np.ndarray):
-        return _multi_gradient(X, y, w, offset, loss, coef, intercept, reference)
-    value, grad = softmax_sums(X, y, w, np.column_stack([coef, intercept]), reference)
+def _softmax_gradient(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    """`_multi_gradient` as one compiled loop."""
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _multi_gradient(block, loss, coef, intercept, reference)
+    value, grad = softmax_sums(block.X, block.y, block.weight, np.column_stack([coef, intercept]), reference)
     return Sums((value, grad[:, :-1], grad[:, -1]))
 
 
 @compiled_pass(12)
-def _softmax_hessian(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
+def _softmax_hessian(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_multi_hessian` as two compiled loops."""
-    if offset is not None or not isinstance(X, np.ndarray):
-        return _multi_hessian(X, y, w, offset, loss, coef, intercept, reference)
-    gradient = _softmax_gradient(X, y, w, offset, loss, coef, intercept, reference)
-    return Sums((*gradient.parts, softmax_curvature(X, w, np.column_stack([coef, intercept]), reference, True)))
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _multi_hessian(block, loss, coef, intercept, reference)
+    H = softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, True)
+    return Sums((*_softmax_gradient(block, loss, coef, intercept, reference).parts, H))
 
 
 @compiled_pass(12)
-def _softmax_blocks(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
+def _softmax_blocks(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_block_curvature` as one compiled loop."""
-    if offset is not None or not isinstance(X, np.ndarray):
-        return _block_curvature(X, y, w, offset, loss, coef, intercept, reference)
-    return Sums((softmax_curvature(X, w, np.column_stack([coef, intercept]), reference, False),))
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _block_curvature(block, loss, coef, intercept, reference)
+    return Sums((softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, False),))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:
@@ -240,11 +241,10 @@ def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -
     return xp.concat([z, xp.zeros_like(z[:, :1])], axis=1) if reference else z
 
 
-def _multi_gradient(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
+def _multi_gradient(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    X, w = block.X, block.weight
     (X,) = _rows_of(X)
-    value, R = loss.value_grad(y, _scores(X, offset, coef, intercept, reference))
+    value, R = loss.value_grad(block.y, _scores(X, block.offset, coef, intercept, reference))
     if w is not None:
         value, R = w * value, w[:, None] * R
     R = R[:, : len(coef)]
@@ -252,9 +252,8 @@ def _multi_gradient(
     return Sums((total, grad.T, grad0))
 
 
-def _multi_hessian(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
+def _multi_hessian(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    X, w, offset = block.X, block.weight, block.offset
     (X,) = _rows_of(X)
     z = _scores(X, offset, coef, intercept, reference)
     P = loss.probabilities(z)
@@ -267,7 +266,7 @@ def _multi_hessian(
             h = h if w is None else w * h
             H[k, :, m, :] = to_numpy(_bordered(Z, h) if is_sparse(X) else Z.T @ (h[:, None] * Z))
             H[m, :, k, :] = H[k, :, m, :].T
-    gradient = _multi_gradient(X, y, w, offset, loss, coef, intercept, reference)
+    gradient = _multi_gradient(block, loss, coef, intercept, reference)
     return Sums((*gradient.parts, H))
 
 
@@ -287,21 +286,21 @@ def _bordered(X: Any, h: Array) -> Array:
     return H
 
 
-def _column_sums(X: Any, y: Any, w: Any, *rest: Any) -> Sums:
+def _column_sums(block: Block) -> Sums:
     """Σ w x and Σ w x² per feature."""
+    X, w = block.X, block.weight
     if is_sparse(X):
         return Sums(sparse_column_sums(X, w))
     first = X if w is None else w[:, None] * X
     return Sums(to_host(_sum(first, axis=0), _sum(first * X, axis=0)))
 
 
-def _block_curvature(
-    X: Any, y: Any, w: Any, offset: Any, loss: Any, coef: Array, intercept: Any, reference: bool
-) -> Sums:
+def _block_curvature(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """[X 1]ᵀ diag(w hₖ) [X 1] for every output k, hₖ the curvature of the loss in that output's predictor."""
+    X, w = block.X, block.weight
     (X,) = _rows_of(X)
     Z = _with_ones(X)
-    P = loss.probabilities(_scores(X, offset, coef, intercept, reference))
+    P = loss.probabilities(_scores(X, block.offset, coef, intercept, reference))
     curvatures = (loss.pair_curvature(P, k, k) for k in range(len(coef)))
     grams = [to_numpy(gram(Z, h if w is None else w * h)) for h in curvatures]
     return Sums((np.stack(grams).astype(np.float64),))

@@ -10,15 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.engines.neighbors.condensing_loops import (
-    STRIP,
+    DEPTH,
+    LEAF,
+    Forest,
     condense_nearest,
     condense_votes,
     count_wins,
     keep_among,
     keep_one,
 )
+from didact.engines.neighbors.partitions.boxes import boxes
 
 Array = np.ndarray[Any, Any]
+BY_COLUMN = 32  # rows in a leaf for each column: the more columns, the fewer nodes can be passed over
 WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted
 
 
@@ -35,43 +39,70 @@ class Condensed(NamedTuple):
 
 def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1) -> Condensed:
     """Condense rows by Euclidean distance: `start` are kept from the outset, `candidates` visited in their order."""
-    by_class = np.argsort(codes, kind="stable")
+    X = np.ascontiguousarray(X, np.float64)
+    forest, rows = plant(X, codes if k == 1 else np.zeros(len(codes), np.int64))
     place = np.empty(len(codes), np.int64)
-    place[by_class] = np.arange(len(codes))
-    columns = np.ascontiguousarray(np.asarray(X, np.float64)[by_class].T)
-    state = (_Nearest if k == 1 else _Votes)(columns, codes[by_class], k)
+    place[rows] = np.arange(len(codes))
+    state = (_Nearest if k == 1 else _Votes)(forest, codes[rows], k)
     kept = np.zeros(len(codes), bool)
     for i in place[start]:
         kept[i] = True
         state.keep(i)
     order, passes, added = place[candidates], 0, 1
-    budget = max(1, WORK // max(1, columns.size))
+    budget = max(1, WORK // max(1, X.size))
     while added:
         passes, added, at = passes + 1, 0, 0
         while at < len(order):
             at, more = state.go_on(order, kept, at, budget)
             added += more
     found = np.zeros(len(codes), bool)
-    found[by_class] = kept
+    found[rows] = kept
     return Condensed(found, passes, state.right() / len(codes))
+
+
+def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
+    """A tree for each group 0, 1, … of the rows, none of them empty; and the numbers of the rows leaf by leaf."""
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
+    leaf = min(LEAF, BY_COLUMN * X.shape[1])
+    trees = [boxes(X[rows], leaf) for rows in members]
+    sizes, counts = [len(t.low) for t in trees], [len(t.order) for t in trees]
+    roots, begins = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *counts[:-1]])
+    places = [np.arange(size) for size in sizes]
+    inner = [i < size // 2 for i, size in zip(places, sizes, strict=True)]
+    edges = [t.ranges() for t in trees]
+    rows = np.concatenate([m[t.order] for m, t in zip(members, trees, strict=True)])
+
+    def joined(parts: Any, offsets: Array) -> Array:
+        return np.concatenate([part + offset for part, offset in zip(parts, offsets, strict=True)])
+
+    forest = Forest(
+        columns=np.ascontiguousarray(X[rows].T),
+        roots=roots,
+        start=joined((e[0] for e in edges), begins),
+        stop=joined((e[1] for e in edges), begins),
+        child=np.concatenate([np.where(a, r + 2 * i + 1, -1) for a, i, r in zip(inner, places, roots, strict=True)]),
+        parent=np.concatenate([np.where(i > 0, r + (i - 1) // 2, -1) for i, r in zip(places, roots, strict=True)]),
+        low=np.concatenate([t.low for t in trees]),
+        high=np.concatenate([t.high for t in trees]),
+    )
+    return forest, rows
 
 
 class _Nearest:
     """Distances from the nearest kept row of the own class, and of any other."""
 
-    def __init__(self, columns: Array, codes: Array, k: int):
-        self.columns, self.codes = columns, codes
-        self.edges = np.concatenate([[0], np.cumsum(np.bincount(codes))])
+    def __init__(self, forest: Forest, codes: Array, k: int):
+        self.forest, self.codes = forest, codes
         self.own, self.other = np.full(len(codes), np.inf), np.full(len(codes), np.inf)
-        self.strip = np.empty(STRIP)
+        self.far = np.full((2, len(forest.start)), np.inf)
+        self.buffers = np.empty(LEAF), np.empty(DEPTH, np.int64)
 
     def keep(self, i: int) -> None:
-        first, last = self.edges[self.codes[i]], self.edges[self.codes[i] + 1]
-        keep_one(self.columns, first, last, i, self.own, self.other, self.strip)
+        keep_one(self.forest, self.codes[i], i, self.own, self.other, self.far, *self.buffers)
 
     def go_on(self, order: Array, kept: Array, at: int, budget: int) -> tuple[int, int]:
-        state = self.own, self.other, at, budget, self.strip
-        return condense_nearest(self.columns, self.codes, self.edges, order, kept, *state)
+        state = self.own, self.other, self.far, at, budget, *self.buffers
+        return condense_nearest(self.forest, self.codes, order, kept, *state)
 
     def right(self) -> int:
         return int((self.own < self.other).sum())
@@ -80,17 +111,18 @@ class _Nearest:
 class _Votes:
     """The k nearest kept rows: their distances and classes."""
 
-    def __init__(self, columns: Array, codes: Array, k: int):
-        self.columns, self.codes = columns, codes
+    def __init__(self, forest: Forest, codes: Array, k: int):
+        self.forest, self.codes = forest, codes
         self.near, self.votes = np.full((len(codes), k), np.inf), np.full((len(codes), k), -1)
-        self.strip = np.empty(STRIP)
+        self.far = np.full(len(forest.start), np.inf)
+        self.buffers = np.empty(LEAF), np.empty(DEPTH, np.int64)
 
     def keep(self, i: int) -> None:
-        keep_among(self.columns, self.codes, i, self.near, self.votes, self.strip)
+        keep_among(self.forest, self.codes, i, self.near, self.votes, self.far, *self.buffers)
 
     def go_on(self, order: Array, kept: Array, at: int, budget: int) -> tuple[int, int]:
-        state = self.near, self.votes, at, budget, self.strip
-        return condense_votes(self.columns, self.codes, order, kept, *state)
+        state = self.near, self.votes, self.far, at, budget, *self.buffers
+        return condense_votes(self.forest, self.codes, order, kept, *state)
 
     def right(self) -> int:
         return int(count_wins(self.codes, self.votes))

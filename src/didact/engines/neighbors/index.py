@@ -159,8 +159,10 @@ class Index(NamedTuple):
         return Q, np.full(Q.shape[0], -1)
 
 
-def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int = BOX_LEAF) -> Index:
-    """An index of the rows X (an array, CSR, or for precomputed distances the square table).
+def build_index(
+    X: Any, distance: Distance, method: str = "auto", leaf_size: int = BOX_LEAF, k: int = SAMPLED_NEIGHBORS
+) -> Index:
+    """An index of the rows X (an array, CSR, or for precomputed distances the square table), for about k nearest.
 
     >>> from didact.parts.distances import Euclidean
     >>> index = build(np.array([[0.0], [1.0], [5.0]]), Euclidean())
@@ -185,7 +187,7 @@ def build_index(X: Any, distance: Distance, method: str = "auto", leaf_size: int
         )
     if method == "kd_tree" or (method == "auto" and coordinatewise):
         tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
-        if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree)):
+        if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree, k)):
             return Index(distance, rows, "boxes", tree)
     if euclidean:
         return Index(distance, rows, "products", products.centred(rows, np.float32))
@@ -196,14 +198,13 @@ def _hopeful(rows: Array, euclidean: bool) -> bool:
     return not euclidean or rows.shape[1] <= TREE_COLUMNS
 
 
-def _pays(rows: Array, tree: Boxes) -> bool:
+def _pays(rows: Array, tree: Boxes, k: int) -> bool:
     """Whether the nearest of some rows are found in few leaves, so that the tree saves more than products do."""
     n = len(rows)
-    if n <= TREE_ROWS:
+    if n <= max(TREE_ROWS, k):
         return True
     some = np.linspace(0, n - 1, SAMPLED_ROWS).astype(np.int64)
-    shape = SAMPLED_ROWS, SAMPLED_NEIGHBORS
-    best, found = np.full(shape, np.inf), np.full(shape, n, np.int64)
+    best, found = np.full((SAMPLED_ROWS, k), np.inf), np.full((SAMPLED_ROWS, k), n, np.int64)
     walk.walk_nearest(tree, Euclidean(), rows[some], some, best, found)
     low, high = tree.low[-(1 << tree.levels) :], tree.high[-(1 << tree.levels) :]
     visited = sum(

@@ -9,7 +9,7 @@ TREE_ROWS = 1000  # rows below which a tree is as good as anything
 TREE_COLUMNS = 64  # columns from which on a tree is not even tried for the Euclidean distance
 SAMPLED_ROWS = 32  # rows whose
 SAMPLED_NEIGHBORS = 10  # nearest are looked at
-VISITED_SHARE = 0.12  # of the leaves: a row in a leaf costs 6 to 8 times as much as one in a product
+VISITED_SHARE = 0.2  # of the leaves: a row in a leaf costs 3 to 5 times as much as one in a product
 
 # products
 PRODUCT_QUERIES = 512  # of a block of products: with 384 rows 0.75 MB in float32, which stays in the second-level cache

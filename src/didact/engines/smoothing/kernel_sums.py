@@ -218,9 +218,4 @@ def _leaves(cloud: Cloud) -> Array:
 def tree(X: Array, leaf: int) -> tuple[Array, Array, Array, Array, Array]:
     """A k-d tree: the order of the rows, and the range and the box of each node."""
     found = boxes(X, leaf)
-    edges = [
-        ((np.arange((1 << level) + 1) << (found.levels - level)) * len(X)) >> found.levels
-        for level in range(found.levels + 1)
-    ]
-    start, stop = np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
-    return found.order, start, stop, found.low, found.high
+    return found.order, *found.ranges(), found.low, found.high

@@ -29,6 +29,7 @@ from didact.engines.smoothing.tuning import (
     TREE_LEAVES,
     TREE_SHARE,
 )
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.parts.windows import Gaussian, Tricube
 
 Array = np.ndarray[Any, Any]
@@ -222,19 +223,10 @@ def _kth(D: Array, w: Array | None, k: float) -> Array:
 def bisquare_weights(residuals: Array, w: Array) -> Array:
     """(1 − (r/6m)²)² for |r| < 6m, with m the median of |r|; if that is 0, 1 where r is 0."""
     size = np.abs(residuals)
-    middle = median(size, w)
+    middle = weighted_quantile(size, w, 0.5)
     if middle == 0:
         return (size == 0).astype(np.float64)
     return np.maximum(1.0 - (size / (6.0 * middle)) ** 2, 0.0) ** 2
-
-
-def median(values: Array, w: Array) -> float:
-    """The median of values repeated w times."""
-    order = np.argsort(values)
-    mass = np.cumsum(w[order])
-    half = 0.5 * mass[-1]
-    low, high = np.searchsorted(mass, half * (1 - 1e-12)), np.searchsorted(mass, half * (1 + 1e-12), side="right")
-    return float(0.5 * (values[order[low]] + values[order[min(high, len(values) - 1)]]))
 
 
 def local_left_out(points: LocalPoints, at_points: Smooth) -> Array:

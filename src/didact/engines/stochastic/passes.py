@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
 from didact.engines.stochastic.row_loops import Dense, Sparse
@@ -27,7 +27,7 @@ NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
 
 
-class RowSegment(NamedTuple):
+class LoopRows(NamedTuple):
     """Rows in the form that compiled loops take."""
 
     X: Any
@@ -38,9 +38,9 @@ class RowSegment(NamedTuple):
     size: int  # how many those are
 
 
-def row_segment(X: Any, y: Any, w: Any, unit: float = 1.0, left_out: Array | None = None) -> RowSegment:
-    """A block of rows; weights are measured in `unit`, and rows without weight are left out like those named."""
-    X, y, w = (to_numpy(c) if is_tensor(c) else c for c in (X, y, w))
+def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) -> LoopRows:
+    """A block in that form; weights are measured in `unit`, and rows without weight are left out like those named."""
+    X, y, w, *_ = block.each(lambda column: to_numpy(column) if is_tensor(column) else column)
     counts = None if w is None or (w > 0).all() else w > 0
     if left_out is not None:
         counts = ~left_out if counts is None else counts & ~left_out
@@ -52,7 +52,7 @@ def row_segment(X: Any, y: Any, w: Any, unit: float = 1.0, left_out: Array | Non
         design = Dense(fixed(X))
     weights = NONE if w is None else np.asarray(w, np.float64) / unit
     size = X.shape[0] if counts is None else len(kept)
-    return RowSegment(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
+    return LoopRows(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
 
 
 def fixed(a: Array) -> Array:
@@ -63,7 +63,7 @@ def fixed(a: Array) -> Array:
     return a
 
 
-def sweep_block(data: RowSegment, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
+def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
     """One pass over a block for some outputs; the sums of their losses (K,), each before its step."""
     n, plan, losses = data.size, training.plan(_damping(data)), np.zeros(len(weights.S))
     if n == 0:
@@ -112,18 +112,18 @@ def _mirrored(k: int) -> float:
     return int(f"{k:b}"[::-1], 2) / (1 << k.bit_length())
 
 
-def _width(data: RowSegment) -> int:
+def _width(data: LoopRows) -> int:
     """The average number of entries of a row, at least 1."""
     entries = data.X.data.size if is_sparse(data.X) else data.X.size
     return max(1, entries // max(data.X.shape[0], 1))
 
 
-def _damping(data: RowSegment) -> float:
+def _damping(data: LoopRows) -> float:
     """By how much the intercept's steps are shorter than those of the weights, which few rows reach."""
     return DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
 
 
-def _cut(data: RowSegment, batch: int) -> tuple[int, int]:
+def _cut(data: LoopRows, batch: int) -> tuple[int, int]:
     """Rows in a run, and in a pool, which holds whole batches; all pools are about equal."""
     row_bytes = data.X.dtype.itemsize * _width(data)
     run = max(1, RUN_BYTES // row_bytes) if data.size > FEW_ROWS else 1
@@ -131,7 +131,7 @@ def _cut(data: RowSegment, batch: int) -> tuple[int, int]:
     return run, -(-max(run, -(-data.size // pools)) // batch) * batch
 
 
-def stochastic(blocks: Callable[[], Iterable[RowSegment]], training: Training, seed: Any, names: Any = None) -> Advance:
+def stochastic(blocks: Callable[[], Iterable[LoopRows]], training: Training, seed: Any, names: Any = None) -> Advance:
     """A function that makes one pass over blocks of rows and returns the mean loss of each output."""
 
     def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
@@ -179,10 +179,11 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
     return advance
 
 
-def gradients(X: Any, y: Any, w: Any, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
+def gradients(block: Block, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
               high: float) -> Sums:  # fmt: skip
     """Sums of the losses (K,) of a block and of their gradients (K, p) and (K,)."""
-    value, R = losses_and_slopes(X, y, loss, coef, intercept, positives, low, high)
+    X, w = block.X, block.weight
+    value, R = losses_and_slopes(X, block.y, loss, coef, intercept, positives, low, high)
     xp = namespace(X)
     if w is not None:
         value, R = w[:, None] * value, w[:, None] * R
@@ -205,10 +206,9 @@ def losses_and_slopes(
     return loss.value_grad(Y, Z)
 
 
-def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> Callable[[], Iterable[RowSegment]]:
+def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> Callable[[], Iterable[LoopRows]]:
     """A function that opens the blocks of any rows, in order; rows in memory are one block, made once."""
-    if isinstance(rows, MemoryRows):
-        X, y, w = rows.columns[:3]
-        whole = row_segment(X, y, w, unit, left_out)
+    if rows.n_rows is not None:
+        whole = loop_rows(rows.whole(), unit, left_out)
         return lambda: [whole]
-    return lambda: (row_segment(X, y, w, unit) for X, y, w, *_ in rows.stream())
+    return lambda: (loop_rows(block, unit) for block in rows.stream())

@@ -11,7 +11,7 @@ import numpy as np
 
 from didact.core.backend import like, namespace
 from didact.core.rows.memory import refuse_non_finite
-from didact.engines.stochastic.passes import RowSegment
+from didact.engines.stochastic.passes import LoopRows
 from didact.engines.stochastic.perceptron_loops import vote
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
@@ -67,7 +67,7 @@ def gathered(kept: list[Store]) -> Voters:
 def voted(kept: list[Store]) -> Callable[..., Advance]:
     """Passes that fill the stores, in place of `stochastic`; rows are shuffled within their block."""
 
-    def passes(blocks: Callable[[], Iterable[RowSegment]], training: Training, seed: Any, names: Any = None) -> Advance:
+    def passes(blocks: Callable[[], Iterable[LoopRows]], training: Training, seed: Any, names: Any = None) -> Advance:
         def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
             losses, size = np.zeros(len(weights.S)), 0
             for number, data in enumerate(blocks()):
@@ -91,7 +91,7 @@ def voted(kept: list[Store]) -> Callable[..., Advance]:
     return passes
 
 
-def _pass(data: RowSegment, order: Array, store: Store, positive: int, training: Training) -> float:
+def _pass(data: LoopRows, order: Array, store: Store, positive: int, training: Training) -> float:
     """One pass over a block for one output."""
     losses, begin = np.zeros(1), 0
     while begin < len(order):

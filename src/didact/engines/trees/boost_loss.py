@@ -1,10 +1,10 @@
 r"""Losses as boosting uses them: where predictions start, gradients on blocks of rows, and leaves that are renewed.
 
 A loss is a noun of `didact.parts` or any object with `grad_hess(y, z)` on arrays (and `value(y, z)`, to report it);
-what it gives is checked: one finite number a row, curvatures of at least 0.
-The curvature of a loss with kinks, and of Huber's, is replaced by 1, an upper bound. Leaves of these losses are
-renewed from the residuals r of their rows: for the absolute and the quantile loss they become the quantile of r, for
-Huber's with the width δ one step from the median m (Friedman 2001, doi:10.1214/aos/1013203451, algorithm 4),
+what it gives is checked: one finite number a row, curvatures of at least 0. What else there is to know the loss says
+itself (`didact.parts.noun.Loss`). Leaves of a loss with a `leaf_quantile` are renewed from the residuals r of their
+rows: they become that quantile m of r and, if there is a `leaf_width` δ, one step from it (Friedman 2001,
+doi:10.1214/aos/1013203451, algorithm 4),
 
 .. math:: v = m + \operatorname{mean}\big(\max(-\delta, \min(r - m, \delta))\big).
 
@@ -15,32 +15,23 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.trees.boost_loops import logistic_gradients, softmax_gradients, squared_gradients
-from didact.parts.losses import (
-    Absolute,
-    Exponential,
-    Gamma,
-    HalfSquared,
-    Huber,
-    Logistic,
-    Poisson,
-    Softmax,
-    Tweedie,
-)
+from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
+from didact.parts.noun import Loss, TargetSums
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
-LOOPS = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
-STEEP = (Softmax, Logistic, Exponential, Poisson, Gamma, Tweedie)  # losses whose third derivative is at most the second
+LOOPS: dict[type, Any] = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
 
 
-class Following(NamedTuple):
+class Following(Loss, NamedTuple("Following", [("share", float)])):
     """Huber's loss whose width is this quantile of the absolute residuals at the present predictions."""
 
-    share: float
+    __slots__ = ()
 
 
 class Objective:
@@ -50,17 +41,14 @@ class Objective:
     that follows the residuals: `loss` keeps the width of the start, so that its values can be compared.
     """
 
-    def __init__(self, loss: Any, y: Array, w: Array | None, outputs: int = 1) -> None:
-        self.given, self.share = loss, loss.share if isinstance(loss, Following) else None
-        loss = loss if self.share is None else Huber()
-        self.loss, self.working, self.outputs = loss, loss, outputs
-        classes = getattr(loss, "classes", None)
+    def __init__(self, given: Any, y: Array, w: Array | None, outputs: int = 1) -> None:
+        self.given, self.share = given, given.share if isinstance(given, Following) else None
+        loss = as_loss(given) if self.share is None else Huber()
+        self.loss, self.working, self.outputs, self.w = loss, loss, outputs, w
         # A margin loss has its classes at −1 and +1.
-        self.y = y if classes is None or outputs > 1 else np.where(y > 0, float(classes[1]), float(classes[0]))
-        self.w = w
-        self.flat = isinstance(loss, (HalfSquared, Huber)) or not getattr(loss, "smooth", True)
+        self.y = y if loss.classes is None or outputs > 1 else np.where(y > 0, *map(float, loss.classes[::-1]))
+        self.flat, self.quantile = loss.curvature == "one", loss.leaf_quantile
         self.unit = self.flat and w is None
-        self.quantile = 0.5 if isinstance(loss, (Absolute, Huber)) else getattr(loss, "q", None)
 
     def __sizeof__(self) -> int:
         """Bytes, for a scheduler."""
@@ -80,13 +68,13 @@ class Objective:
     def leaf(self, residual: Array, w: Array | None) -> float:
         """The renewed value of a leaf with these residuals and weights."""
         middle = weighted_quantile(residual, w, cast(float, self.quantile))
-        if not isinstance(self.working, Huber):
-            return middle
-        return middle + float(np.average(self.held(residual - middle), weights=w))
+        if not self.working.leaf_width:
+            return float(middle)
+        return float(middle + np.average(self.held(residual - middle), weights=w))
 
     def held(self, residual: Array) -> Array:
-        """Residuals held within the present width of Huber's loss."""
-        return np.clip(residual, -self.working.delta, self.working.delta)
+        """Residuals held within the present width of the loss."""
+        return np.clip(residual, -self.working.leaf_width, self.working.leaf_width)
 
     def steps(self, values: Array, rate: float) -> Array:
         r"""Newton steps v times the learning rate, where the loss is steep at most log(1 + |v|) long.
@@ -95,44 +83,13 @@ class Objective:
         doi:10.1214/09-EJS521), which falls up to that length. Where probabilities have come close to 0,
         :math:`v = -f'/f''` can be thousands.
         """
-        if not isinstance(self.loss, STEEP):
+        if not self.loss.steep:
             return rate * values
         return np.copysign(np.minimum(rate * np.abs(values), np.log1p(np.abs(values))), values)
 
-    def start(self, rows: Any = None) -> Array:
-        """The best constant of each output, for these rows or others that have `totals`, `quantile_at` and `slopes`."""
-        rows, loss = self if rows is None else rows, self.loss
-        if self.quantile is not None:
-            return np.array([rows.quantile_at(self.quantile)])
-        total, weight = rows.totals()
-        if self.outputs > 1:
-            logs = np.log(np.maximum(total / weight, np.finfo(float).eps))
-            return logs - logs.mean()
-        mean = float(total / weight)
-        if isinstance(loss, HalfSquared):
-            return np.array([mean])
-        if isinstance(loss, (Poisson, Gamma, Tweedie)):
-            if mean <= 0:
-                raise InputError(
-                    f"The loss {type(loss).__name__} needs some y > 0, but all y that it is fitted to are 0."
-                )
-            return np.array([np.log(mean)])
-        if isinstance(loss, (Logistic, Exponential)):
-            p = mean if isinstance(loss, Logistic) else 0.5 * (1.0 + mean)
-            p = min(max(p, np.finfo(float).eps), 1.0 - np.finfo(float).eps)
-            return np.array([np.log(p / (1.0 - p)) * (1.0 if isinstance(loss, Logistic) else 0.5)])
-        return np.array([self._best_constant(rows)])
-
-    def _best_constant(self, rows: Any) -> float:
-        """Newton steps for the constant of any other loss, from the median, which is a safe place for most."""
-        z = 0.0 if getattr(self.loss, "classes", None) else rows.quantile_at(0.5)
-        for _ in range(50):
-            g, h = rows.slopes(z)
-            step = g / max(h, np.finfo(float).tiny)
-            z -= float(np.clip(step, -10.0, 10.0))
-            if abs(step) <= 1e-10 * max(1.0, abs(z)):
-                break
-        return float(z)
+    def start(self, rows: TargetSums | None = None) -> Array:
+        """The best constant of each output, for these rows or for others."""
+        return np.atleast_1d(np.asarray(self.loss.best_constant(self if rows is None else rows), np.float64))
 
     def totals(self) -> tuple[Any, float]:
         """The sum of the targets, or of each class's weights, and the sum of the weights."""
@@ -144,7 +101,7 @@ class Objective:
 
     def quantile_at(self, q: float) -> float:
         """A quantile of the targets."""
-        return weighted_quantile(self.y, self.w, q)
+        return float(weighted_quantile(self.y, self.w, q))
 
     def slopes(self, z: float) -> tuple[float, float]:
         """The sums of gradients and curvatures at a constant prediction."""
@@ -195,7 +152,7 @@ class Objective:
         )
 
     def _says(self, method: str) -> str:
-        return f"{method}(y, z) of the loss {type(self.loss).__name__}"
+        return f"{method}(y, z) of the loss {type(getattr(self.loss, 'given', self.loss)).__name__}"
 
     def value(self, raw: Array) -> float:
         """The weighted mean loss at raw (outputs, n)."""
@@ -227,19 +184,3 @@ class Objective:
 def positive_width(found: float, least: float) -> float:
     """A quantile of absolute residuals as a width; where it is 0, the least that is not, if there is one."""
     return found if found > 0 else least if np.isfinite(least) else 1.0
-
-
-def weighted_quantile(y: Array, w: Array | None, q: float) -> float:
-    """The smallest value with at least the share q of the weight at or below it; halfway to the next if exactly q."""
-    if w is None:
-        n, wanted = len(y), q * len(y)
-        k = min(max(int(np.ceil(wanted * (1 - 1e-12))) - 1, 0), n - 1)
-        exact = abs(k + 1 - wanted) <= 1e-12 * n and k + 1 < n
-        found = np.partition(y, [k, k + 1] if exact else k)
-        return float(0.5 * (found[k] + found[k + 1]) if exact else found[k])
-    order = np.argsort(y, kind="stable")
-    y, w = y[order], w[order]
-    below, total = np.cumsum(w), float(w.sum())
-    k = min(int(np.searchsorted(below, q * total * (1 - 1e-12))), len(y) - 1)
-    exact = abs(below[k] - q * total) <= 1e-12 * total and k + 1 < len(y)
-    return float(0.5 * (y[k] + y[k + 1]) if exact else y[k])

@@ -33,7 +33,6 @@ from didact.engines.trees.quantile_rows import LAST, Ranked, group_quantiles, ke
 from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
 from didact.engines.trees.tree import Tree
 from didact.parts.criteria.gradient import Gradient
-from didact.parts.losses import Huber
 from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
@@ -125,7 +124,7 @@ class RowsBooster:
         if q is not None:
             ranked = self.parts.map(rank_residuals, self.raw, words, tree)
             found = group_quantiles(ranked, tree.node_count, q)
-            if isinstance(self.objective.working, Huber):
+            if self.objective.working.leaf_width:
                 steps, weights = self.parts.reduce(steps_from, ranked, found).parts
                 found = found + np.divide(steps, weights, out=np.zeros_like(found), where=weights > 0)
             value[leaves, 0, 0] = np.clip(found[leaves], *grown.bounds[leaves].T)

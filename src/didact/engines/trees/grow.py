@@ -90,9 +90,9 @@ class Grower:
         self.bit_words = bit_words(bins)
         self.threads = thread_count() if len(codes) >= MANY else 1
         self.n_channels, self.every = channels.n_channels, np.arange(len(codes), dtype=np.uint32)
-        self._furnish()
+        self.furnish()
 
-    def _furnish(self) -> None:
+    def furnish(self) -> None:
         """The buffers."""
         C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.joint.n_codes
         self.works = [self._work(C, slots) for _ in range(self.threads)]
@@ -105,7 +105,7 @@ class Grower:
         """Another one for the same rows, on one thread."""
         twin = copy(self)
         twin.threads = 1
-        twin._furnish()
+        twin.furnish()
         return twin
 
     def _work(self, C: int, slots: int) -> Work:
@@ -133,12 +133,12 @@ class Grower:
         sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
         space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
-        nodes = self._nodes(len(order), channels.n_channels)
+        nodes = self.node_room(len(order), channels.n_channels)
         self._begin(nodes, sample, space, seed, self.threads if how_grown is grow_parallel else 1)
         how_grown(sample, space, self.limits, self.criterion, nodes, self.hists, self.works)
         return finished(nodes, sample, channels, self.bins, self.criterion)
 
-    def _nodes(self, n: int, C: int) -> Nodes:
+    def node_room(self, n: int, C: int) -> Nodes:
         limits = self.limits
         leaves = max(n // max(limits.min_samples_leaf, 1), 1)
         leaves = min(leaves, 1 << min(limits.max_depth, 40))

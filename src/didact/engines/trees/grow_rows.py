@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.channels import Channels
@@ -74,8 +74,9 @@ class Drawn(NamedTuple):
         return Drawn(keys, X, w, largest, self.n_rows + other.n_rows)
 
 
-def drawn(X: Any, y: Any, w: Any) -> Drawn:
+def drawn(block: Block) -> Drawn:
     """All rows of a block that count, with keys that are made of their own numbers."""
+    X, w = block.X, block.weight
     X = np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64)
     X, w = X[w > 0], w[w > 0]
@@ -100,8 +101,9 @@ def learn_bins_rows(rows: Rows, max_bins: int = 255, categorical: Array | None =
     return pack_cuts(cuts, bins, mask), sample.n_rows
 
 
-def coded_block(X: Any, y: Any, w: Any, bins: Bins, every: bool) -> Pieces:
+def coded_block(block: Block, bins: Bins, every: bool) -> Pieces:
     """The rows of a block that count, or every one of them, with codes in place of numbers."""
+    X, y, w = block.X, block.y, block.weight
     w = np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
     keep = slice(None) if every else np.flatnonzero(w > 0)
     return Pieces(((bin_codes(X[keep], bins), np.asarray(y)[keep], w[keep]),))
@@ -117,14 +119,14 @@ def coded_rows(rows: Rows, bins: Bins, every: bool = False) -> tuple[Coded, Arra
     return Coded(codes, bins), y, None if (w == 1).all() else w
 
 
-def count_block(X: Any, y: Any, w: Any, words_of: Callable[..., Any], args: Any, bins: Bins, wanted: Open) -> Sums:
+def count_block(block: Block, words_of: Callable[..., Any], args: Any, bins: Bins, wanted: Open) -> Sums:
     """The histograms of a block's rows in the open nodes."""
-    keep = slice(None) if w is None else np.flatnonzero(w > 0)
-    X, y, w = X[keep], y[keep], None if w is None else w[keep]
-    if not X.shape[0]:
+    keep = slice(None) if block.weight is None else np.flatnonzero(block.weight > 0)
+    block = block.each(lambda column: column[keep])
+    if not block.X.shape[0]:
         return Sums((np.zeros(wanted.shape, np.int64),))
-    words, labels = words_of(X, y, w, *args)
-    return Sums((wanted.counted(bin_codes(X, bins), words, labels, bins.n_bins),))
+    words, labels = words_of(block, *args)
+    return Sums((wanted.counted(bin_codes(block.X, bins), words, labels, bins.n_bins),))
 
 
 def grow_rows(
@@ -139,7 +141,7 @@ def grow_rows(
     rows : Rows
         The rows; those of weight 0 do not count.
     words_of : callable
-        words_of(X, y, w, *args) makes (words, labels) of a block, as `Channels` has them (labels (0, 0) for values).
+        words_of(block, *args) makes (words, labels) of a block, as `Channels` has them (labels (0, 0) for values).
         The same powers of two have to be used in all blocks.
     args : tuple
         More arguments of words_of.
@@ -180,7 +182,7 @@ class _Growth:
 
     def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
         self.layout, self.grower = layout, grower
-        self.nodes = grower._nodes(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
+        self.nodes = grower.node_room(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
         root = self.nodes.at[0]
         root["start"], root["depth"], root["key"] = 0, 0, np.uint64(seed)
         root["left"] = root["right"] = -1

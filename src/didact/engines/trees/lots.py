@@ -45,7 +45,7 @@ def grow_by_lot(table: Lots, targets: Targets, limits: Limits, seed: int = 0) ->
     beside = isinstance(targets.stat, Scalar)
     size = len(rows) + PAD if beside else 0
     near, other = (Near(np.zeros(size), np.zeros(size)) for _ in range(2))
-    if beside:
+    if isinstance(targets.stat, Scalar):
         own = targets.stat.rows if len(rows) == n else targets.stat.rows[rows]
         near.targets[: len(rows)], near.weights[: len(rows)] = own[:, 0], own[:, 1]
     room = Room(

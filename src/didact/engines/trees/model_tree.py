@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.rows import Block
 from didact.engines.trees.oblique import filled
 from didact.engines.trees.outline import Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
@@ -106,7 +107,7 @@ class Node:
 
 def linear_node(X: Array, y: Array, w: Array, rows: Array, depth: int, alpha: float) -> Node:
     """A node with its ridge regression, of least norm where the rows do not determine it."""
-    S = moments(X[rows], y[rows], w[rows])
+    S = moments(Block(X[rows], y[rows], w[rows]))
     values, V = np.linalg.eigh(S.xx)
     used = values > EXACT * max(float(values[-1]), S.weight * EXACT)
     xy = V.T @ S.xy[:, 0]

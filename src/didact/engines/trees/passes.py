@@ -7,19 +7,17 @@ all rows, and `grow_rows` adds them up. Only histograms and sums travel.
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
-from didact.core.rows import Rows
+from didact.core.rows import Block, Rows
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.channels import Channels, count_shift, power_below
 from didact.engines.trees.grow import Grown
 from didact.engines.trees.grow_rows import grow_rows
 from didact.engines.trees.histogram_loops import LABELS, VALUES
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.targets import check_counts
 from didact.engines.trees.tree import LEAF, Tree, apply
-from didact.parts.criteria.impurity import Poisson, SquaredError
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -45,8 +43,9 @@ def histogram_bytes(bins: Bins, n_rows: int, limits: Limits, channels: int) -> i
     return leaves * int((bins.n_bins + 1).sum()) * channels * 8
 
 
-def label_words(X: Any, y: Any, w: Any, classes: Array, factors: Array, scale: float, shift: int) -> tuple[Any, Any]:
+def label_words(block: Block, classes: Array, factors: Array, scale: float, shift: int) -> tuple[Any, Any]:
     """A block's words: each class has a channel, to which rows bring their weight."""
+    y, w = block.y, block.weight
     codes = label_codes(y, classes)
     weights = factors[codes] if w is None else w * factors[codes]
     words = np.rint(weights * scale).astype(np.int64) + (1 << shift)
@@ -69,15 +68,17 @@ def tree_of_labels(
                      monotone=signs).tree  # fmt: skip
 
 
-def target_sums(X: Any, y: Any, w: Any) -> Sums:
+def target_sums(block: Block) -> Sums:
     """Of one block: the weight, Σwy, Σwy², and the number of negative targets, for each target."""
+    y, w = block.y, block.weight
     Y = np.asarray(y, np.float64).reshape(len(y), -1)
     w = np.ones(len(Y)) if w is None else np.asarray(w, np.float64)
     return Sums((float(w.sum()), w @ Y, w @ (Y * Y), ((Y < 0) & (w > 0)[:, None]).sum(axis=0)))
 
 
-def value_words(X: Any, y: Any, w: Any, centre: Array, scale: Array, shift: int) -> tuple[Any, Any]:
+def value_words(block: Block, centre: Array, scale: Array, shift: int) -> tuple[Any, Any]:
     """A block's words: weighted targets about the centre, and the weight."""
+    y, w = block.y, block.weight
     Y = np.asarray(y, np.float64).reshape(len(y), -1) - centre
     w = np.ones(len(Y)) if w is None else w
     words = np.rint(np.column_stack([Y * w[:, None], w]) * scale).astype(np.int64)
@@ -90,9 +91,8 @@ def tree_of_values(
 ) -> Tree:
     """Grow over numbers with these sums; squared errors are about the overall mean."""
     weight, first, second, negative = sums.parts
-    if isinstance(criterion, Poisson):
-        check_counts(negative.any(), first)
-    centre = first / weight if isinstance(criterion, SquaredError) else np.zeros(len(first))
+    criterion.refuse(bool(negative.any()), first)
+    centre = first / weight if criterion.centred else np.zeros(len(first))
     shift = count_shift(data.n_rows)
     spread = second - 2 * centre * first + weight * centre**2
     most = np.sqrt(weight * np.maximum(spread, 1e-12 * second))  # at least Σ w|y − centre| (Cauchy–Schwarz)
@@ -106,10 +106,11 @@ def tree_of_values(
     return tree._replace(value=tree.value + centre[None, :, None])
 
 
-def leaf_bases(X: Any, y: Any, w: Any, tree: Tree, centre: Array, criterion: Any) -> Sums:
+def leaf_bases(block: Block, tree: Tree, centre: Array, criterion: Any) -> Sums:
     """Of one block: Σ w b(y) by leaf, averaged over the targets, with b of the criterion."""
+    X, y, w = block.X, block.y, block.weight
     Y = np.asarray(y, np.float64).reshape(len(y), -1) - centre
-    base = (xlogy(Y, Y) if isinstance(criterion, Poisson) else Y * Y).mean(axis=1)
+    base = criterion.bases(Y).mean(axis=1)
     weights = base if w is None else base * w
     return Sums((np.bincount(apply(tree, X), weights, tree.node_count),))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.random import row_uniforms
-from didact.core.rows import ClusterRows, KeptBlocks
+from didact.core.rows import Block, ClusterRows, KeptBlocks
 from didact.engines.trees.bins import Bins, Coded
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.grow_loops import NODE
@@ -18,7 +18,8 @@ from didact.engines.trees.grow_rows import coded_block, own
 from didact.engines.trees.node_loops import end_nodes
 from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
 from didact.engines.trees.tree import LEAF, Tree
-from didact.parts.statistics.moments import Counts, Sums, label_codes, label_counts
+from didact.parts.statistics.counts import Counts, label_codes, label_counts
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -69,14 +70,14 @@ class Spread:
         return blocks.map(with_loss, loss, outputs, classes, factors, self.bins, weighted), weighted
 
 
-def code(X: Any, y: Any, w: Any, bins: Bins, every: bool) -> tuple[Any, ...]:
+def code(block: Block, bins: Bins, every: bool) -> tuple[Any, ...]:
     """Codes, targets and weights of the rows of a block that count, or of every one."""
-    return tuple(coded_block(X, y, w, bins, every).blocks[0])
+    return tuple(coded_block(block, bins, every).blocks[0])
 
 
 def count_labels(block: tuple[Any, ...]) -> Counts:
     """The labels of a block."""
-    return label_counts(*block)
+    return label_counts(Block(*block))
 
 
 def see_range(block: tuple[Any, ...], numbers: bool) -> Range:

@@ -22,11 +22,27 @@ class Criterion(Noun):
     `score2(s, w)` takes the weighted sum of one target and the weight; for two classes s is the weight of the second.
     `base2(s, w)` is w·b(y) for one row with weighted target s. `value1` is what a node predicts where that is one
     number: the mean, or the share of the second class. Array forms, one row of sums a node: `values`, `impurities`.
+
+    A criterion that does not follow from sums is not `additive` and has a scan of its own. Targets of a `centred` one
+    are measured from their mean, which keeps digits. A `positive` one refuses nodes whose targets do not sum to more
+    than 0: as a rounding error must not decide on that, targets are rounded so that their sums are exact.
+    Growers are compiled for each class of criteria, but once for all of those that have a `code`.
     """
 
     __slots__ = ()
     labels: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
+    centred: ClassVar[bool] = False
+    positive: ClassVar[bool] = False
+    code: ClassVar[int | None] = None
     outputs: Any
+
+    def refuse(self, negative: bool, totals: Array) -> None:
+        """Refuse targets without a meaning, by whether some are negative and by their weighted sums."""
+
+    def bases(self, y: Array) -> Array:
+        """b(y) of each target."""
+        return np.vectorize(lambda value: self.base2(value, 1.0), otypes=[np.float64])(y)
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """The score of the n sums from `start` on."""

@@ -24,8 +24,11 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 
+from didact.core.errors import InputError
 from didact.parts.criteria.base import Criterion, OfLabels, OfNumbers, Outputs, fractions
+from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 Array = np.ndarray[Any, Any]
 
@@ -34,6 +37,7 @@ class Gini(OfLabels, Outputs):
     """The probability that two draws from the node differ in class: 1 − Σ p_k²."""
 
     __slots__ = ()
+    code = 0
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """Σ c_k²/W."""
@@ -65,6 +69,7 @@ class Entropy(OfLabels, Outputs):
     """The information in the class, in bits: −Σ p_k log₂ p_k."""
 
     __slots__ = ()
+    code = 1
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """Σ c_k log₂ c_k − W log₂ W."""
@@ -105,6 +110,7 @@ class Misclassification(OfLabels, Outputs):
     """The error of naming the most frequent class: 1 − max p_k."""
 
     __slots__ = ()
+    code = 2
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """max c_k, averaged over the outputs."""
@@ -136,6 +142,8 @@ class SquaredError(OfNumbers, Outputs):
     """The weighted variance around the mean."""
 
     __slots__ = ()
+    code = 3
+    centred = True
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """Σ_j s_j²/W, averaged over the outputs."""
@@ -156,6 +164,10 @@ class SquaredError(OfNumbers, Outputs):
         """w y²."""
         return s * s / w if w > 0.0 else 0.0
 
+    def bases(self, y: Array) -> Array:
+        """y²."""
+        return y * y
+
     def _impurity(self, y: Array, w: Array) -> float:
         return float(w @ (y - w @ y / w.sum()) ** 2 / w.sum())
 
@@ -164,6 +176,8 @@ class Poisson(OfNumbers, Outputs):
     """Half the mean Poisson deviance around the mean, for counts and rates y ≥ 0 with a positive mean in every node."""
 
     __slots__ = ()
+    code = 4
+    positive = True
 
     def score1(self, sums: Array, start: int, n: int) -> float:
         """Σ_j s_j log(s_j/W), averaged over the outputs; −∞ where a mean is 0."""
@@ -187,6 +201,16 @@ class Poisson(OfNumbers, Outputs):
         """w y log y."""
         return s * math.log(s / w) if s > 0.0 and w > 0.0 else 0.0
 
+    def bases(self, y: Array) -> Array:
+        """y log y."""
+        return np.asarray(xlogy(y, y))
+
+    def refuse(self, negative: bool, totals: Array) -> None:
+        """There is no logarithm of a mean that is not positive."""
+        if negative or (totals <= 0).any():
+            why = "some values of y are negative" if negative else "all values of y, or of one of its columns, are 0"
+            raise InputError(f"criterion='poisson' needs targets y ≥ 0 with a positive mean: {why}.")
+
     def _impurity(self, y: Array, w: Array) -> float:
         mean, seen = w @ y / w.sum(), (y > 0) & (w > 0)
         return float(np.sum(w[seen] * y[seen] * np.log(y[seen] / mean)) / w.sum())
@@ -196,19 +220,10 @@ class AbsoluteError(OfNumbers, Outputs):
     """The mean absolute distance from the median; not a function of sums, so it has no score of them."""
 
     __slots__ = ()
+    additive = False
 
     def _impurity(self, y: Array, w: Array) -> float:
-        return float(w @ np.abs(y - weighted_median(y, w)) / w.sum())
-
-
-def weighted_median(y: Array, w: Array) -> float:
-    """The middle of the values at which the weight on either side is at most half: what repeated rows would give."""
-    order = np.argsort(y, kind="stable")
-    y, w = y[order][w[order] > 0], w[order][w[order] > 0]
-    half, below = 0.5 * w.sum(), np.cumsum(w)
-    low = int(np.searchsorted(below, half * (1 - 1e-12)))
-    exact = abs(below[low] - half) <= 1e-12 * half and low + 1 < len(y)
-    return float(0.5 * (y[low] + y[low + 1]) if exact else y[low])
+        return float(w @ np.abs(y - weighted_quantile(y, w, 0.5)) / w.sum())
 
 
 CLASSIFICATION: dict[str, type[Criterion]] = {

@@ -5,7 +5,7 @@ predictor, with its gradient and expected (Fisher) curvature: what a solver need
 """
 
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from didact.core.errors import ParameterError
 from didact.parts.families.power import Exponential, Gamma, Gaussian, InverseGaussian, Poisson, Tweedie
 from didact.parts.families.unit import Bernoulli, Beta, Binomial, Multinomial, NegativeBinomial
 from didact.parts.links import get_link
-from didact.parts.noun import Array, Family, Link, Loss, mean_bounds
+from didact.parts.noun import Array, Family, Link, Loss, TargetSums, mean_bounds, root_of_slopes
 
 __all__ = [
     "Bernoulli",
@@ -118,7 +118,19 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
     @property
     def scalar(self) -> Loss | None:
         """The shortcut's."""
-        return self.family.shortcut(self.link)
+        shortcut = self.family.shortcut(self.link)
+        return None if shortcut is None else shortcut.scalar
+
+    @property
+    def support(self) -> str:
+        """The family's."""
+        return self.family.support
+
+    def best_constant(self, rows: TargetSums) -> Any:
+        """The best linear predictor of the mean of all y, which for a beta family is only near the best."""
+        total, weight = rows.totals()
+        z = float(self.start(np.asarray([total / weight]))[0])
+        return root_of_slopes(rows.slopes, z)
 
     def mean(self, z: Array) -> Array:
         """The mean, held inside the family's domain."""

@@ -8,14 +8,13 @@ import math
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.special import xlogy as scipy_xlogy
 
 from didact.core.backend import namespace
 from didact.core.errors import ParameterError
+from didact.parts import losses
+from didact.parts.families.log_densities import gaussian_log_density, log_gamma, log_poisson
 from didact.parts.families.tweedie_density import tweedie_log_density
 from didact.parts.links import Identity, Inverse, InverseSquared, Log, Power
-from didact.parts.losses import regression as losses
 from didact.parts.losses.expected import Expected
 from didact.parts.noun import Array, Family, Link, Loss, Plain, require, xlogy
 
@@ -52,16 +51,13 @@ class Gaussian(Family, Plain):
             return losses.HalfSquared()
         return Expected(losses.Tweedie(0.0)) if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """Every finite number."""
-        return namespace(y).isfinite(y)
-
     def start(self, y: Array) -> Array:
         """y itself."""
         return y
 
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return -0.5 * ((y - mu) ** 2 / dispersion + math.log(2 * math.pi * dispersion))
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return gaussian_log_density((y - mu) ** 2 / dispersion, math.log(dispersion))
 
 
 class Poisson(Family, Plain):
@@ -93,13 +89,9 @@ class Poisson(Family, Plain):
         """With the log link: e^η − y·η."""
         return losses.Poisson() if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """y ≥ 0."""
-        xp = namespace(y)
-        return xp.isfinite(y) & (y >= 0)
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return scipy_xlogy(y, mu) - mu - gammaln(y + 1)
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return log_poisson(y, mu)
 
 
 class _GammaShape(Family):
@@ -125,14 +117,9 @@ class _GammaShape(Family):
         """With the log link: η + y·e^−η, expected curvature 1."""
         return Expected(losses.Gamma()) if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """y > 0."""
-        xp = namespace(y)
-        return xp.isfinite(y) & (y > 0)
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        shape = 1 / dispersion
-        return shape * np.log(shape * y / mu) - shape * y / mu - np.log(y) - gammaln(shape)
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return log_gamma(y, 1 / dispersion, 1 / (dispersion * mu))
 
 
 class Gamma(_GammaShape, Plain):
@@ -157,8 +144,9 @@ class Exponential(_GammaShape, Plain):
     __slots__ = ()
     fixed_dispersion = True
 
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return -y / mu - np.log(mu)
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return log_gamma(y, 1.0, 1 / mu)
 
 
 class InverseGaussian(Family, Plain):
@@ -189,13 +177,9 @@ class InverseGaussian(Family, Plain):
         """With the log link: ½y·e^−2η − e^−η."""
         return Expected(losses.Tweedie(3.0)) if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """y > 0."""
-        xp = namespace(y)
-        return xp.isfinite(y) & (y > 0)
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return -0.5 * (self.deviance(y, mu) / dispersion + np.log(2 * math.pi * dispersion * y**3))
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return gaussian_log_density(self.deviance(y, mu) / dispersion, np.log(dispersion * y**3))
 
 
 _NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.0: InverseGaussian()}
@@ -252,14 +236,10 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
             return _NAMED[self.power].shortcut(link)
         return Expected(losses.Tweedie(self.power)) if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """Any number, y ≥ 0 or y > 0, by power."""
-        finite = namespace(y).isfinite(y)
-        return finite if self.power <= 0 else finite & ((y >= 0) if self.power < 2 else (y > 0))
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
         if self.power in _NAMED:
-            return _NAMED[self.power]._log_density(y, mu, dispersion)
+            return _NAMED[self.power].log_density(y, mu, dispersion)
         if not 1 < self.power < 2:
             raise ParameterError(f"The Tweedie density with power {self.power} is not available: use 1 to 2, 0 or 3.")
         return tweedie_log_density(y, mu, dispersion, self.power)

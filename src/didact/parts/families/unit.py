@@ -11,6 +11,7 @@ from scipy.special import betaln, digamma, expit, gammaln, zeta
 from scipy.special import xlogy as scipy_xlogy
 
 from didact.core.backend import namespace, to_numpy
+from didact.parts.families.log_densities import log_beta, log_choose, log_failures, log_hits
 from didact.parts.links import Log, Logit
 from didact.parts.losses import expected
 from didact.parts.losses.classification import Logistic, Softmax
@@ -45,8 +46,9 @@ class _Proportion(Family):
         """Halfway between y and ½."""
         return 0.5 * y + 0.25
 
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
-        return scipy_xlogy(y, mu) + scipy_xlogy(1 - y, 1 - mu)
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
+        return log_hits(y, 1 - y, mu)
 
 
 class Bernoulli(_Proportion, Plain):
@@ -60,10 +62,6 @@ class Bernoulli(_Proportion, Plain):
     __slots__ = ()
     _support = "y is 0 or 1"
 
-    def in_domain(self, y: Array) -> Array:
-        """0 or 1."""
-        return (y == 0) | (y == 1)
-
 
 class Binomial(_Proportion, Plain):
     """Successes in several trials: y is the proportion of successes, the weight is the number of trials.
@@ -76,16 +74,11 @@ class Binomial(_Proportion, Plain):
     __slots__ = ()
     _support = "0 ≤ y ≤ 1"
 
-    def in_domain(self, y: Array) -> Array:
-        """0 ≤ y ≤ 1."""
-        return (y >= 0) & (y <= 1)
-
     def log_likelihood(self, y: Array, mu: Array, w: Array = 1.0, dispersion: float = 1.0) -> Array:
         """The log probability of w·y successes in w trials."""
         y, mu, w = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y, mu, w))
         hits = w * y
-        ways = -np.log1p(w) - betaln(w - hits + 1, hits + 1)
-        return ways + scipy_xlogy(hits, mu) + scipy_xlogy(w - hits, 1 - mu)
+        return log_choose(w, hits) + log_hits(hits, w - hits, mu)
 
 
 class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)])):
@@ -123,14 +116,10 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
         """With the log link: (y + 1/α)·log(1 + αe^η) − y·η."""
         return expected.NegativeBinomial(self.alpha) if link == Log() else None
 
-    def in_domain(self, y: Array) -> Array:
-        """y ≥ 0."""
-        return namespace(y).isfinite(y) & (y >= 0)
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
         n = 1 / self.alpha
-        ways = -np.log(y + n) - betaln(y + 1, n)  # = log Γ(y+n)/(Γ(n) Γ(y+1)), exact for tiny alpha, too
-        return ways - (n + y) * np.log1p(self.alpha * mu) + scipy_xlogy(y, self.alpha * mu)
+        return log_failures(y, n) - (n + y) * np.log1p(self.alpha * mu) + scipy_xlogy(y, self.alpha * mu)
 
 
 class Beta(Family, NamedTuple("Beta", [("precision", float)])):
@@ -193,13 +182,10 @@ class Beta(Family, NamedTuple("Beta", [("precision", float)])):
         phi = self.precision
         return phi * phi * (_trigamma(phi * mu) + _trigamma(phi * (1.0 - mu)))
 
-    def in_domain(self, y: Array) -> Array:
-        """0 < y < 1."""
-        return (y > 0) & (y < 1)
-
-    def _log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+        """The log density of each y."""
         a, b = self.precision * mu, self.precision * (1 - mu)
-        return (a - 1) * np.log(y) + (b - 1) * np.log1p(-y) - betaln(a, b)
+        return log_beta(y, a, b)
 
 
 def _trigamma(x: Array) -> Array:

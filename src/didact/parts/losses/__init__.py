@@ -6,17 +6,16 @@ nothing given is changed. The cost of every array form is a few passes over the 
 """
 
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
+from didact.parts.losses.foreign import as_loss
+from didact.parts.losses.log_link import Gamma, Poisson, Tweedie
 from didact.parts.losses.margin import Exponential, Hinge, ModifiedHuber, Perceptron, SquaredHinge
 from didact.parts.losses.regression import (
     Absolute,
     EpsilonInsensitive,
-    Gamma,
     HalfSquared,
     Huber,
-    Poisson,
     Quantile,
     SquaredEpsilonInsensitive,
-    Tweedie,
 )
 from didact.parts.noun import Loss
 
@@ -40,4 +39,5 @@ __all__ = [
     "SquaredLogistic",
     "SquaredSoftmax",
     "Tweedie",
+    "as_loss",
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from didact.core.backend import namespace
 from didact.parts.exp_loops import exp1, log1p1, ratio1
-from didact.parts.noun import Array, Loss, Noun, Plain, mask
+from didact.parts.noun import Array, Loss, Noun, Plain, TargetSums, log_odds, mask
 
 ZERO_ONE = (0.0, 1.0)
 
@@ -41,6 +41,16 @@ class Logistic(Loss, Plain):
 
     __slots__ = ()
     classes = ZERO_ONE
+    steep = True
+
+    def best_constant(self, rows: TargetSums) -> Any:
+        """The log-odds."""
+        total, weight = rows.totals()
+        return log_odds(total / weight)
+
+    def for_classes(self) -> "Softmax":
+        """The softmax loss."""
+        return Softmax()
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """log(1 + e^z) − y·z, p − y and p(1 − p), finite for every finite z."""
@@ -109,7 +119,39 @@ class SquaredLogistic(Loss, Plain):
         return 0.5 * r * r, r * s, s * s
 
 
-class Softmax(Noun, Plain):
+class ClassLoss(Noun):
+    """A loss of scores z (n, K) of the classes, which writes `value_grad`, `probabilities` and `pair_curvature`."""
+
+    __slots__ = ()
+    classes: ClassVar[tuple[float, float] | None] = None
+    curvature: ClassVar[str] = "exact"
+    steep: ClassVar[bool] = False
+    leaf_quantile: ClassVar[Any] = None
+
+    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+        """The loss of each row (n,) and its derivatives in its K scores (n, K)."""
+        raise NotImplementedError
+
+    def value(self, y: Array, z: Array) -> Array:
+        """The loss of each row."""
+        return self.value_grad(y, z)[0]
+
+    def gradient(self, y: Array, z: Array) -> Array:
+        """The derivative of each row's loss in its K scores."""
+        return self.value_grad(y, z)[1]
+
+    def mean(self, z: Array) -> Array:
+        """The probabilities e^(zₖ)/Σⱼ e^(zⱼ) of the classes (n, K)."""
+        return Softmax().probabilities(z)
+
+    def best_constant(self, rows: TargetSums) -> Any:
+        """The logarithms of the shares of the classes, about their mean."""
+        total, weight = rows.totals()
+        logs = np.log(np.maximum(total / weight, np.finfo(float).eps))
+        return logs - logs.mean()
+
+
+class Softmax(ClassLoss, Plain):
     """The negative log-likelihood of class y among K with scores z (n, K): log Σₖ e^(zₖ) − z_y.
 
     y holds class codes 0…K−1 (n,), or one-hot rows or proportions that sum to 1 (n, K). The curvature diag(p) − ppᵀ is
@@ -122,7 +164,11 @@ class Softmax(Noun, Plain):
     """
 
     __slots__ = ()
-    smooth: ClassVar[bool] = True
+    steep = True
+
+    def for_classes(self) -> "Softmax":
+        """Itself."""
+        return self
 
     def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
         """The loss of each row (n,) and its gradient p − onehot(y) (n, K); one temporary of the size of z."""
@@ -140,14 +186,6 @@ class Softmax(Noun, Plain):
             e[at] -= 1.0
         return xp.log(total) - truth, e
 
-    def value(self, y: Array, z: Array) -> Array:
-        """The loss of each row."""
-        return self.value_grad(y, z)[0]
-
-    def gradient(self, y: Array, z: Array) -> Array:
-        """The derivative of each row's loss in its K scores."""
-        return self.value_grad(y, z)[1]
-
     def probabilities(self, z: Array) -> Array:
         """The probabilities e^(zₖ)/Σⱼ e^(zⱼ) of the classes (n, K)."""
         xp = namespace(z)
@@ -160,7 +198,7 @@ class Softmax(Noun, Plain):
         return P[:, k] * (float(k == m) - P[:, m])
 
 
-class SquaredSoftmax(Noun, Plain):
+class SquaredSoftmax(ClassLoss, Plain):
     """Half the squared error of the softmax probabilities, ½ Σₖ (pₖ − [y = k])², for scores z (n, K).
 
     Softmax regression trained by least squares. Not convex in z: the curvature is Gauss–Newton's, J² for the softmax's
@@ -172,7 +210,6 @@ class SquaredSoftmax(Noun, Plain):
     """
 
     __slots__ = ()
-    smooth: ClassVar[bool] = True
 
     def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
         """½‖p − onehot(y)‖² of each row (n,), and its gradient J(p − onehot(y)) (n, K)."""
@@ -181,14 +218,6 @@ class SquaredSoftmax(Noun, Plain):
         _, R = Softmax().value_grad(y, z)
         inner = xp.sum(P * R, axis=1)
         return 0.5 * xp.sum(R * R, axis=1), P * (R - inner[:, None])
-
-    def value(self, y: Array, z: Array) -> Array:
-        """The loss of each row."""
-        return self.value_grad(y, z)[0]
-
-    def gradient(self, y: Array, z: Array) -> Array:
-        """The derivative of each row's loss in its K scores."""
-        return self.value_grad(y, z)[1]
 
     def probabilities(self, z: Array) -> Array:
         """The probabilities of the classes (n, K)."""

@@ -1,9 +1,10 @@
 """Margin losses: functions of y·z, y ∈ {−1, +1}, that charge for being on the wrong side of a boundary, or near it."""
 
 import math
+from typing import Any
 
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Loss, Plain, log_max, mask
+from didact.parts.noun import Array, Loss, Plain, TargetSums, log_max, log_odds, logistic, mask
 
 MINUS_PLUS = (-1.0, 1.0)
 
@@ -16,7 +17,7 @@ class Hinge(Loss, Plain):
     """
 
     __slots__ = ()
-    smooth = False
+    curvature = "one"
     classes = MINUS_PLUS
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
@@ -75,6 +76,10 @@ class ModifiedHuber(Loss, Plain):
     __slots__ = ()
     classes = MINUS_PLUS
 
+    def mean(self, z: Array) -> Array:
+        """(1 + z)/2 within 0 and 1: the least loss for probability p is at z = 2p − 1."""
+        return 0.5 * (1.0 + namespace(z).clip(z, -1.0, 1.0))
+
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """m·(2m₀ − m) with m = min(m₀, 2), for m₀ = max(0, 1 − y·z); −2y·m and 2·[0 < m₀ < 2]."""
         xp = namespace(z)
@@ -102,6 +107,16 @@ class Exponential(Loss, Plain):
 
     __slots__ = ()
     classes = MINUS_PLUS
+    steep = True
+
+    def mean(self, z: Array) -> Array:
+        """1/(1 + e^−2z): z is half the log-odds."""
+        return logistic(2.0 * z)
+
+    def best_constant(self, rows: TargetSums) -> Any:
+        """Half the log-odds."""
+        total, weight = rows.totals()
+        return 0.5 * log_odds(0.5 * (1.0 + total / weight))
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
         """v = e^(−y·z), −y·v and v."""
@@ -128,7 +143,7 @@ class Perceptron(Loss, Plain):
     """
 
     __slots__ = ()
-    smooth = False
+    curvature = "one"
     classes = MINUS_PLUS
 
     def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:

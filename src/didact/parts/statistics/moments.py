@@ -1,19 +1,17 @@
 r"""Statistics of rows that merge: what least squares, covariances and scalers need from one pass.
 
-Moments keep the weighted mean and the centred scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`. Two sets of rows
-merge by Chan's rule, which adds :math:`\frac{w_a w_b}{w_a+w_b} dd^T` for the distance d of the two means; raw second
-moments would cancel. Block functions are pure in the array namespace and return NumPy float64.
-
-Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, doi:10.1080/00031305.1983.10483115.
+Moments keep the weighted mean and the centred scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`; two sets of rows
+merge by Chan's rule. Block functions are pure in the array namespace and return NumPy float64.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.backend import is_sparse, namespace, to_host, to_numpy
+from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
+from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
 
 Array = np.ndarray[Any, Any]
@@ -36,25 +34,13 @@ class Moments(NamedTuple):
 
     def merge(self, other: "Moments") -> "Moments":
         """The moments of both sets of rows together."""
-        if self.weight == 0 or other.weight == 0:
-            full, empty = (self, other) if other.weight == 0 else (other, self)
-            return full._replace(rows=full.rows + empty.rows)
-        weight = self.weight + other.weight
-        part = other.weight / weight
-        dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
-        shrink = self.weight * part
-        xx = np.outer(shrink * dx, dx)
+        weight, mean_x, dx, factor = join(self.weight, self.mean_x, other.weight, other.mean_x)
+        _, mean_y, dy, _ = join(self.weight, self.mean_y, other.weight, other.mean_y)
+        xx = np.outer(factor * dx, dx)
         xx += self.xx
         xx += other.xx
-        return Moments(
-            self.rows + other.rows,
-            weight,
-            self.mean_x + part * dx,
-            self.mean_y + part * dy,
-            xx,
-            self.xy + other.xy + np.outer(shrink * dx, dy),
-            self.yy + other.yy + shrink * dy * dy,
-        )
+        xy, yy = self.xy + other.xy + np.outer(factor * dx, dy), self.yy + other.yy + factor * dy * dy
+        return Moments(self.rows + other.rows, weight, mean_x, mean_y, xx, xy, yy)
 
     def about_zero(self) -> "Moments":
         """The same statistic with cross-products about the origin, as a fit without intercept wants."""
@@ -69,8 +55,9 @@ class Moments(NamedTuple):
 
 
 @in_pieces
-def moments(X: Any, y: Any, w: Any) -> Moments:
+def moments(block: Block) -> Moments:
     """Moments of one block; y may be one column or several, w None."""
+    X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:
@@ -158,99 +145,3 @@ class Sums(NamedTuple):
     def merge(self, other: "Sums") -> "Sums":
         """Entry-wise sums."""
         return Sums(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
-
-
-class Counts(NamedTuple):
-    """Distinct values and how much weight each has."""
-
-    values: Array
-    weights: Array
-
-    def merge(self, other: "Counts") -> "Counts":
-        """The union of the values; weights of common ones add."""
-        values, where = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
-        return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
-
-
-def label_counts(X: Any, y: Any, w: Any, *rest: Any) -> Counts:
-    """The labels of one block with their weights."""
-    if is_tensor(y):
-        xp = namespace(y)
-        values = xp.unique_values(y)
-        each = [xp.astype(y == v, xp.float64) for v in values]
-        totals = [xp.sum(mask if w is None else mask * w) for mask in each]
-        return Counts(to_numpy(values), np.concatenate([t.reshape(1) for t in to_host(*totals)]))
-    y, w = np.asarray(y), None if w is None else to_numpy(w)
-    if y.dtype.kind in "iub" and len(y):  # small whole numbers need no sorting
-        low = int(y.min())
-        if int(y.max()) - low < 4 * len(y) + 1000:
-            offset = y.astype(np.int64) - low
-            counts = np.bincount(offset)
-            seen = np.flatnonzero(counts)
-            weights = (counts if w is None else np.bincount(offset, w))[seen]
-            return Counts((seen + low).astype(y.dtype), weights.astype(np.float64))
-    values, where = np.unique(y, return_inverse=True)
-    return Counts(values, np.bincount(where, w, len(values)).astype(np.float64))
-
-
-def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
-    """One factor per class: given, or inversely proportional to the classes' weights."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, str):
-        present = counts.weights > 0  # a class without weight has no share to bring up
-        share = present.sum() * np.where(present, counts.weights, 1.0)
-        return np.where(present, counts.weights.sum() / share, 0.0)
-    unknown = [label for label in class_weight if label not in counts.values]
-    if unknown:
-        raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
-    factors = np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
-    if not (np.isfinite(factors) & (factors >= 0)).all():
-        raise ParameterError(f"class_weight must hold finite numbers from 0 on; got {class_weight!r}.")
-    if not (counts.weights @ factors > 0):
-        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
-    return factors
-
-
-def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label in the sorted values; a label that is not among them is refused."""
-    if is_tensor(y):
-        xp = namespace(y)
-        return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
-    y = np.asarray(y)
-    if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
-        low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
-        table = np.full(span + 1, -1)
-        table[values.astype(np.int64) - low] = np.arange(len(values))
-        offset = y.astype(np.int64) - low
-        codes = table[np.where((offset < 0) | (offset > span), span, offset)]
-        strange = codes < 0
-    else:
-        codes = np.minimum(np.searchsorted(values, y), len(values) - 1)
-        strange = values[codes] != y
-    if strange.any():
-        raise InputError(
-            f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all of "
-            "them must be there in the first pass over the rows, or be named in the first call of partial_fit."
-        )
-    return codes
-
-
-class Histogram(NamedTuple):
-    """Weight per bin of every column for given edges; the outer bins are open."""
-
-    edges: Array  # (p, b−1)
-    weights: Array  # (p, b)
-
-    def merge(self, other: "Histogram") -> "Histogram":
-        """Bins of the same edges add."""
-        return Histogram(self.edges, self.weights + other.weights)
-
-
-def histogram(X: Any, y: Any, w: Any, edges: Array) -> Histogram:
-    """The histogram of one block."""
-    counts = [
-        np.bincount(np.searchsorted(e, column, side="right"), w, len(e) + 1)
-        for e, column in zip(edges, X.T, strict=True)
-    ]
-    return Histogram(edges, np.asarray(counts, dtype=np.float64))

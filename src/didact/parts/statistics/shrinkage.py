@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import to_numpy
-from didact.core.rows import Rows
-from didact.parts.statistics.moments import Sums, label_codes
+from didact.core.rows import Block, Rows
+from didact.parts.statistics.counts import label_codes
+from didact.parts.statistics.moments import Sums
 
 Array = np.ndarray[Any, Any]
 
@@ -74,8 +75,9 @@ def fourth_moments(rows: Rows, classes: Array, means: Array, scale: Array) -> Ar
     return rows.reduce(fourth_of_rows, classes, means, scale).parts[0]
 
 
-def fourth_of_rows(X: Any, y: Any, w: Any, classes: Array, means: Array, scale: Array) -> Sums:
+def fourth_of_rows(block: Block, classes: Array, means: Array, scale: Array) -> Sums:
     """The sums of one block."""
+    X, y, w = block.X, block.y, block.weight
     X, y = to_numpy(X), to_numpy(y)
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]  # a label without weight is no class

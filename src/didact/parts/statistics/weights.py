@@ -1,31 +1,122 @@
-r"""Weights as numbers of cases, for models that count: a minimum of cases, a confidence limit, a degree of freedom.
+r"""Weights as numbers of rows, for models that count: the k nearest, n in a rule, one row left out, a minimum of cases.
 
-Weights say how much one row matters beside another: a constant factor changes nothing. Where cases are counted, one
-weight must be the weight of one case. If all weights are whole multiples of the smallest one above zero, that is the
-one: equal weights count every row once, and whole numbers with a 1 among them count a row as often as it would have to
-be repeated. All other weights have no such unit; their mean is one case, so that they sum to the number of rows that
-have weight.
+Weights say how much one row matters beside another: a constant factor changes nothing. Where rows are counted, one
+weight must be the weight of one row. One rule decides:
+
+1. If all weights are whole multiples of the smallest one above zero, that is the one: equal weights count every row
+   once, and whole numbers with a 1 among them count a row as often as it would have to be repeated.
+2. All other weights have no such unit; their mean is one row, so that they sum to the number of rows that have weight.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from didact.core.backend import to_numpy
+from didact.core.rows.memory import Block, Rows
 
 Array = np.ndarray[Any, Any]
 
 MULTIPLE = 2.0**32  # beyond it, rounding makes a whole multiple of every number
 ROUNDING = 4 * np.finfo(float).eps  # of a ratio of two weights that were multiplied by a constant
+LARGEST = float(np.finfo(float).max)
+
+
+class WeightRange(NamedTuple):
+    """What has to be known of weights to turn them into counts; rows of weight zero do not enter.
+
+    `whole`: all are whole multiples of the smallest; this takes a second look (`settled`) unless they are equal.
+    """
+
+    mean: float
+    rows: float
+    low: float
+    high: float
+    whole: bool = False
+
+    def merge(self, other: "WeightRange") -> "WeightRange":
+        """Of both sets of rows together."""
+        rows = self.rows + other.rows
+        share = other.rows / rows if rows else 0.0
+        mean = self.mean * (1.0 - share) + other.mean * share  # the sum of huge weights may not be finite
+        return WeightRange(mean, rows, min(self.low, other.low), max(self.high, other.high))
+
+    @property
+    def unit(self) -> float:
+        """The weight of one row."""
+        if not self.rows:
+            return 1.0
+        return self.low if self.whole or self.low >= self.high else self.mean
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return self.rows * self.mean
+
+    @property
+    def cases(self) -> float:
+        """The number of rows that the weights stand for."""
+        return self.rows * (self.mean / self.unit)
+
+    def settled(self, rows: Rows) -> "WeightRange":
+        """With the answer whether all weights of the rows are whole multiples of the smallest, by one more pass."""
+        if self.low >= self.high:
+            return self
+        return self._replace(whole=rows.reduce(multiples, self.low).every)
+
+
+class Multiples(NamedTuple):
+    """Whether all weights are whole multiples of a unit."""
+
+    every: bool
+
+    def merge(self, other: "Multiples") -> "Multiples":
+        """Of both sets of rows together."""
+        return Multiples(self.every and other.every)
+
+
+def weight_range(w: Any, n: int) -> WeightRange:
+    """The range of the weights of a block of n rows; None: all are 1."""
+    if w is None:
+        return WeightRange(1.0, float(n), 1.0, 1.0) if n else WeightRange(0.0, 0.0, LARGEST, 0.0)
+    w = to_numpy(w).astype(np.float64, copy=False)
+    w = w[w > 0]
+    if not len(w):
+        return WeightRange(0.0, 0.0, LARGEST, 0.0)
+    most = float(w.max())
+    return WeightRange(float((w / most).mean()) * most, float(len(w)), float(w.min()), most)
+
+
+def multiples(block: Block, unit: float) -> Multiples:
+    """Whether the weights of a block are whole multiples of a unit."""
+    w = block.weight
+    if w is None:
+        return Multiples(are_multiples(np.ones(1), unit))
+    return Multiples(are_multiples(to_numpy(w).astype(np.float64, copy=False), unit))
+
+
+def are_multiples(w: Array, unit: float) -> bool:
+    """Whether all weights are whole multiples of a unit, as nearly as a common factor of both leaves them."""
+    if w.max(initial=0.0) / MULTIPLE > unit:
+        return False
+    ratio = w / unit
+    cases = np.rint(ratio)
+    return bool((np.abs(ratio - cases) <= ROUNDING * cases).all())
+
+
+def case_range(w: Array) -> WeightRange:
+    """The range of all weights there are."""
+    seen = weight_range(w, len(w))
+    return seen._replace(whole=seen.rows > 0 and are_multiples(w, seen.low))
 
 
 def in_cases(w: Array) -> tuple[Array, float]:
-    """Weights, some of them positive, as numbers of cases, and the weight of one case."""
-    positive = w[w > 0]
-    unit = float(positive.min())
-    if positive.max() / MULTIPLE <= unit:
-        ratio = w / unit
-        cases = np.rint(ratio)
-        if (np.abs(ratio - cases) <= ROUNDING * cases).all():
-            return cases, unit
-    most = float(positive.max())  # the sum of huge weights may not be finite
-    unit = float((positive / most).mean()) * most
-    return w / unit, unit
+    """Weights as numbers of rows, and the weight of one row.
+
+    >>> in_cases(np.array([0.25, 0.25])), in_cases(np.array([0.5, 1.0, 0.0]))
+    ((array([1., 1.]), 0.25), (array([1., 2., 0.]), 0.5))
+    >>> in_cases(np.array([2.0, 3.0, 0.0]))[0]
+    array([0.8, 1.2, 0. ])
+    """
+    seen = case_range(w)
+    return (np.rint(w / seen.unit) if seen.whole else w / seen.unit), seen.unit

@@ -35,6 +35,12 @@ class Boxes(NamedTuple):
         """Where node number `place` of a level begins."""
         return int(((place << (self.levels - level)) * len(self.order)) >> self.levels)
 
+    def ranges(self) -> tuple[Array, Array]:
+        """Where each node begins and ends, the nodes in their order."""
+        steps = (np.arange((1 << level) + 1) << (self.levels - level) for level in range(self.levels + 1))
+        edges = [(step * len(self.order)) >> self.levels for step in steps]
+        return np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
+
     def check(self) -> None:
         """Raise if the numbers do not make a tree: loops trust them."""
         n, (nodes, p) = len(self.order), self.low.shape

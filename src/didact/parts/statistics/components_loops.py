@@ -1,11 +1,15 @@
-"""Means of rows by class and cross-products about them, in one pass: the compiled part of `class_scatter`.
+"""Means of the components of rows and cross-products about them, in one pass: the compiled part of `components`.
 
-Some dozens of rows of a class at a time are copied less a shift c, and their products summed as in
-`parts.moment_loops`: n p²/2 multiply-adds. A shift is the mean of the first rows of a stretch of rows of a class, and
-the stretch ends when these are less than 1/64 of its weight. As S ≥ f d dᵀ W/(1 − f) for the scatter S of rows of
-weight W with mean c + d of which a share f has mean c, moving the sums to the mean costs at most a factor of 64 in
-rounding, whatever the order of the rows, and none if they are shuffled. Chan's rule puts stretches together, so that
-no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
+    order:  rows of component 0 | rows of component 1 | …      X:  (n, p), each row as often as it is in `order`
+    root:   √w of each place    | …                            G:  (p, p) lower triangle, sums of one stretch
+            ^ edges[0]            ^ edges[1]                   A:  some rows √w (x − c), in the first cache
+
+Some dozens of rows of a component at a time are copied less a shift c, and their products summed as in
+`moment_loops`: p²/2 multiply-adds for each place. A shift is the mean of the first rows of a stretch of rows of a
+component, and the stretch ends when these are less than 1/64 of its weight. As S ≥ f d dᵀ W/(1 − f) for the scatter S
+of rows of weight W with mean c + d of which a share f has mean c, moving the sums to the mean costs at most a factor of
+64 in rounding, whatever the order of the rows, and none if they are shuffled. Chan's rule puts stretches together, so
+that no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
 """
 
 from typing import Any
@@ -20,15 +24,15 @@ Array = np.ndarray[Any, Any]
 STRETCH = 64.0  # weight of a stretch, at the most, in units of that of its first rows
 
 
-def moments_by_class(X: Array, w: Array | None, order: Array, edges: Array, pooled: bool) -> tuple[Array, Array]:
-    """Means (K, p) and scatter (K, p, p), or (1, p, p) if pooled, of the rows order[edges[k] : edges[k+1]] for each k.
+def moments_by_component(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
+    """Means (K, p) and scatter (K, p, p), or (1, p, p) if tied, of the rows order[edges[k] : edges[k+1]] for each k.
 
-    w None counts every row once; all weights are positive.
+    w holds the weights of these places, all positive; None counts each once.
     """
     p, K = X.shape[1], len(edges) - 1
     A, G = room(p)
     work, factors = np.zeros((3, p)), np.ones(len(A))
-    mean, scatter = np.zeros((K, p)), np.zeros((1 if pooled else K, p, p))
+    mean, scatter = np.zeros((K, p)), np.zeros((1 if tied else K, p, p))
     root = fixed(np.zeros(0) if w is None else np.sqrt(w))
     _accumulate(fixed(X), root, fixed(order), edges, A, G, work, factors, mean, scatter)
     return mean, scatter
@@ -44,14 +48,14 @@ def _accumulate(
         S, total, weight, first = scatter[k if scatter.shape[0] > 1 else 0], 0.0, 0.0, 0.0
         for start in range(edges[k], edges[k + 1], A.shape[0]):
             rows = min(A.shape[0], edges[k + 1] - start)
-            more = _weight(root, order, start, rows)
+            more = _weight(root, start, rows)
             if weight + more > STRETCH * first:
                 if weight > 0.0:
                     _fold(X, order[edges[k]], work, weight, total, G, mean[k], S)
                 total, weight, first = total + weight, 0.0, more
                 _find_shift(X, root, order, start, rows, more, shift)
             for r in range(rows if root.shape[0] > 0 else 0):
-                factors[r] = root[order[start + r]]
+                factors[r] = root[start + r]
             _copy(X, order, start, rows, factors, shift, A, sums)
             _add_products(X, order, start + rows, A, rows, G)
             weight += more
@@ -66,13 +70,13 @@ def _accumulate(
 
 
 @jit
-def _weight(root: Array, order: Array, start: int, rows: int) -> float:
+def _weight(root: Array, start: int, rows: int) -> float:
     """The weight of some rows."""
     if root.shape[0] == 0:
         return float(rows)
     total = 0.0
     for r in range(rows):
-        total += root[order[start + r]] ** 2
+        total += root[start + r] ** 2
     return total
 
 
@@ -86,7 +90,7 @@ def _find_shift(
         shift[j] = 0.0
     for r in range(rows):
         i = order[start + r]
-        factor = root[i] ** 2 if root.shape[0] > 0 else 1.0
+        factor = root[start + r] ** 2 if root.shape[0] > 0 else 1.0
         for j in range(p):
             shift[j] += factor * (np.float64(X[i, j]) - X[origin, j])
     for j in range(p):
@@ -132,9 +136,9 @@ def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Ar
 def _fold(
     X: Array, origin: int, work: Array, weight: float, total: float, G: Array, mean: Array, S: Array
 ) -> None:  # fmt: skip
-    """Move the sums of a stretch to its mean, add them to those of its class, of weight `total`, and begin anew.
+    """Move the sums of a stretch to its mean, add them to those of its component, of weight `total`, and begin anew.
 
-    The mean of the class is kept as the way from its first row, the origin.
+    The mean of the component is kept as the way from its first row, the origin.
     """
     p, shift, sums, way = mean.shape[0], work[0], work[1], work[2]
     factor = total * weight / (total + weight)
@@ -187,7 +191,7 @@ def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> i
 
 @jit(fastmath=REASSOCIATE)
 def add_scatter(a: Array, b: Array, scaled: Array, way: Array, out: Array) -> None:
-    """Both scatters, and for each class, or of all if there is one scatter only, scaled wayᵀ."""
+    """Both scatters, and for each component, or of all if there is one scatter only, scaled wayᵀ."""
     K, p = way.shape
     for g in range(out.shape[0]):
         for i in range(p):
@@ -206,4 +210,4 @@ def warm() -> None:
     scatter = np.zeros((1, 1, 1))
     add_scatter(scatter, scatter, scatter[0], scatter[0], np.empty((1, 1, 1)))
     for dtype in (np.float64, np.float32):
-        moments_by_class(np.ones((1, 1), dtype), None, np.zeros(1, np.int64), np.array([0, 1]), False)
+        moments_by_component(np.ones((1, 1), dtype), None, np.zeros(1, np.int64), np.array([0, 1]), False)

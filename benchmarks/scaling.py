@@ -1,0 +1,248 @@
+"""Chapter ``scaling``: one row of every engine on 1, 2, 4, 8 and 16 threads, and scikit-learn on as many.
+
+``python -m benchmarks scaling [--threads 1,2,4] [--rows 0.05] [--only NAME]`` on an idle machine with that many cores;
+didact and scikit-learn are those of this Python. Each library and number of threads has a process of its own
+(didact.set_threads; for scikit-learn OMP_NUM_THREADS and n_jobs), which fits each row once to warm up and then three
+times: the least time counts. A last row sums a table in one compiled loop: what the machine's memory allows.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+US, PEER = "didact", "scikit-learn"
+THREADS = (1, 2, 4, 8, 16)
+ROUNDS = 3
+LONG = 6.0  # seconds; what takes longer is not repeated
+SEED = 2026
+
+
+def table(rows: int, columns: int) -> tuple[Any, Any, Any]:
+    """Standard normal rows, a linear predictor with noise, and the generator."""
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    X = rng.standard_normal((rows, columns))
+    return X, X @ rng.standard_normal(columns) / columns**0.5 + 0.3 * rng.standard_normal(rows), rng
+
+
+def numbers(rows: int, columns: int) -> tuple[Any, Any]:
+    """A table and a number to predict, with bends."""
+    import numpy as np
+
+    X, z, _ = table(rows, columns)
+    return X, z + np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 0)
+
+
+def classes(rows: int, columns: int, K: int = 2) -> tuple[Any, Any]:
+    """A table and one of K classes."""
+    import numpy as np
+
+    X, z, rng = table(rows, columns)
+    z = z + 0.5 * rng.standard_normal(rows)
+    return X, np.searchsorted(np.quantile(z, np.arange(1, K) / K), z)
+
+
+def counts(rows: int, columns: int) -> tuple[Any, Any]:
+    """A table and counts with a mean of about 1.5."""
+    import numpy as np
+
+    X, z, rng = table(rows, columns)
+    return X, rng.poisson(np.exp(np.clip(0.4 * z + 0.3, -5, 5))).astype(float)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is timed: a method of a class on made data; `aim` is the speed-up from the first to the last threads."""
+
+    data: Callable[..., tuple[Any, Any]]
+    size: tuple[int, ...]
+    path: str
+    aim: float
+    method: str = "fit"
+    options: dict[str, Any] = field(default_factory=dict)
+    ours: dict[str, Any] = field(default_factory=dict)
+    jobs: bool = False  # scikit-learn's class has n_jobs
+    peer: bool = True  # scikit-learn has the same
+
+
+BOOSTING = {"max_iter": 100, "early_stopping": False}
+LARGE, TREES = (2_000_000, 50), (464_810, 54, 7)
+ROWS = {
+    "LinearRegression": Row(numbers, LARGE, "linear_model.LinearRegression", 8),
+    "LogisticRegression": Row(classes, LARGE, "linear_model.LogisticRegression", 8),
+    "LogisticRegression, 10 classes": Row(classes, (500_000, 50, 10), "linear_model.LogisticRegression", 8),
+    "PoissonRegressor": Row(counts, LARGE, "linear_model.PoissonRegressor", 8, options={"alpha": 1e-3}),
+    "HuberRegressor": Row(numbers, (500_000, 50), "linear_model.HuberRegressor", 8),
+    "LassoCV": Row(numbers, (20_000, 300), "linear_model.LassoCV", 1, options={"cv": 5}, jobs=True),
+    "SGDClassifier": Row(
+        classes, (1_000_000, 50), "linear_model.SGDClassifier", 1, options={"max_iter": 5, "tol": None}
+    ),
+    "GaussianNB": Row(classes, LARGE, "naive_bayes.GaussianNB", 8),
+    "GaussianNB, predict": Row(classes, LARGE, "naive_bayes.GaussianNB", 8, "predict"),
+    "QuadraticDiscriminantAnalysis": Row(classes, LARGE, "discriminant_analysis.QuadraticDiscriminantAnalysis", 8),
+    "KNeighborsClassifier, 8 columns, predict": Row(
+        classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
+    ),
+    "KNeighborsClassifier, 64 columns, predict": Row(
+        classes, (20_000, 64), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
+    ),
+    "KernelDensity, score_samples": Row(
+        numbers, (50_000, 4), "neighbors.KernelDensity", 8, "score_samples", options={"bandwidth": 0.3}, peer=False
+    ),
+    "DecisionTreeClassifier, exact": Row(
+        classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, peer=False
+    ),
+    "DecisionTreeClassifier, binned": Row(
+        classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, ours={"max_bins": 255}, peer=False
+    ),
+    "RandomForestClassifier": Row(
+        classes, (100_000, 20), "ensemble.RandomForestClassifier", 8, options={"random_state": 0}, jobs=True
+    ),
+    "RandomForestClassifier, predict": Row(
+        classes, (100_000, 20), "ensemble.RandomForestClassifier", 8, "predict", options={"random_state": 0}, jobs=True
+    ),
+    "ExtraTreesClassifier": Row(
+        classes, (100_000, 20), "ensemble.ExtraTreesClassifier", 8, options={"random_state": 0}, jobs=True
+    ),
+    "HistGradientBoostingRegressor": Row(
+        numbers, (500_000, 20), "ensemble.HistGradientBoostingRegressor", 6, options=BOOSTING
+    ),
+    "HistGradientBoostingClassifier": Row(
+        classes, (500_000, 20), "ensemble.HistGradientBoostingClassifier", 6, options=BOOSTING
+    ),
+    "HistGradientBoostingClassifier, 7 classes": Row(
+        classes, TREES, "ensemble.HistGradientBoostingClassifier", 6, options=BOOSTING | {"max_iter": 30}
+    ),
+}
+
+
+def least(work: Callable[[], Any]) -> float:
+    """The least time of some runs, after one to warm up."""
+    work()
+    times: list[float] = []
+    while len(times) < ROUNDS and sum(times) < LONG:
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def bare_sum(rows: int) -> float:
+    """Seconds of a compiled sum over rows × 50 float64, in pieces on the library's pool."""
+    import numba
+    import numpy as np
+
+    from didact.core.threads import parallel_map
+
+    @numba.njit(nogil=True, fastmath=True)
+    def total(x: Any) -> float:
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += x[i]
+        return s
+
+    x = np.ones(rows * 50)
+    pieces = [x[a : a + 5_000_000] for a in range(0, len(x), 5_000_000)]
+    return least(lambda: parallel_map(total, pieces))
+
+
+def serve(library: str, threads: int, share: float, only: str) -> None:
+    """All rows in this process; one line of JSON each."""
+    import importlib
+    import warnings
+
+    warnings.simplefilter("ignore")
+    package = US if library == US else "sklearn"
+    if library == US:
+        importlib.import_module(US).set_threads(threads)
+    made: dict[Any, Any] = {}
+    for name, row in ROWS.items():
+        if only.lower() not in name.lower() or (library == PEER and not row.peer):
+            continue
+        shape = max(int(row.size[0] * share), 1000), *row.size[1:]
+        if (row.data, shape) not in made:
+            made = {(row.data, shape): row.data(*shape)}  # one table at a time
+        X, y = made[row.data, shape]
+        options = row.options | (row.ours if library == US else {"n_jobs": threads} if row.jobs else {})
+        module, _, title = row.path.rpartition(".")
+        model = getattr(importlib.import_module(f"{package}.{module}"), title)(**options)
+        work = partial(model.fit, X, y) if row.method == "fit" else partial(getattr(model.fit(X, y), row.method), X)
+        seconds = least(work)
+        print(json.dumps({"name": name, "seconds": seconds}), flush=True)
+    if library == US and not only:
+        print(json.dumps({"name": "a sum over 50 columns", "seconds": bare_sum(int(2_000_000 * share))}), flush=True)
+
+
+def measured(library: str, threads: int, share: float, only: str) -> dict[str, float]:
+    """Seconds by row of one library on so many threads."""
+    many = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    call = [sys.executable, __file__, "serve", library, str(threads), str(share), only]
+    path = os.pathsep.join([str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(call, env=os.environ | many | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
+    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {record["name"]: record["seconds"] for record in records}
+
+
+def markdown(found: dict[str, dict[str, dict[str, float]]], threads: list[int], about: str) -> str:
+    """The section of RESULTS.md."""
+    from benchmarks.tables import table as lines
+    from benchmarks.tables import three
+
+    rows = []
+    first, last = str(threads[0]), str(threads[-1])
+    for name in found[US][first]:
+        ours = {t: found[US][str(t)].get(name) for t in threads}
+        theirs = {t: found[PEER].get(str(t), {}).get(name) for t in threads}
+        aim = ROWS[name].aim if name in ROWS else None
+        gain = found[US][first][name] / found[US][last].get(name, float("nan"))
+        ratio = {t: theirs[t] / ours[t] if theirs[t] and ours[t] else None for t in threads}
+        shown = [three(seconds) if seconds else "–" for seconds in ours.values()]
+        peers = [three(r) if r else "–" for r in (ratio[threads[0]], ratio[threads[-1]])]
+        rows.append([name, *shown, three(gain) + (f" [{aim:g}]" if aim else ""), *peers])
+    header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}"]
+    header += [f"scikit-learn ÷ didact on {first}", f"on {last}"]
+    return f"\n## scaling\n\n{about}\n\n" + lines(header, rows)
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, save the numbers and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks scaling", description=__doc__)
+    parser.add_argument("--threads", default=",".join(map(str, THREADS)))
+    parser.add_argument("--rows", type=float, default=1.0, help="this share of the rows; less than 1 is not saved")
+    parser.add_argument("--only", default="", help="only rows whose names contain this; not saved")
+    parser.add_argument("--peers", default=None, help="threads of scikit-learn; by default the first and the last")
+    options = parser.parse_args(arguments)
+    threads = [int(t) for t in options.threads.split(",")]
+    peers = [int(t) for t in options.peers.split(",")] if options.peers else [threads[0], threads[-1]]
+    found: dict[str, dict[str, dict[str, float]]] = {US: {}, PEER: {}}
+    for library, wanted in ((US, threads), (PEER, peers)):
+        for t in wanted:
+            print(f"{library} on {t} threads …", file=sys.stderr, flush=True)
+            found[library][str(t)] = measured(library, t, options.rows, options.only)
+    cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
+    about = f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}, "
+    about += f"load average at the end {os.getloadavg()[0]:.1f}. Least of {ROUNDS} runs after one to warm up."
+    text = markdown(found, threads, about)
+    if options.rows == 1 and not options.only:
+        folder = Path(os.environ.get("OUT", HERE / "results"))
+        (folder / "scaling.json").write_text(json.dumps({"markdown": text, "seconds": found}, indent=1))
+    print(text)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parent))
+    if sys.argv[1:2] == ["serve"]:
+        serve(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5])
+    else:
+        main(sys.argv[1:])

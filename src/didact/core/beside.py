@@ -1,0 +1,17 @@
+"""What a fitted model makes ready for its predictions: kept beside it, and not in it to be saved and copied."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
+
+_made: "WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]]" = WeakKeyDictionary()
+
+
+def beside(model: Any, make: Callable[[], T], *made_from: Any) -> T:
+    """What `make()` gives, kept as long as the model lives and `made_from` are the same objects."""
+    known = _made.get(model)
+    if known is None or len(known[0]) != len(made_from) or any(a is not b for a, b in zip(known[0], made_from)):
+        known = _made[model] = made_from, make()
+    return known[1]

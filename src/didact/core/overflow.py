@@ -1,0 +1,103 @@
+"""Finite values that are too large or too small to be computed with: who is to blame, and the one sentence about it.
+
+Squares of values beyond about 1e154 are infinite, those below 1e-154 are zero. Nobody looks for such values ahead of a
+fit: what is not finite afterwards, a statistic, a coefficient or what a library refused, leads here.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
+from didact.core.errors import InputError
+
+Array = np.ndarray[Any, Any]
+
+
+class Largest(NamedTuple):
+    """The largest absolute value of each column."""
+
+    sizes: Array
+
+    def merge(self, other: "Largest") -> "Largest":
+        """Of both sets of rows."""
+        return Largest(np.maximum(self.sizes, other.sizes))
+
+
+def largest_entries(block: Any) -> Largest:
+    """The largest absolute value of each column of a block; missing ones do not count."""
+    return Largest(_sizes(block.X))
+
+
+def _sizes(X: Any) -> Array:
+    sizes = np.zeros(X.shape[1])
+    if is_sparse(X):
+        np.fmax.at(sizes, X.indices, np.abs(X.data))  # SciPy's abs and max would sort the user's own arrays
+    elif X.shape[0]:
+        xp = namespace(X)
+        sizes = np.asarray(to_numpy(xp.max(xp.abs(X), axis=0)), np.float64)
+        lost = np.isnan(sizes)
+        if lost.any():
+            sizes[lost] = np.fmax.reduce(np.abs(to_numpy(X)[:, lost]), axis=0, initial=0.0)
+    return sizes
+
+
+def largest_target(block: Any) -> Largest:
+    """The largest absolute value of the targets of a block, if these are numbers and no labels."""
+    y = block.y
+    if y is None or "float" not in str(y.dtype):
+        return Largest(np.zeros(1))
+    return Largest(_sizes(y if y.ndim == 2 else y[:, None]))
+
+
+def all_finite(statistic: Any) -> bool:
+    """Whether no number in a statistic (a tuple of numbers, arrays and statistics) is NaN or infinite."""
+    if isinstance(statistic, tuple):
+        return all(all_finite(part) for part in statistic)
+    if not isinstance(statistic, float) and "float" not in str(getattr(statistic, "dtype", "")):
+        return True
+    xp = namespace(statistic)
+    return bool(xp.all(xp.isfinite(statistic)))
+
+
+def too_large(what: str, most: float) -> InputError:
+    """The error to raise where values up to `most` overflow."""
+    return InputError(
+        f"{what} has values up to {most:.2g}, whose squares or sums overflow: divide it by a power of ten."
+    )
+
+
+def refuse_overflow(rows: Any, statistic: Any) -> None:
+    """Refuse rows whose statistic is not finite, by the columns, or the target, that have the largest values."""
+    if all_finite(statistic):
+        return
+    sizes = rows.reduce(largest_entries).sizes if rows.n_features else np.zeros(0)
+    target = float(np.max(rows.reduce(largest_target).sizes, initial=0.0))
+    most = float(sizes.max(initial=0.0))
+    if most >= target:
+        raise too_large(f"Input X in {listed(np.flatnonzero(sizes >= min(most, most**0.75)), rows.names)}", most)
+    raise too_large("Input y", target)
+
+
+def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
+    """Refuse rows by the columns whose squares are infinite or vanish, if there are any."""
+    if is_tensor(X) or X.dtype.kind != "f":
+        return
+    limit = 1e-4 * float(np.sqrt(np.finfo(X.dtype).max))
+    sizes = _sizes(X)
+    large, small = np.flatnonzero(sizes > limit), np.flatnonzero((sizes > 0) & (sizes < 1 / limit))
+    if len(large):
+        raise too_large(f"Input X in {listed(large, names)}", float(sizes[large].max()))
+    if len(small):
+        raise InputError(
+            f"Input X in {listed(small, names)} has no values above {sizes[small].max():.2g}, whose squares vanish: "
+            "multiply it by a power of ten."
+        )
+
+
+def listed(where: Any, names: Sequence[str] | None) -> str:
+    """The names, or else the numbers, of some columns."""
+    where = np.unique(where)
+    labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
+    return ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")

@@ -1,0 +1,383 @@
+r"""Weights, means and centred scatter of the components of rows: classes, clusters, the parts of a mixture.
+
+.. math:: N_k = \sum_i r_{ik},\qquad \mu_k = \frac1{N_k}\sum_i r_{ik}x_i,\qquad
+    S_k = \sum_i r_{ik}(x_i-\mu_k)(x_i-\mu_k)^T
+
+R says how much of row i belongs to component k: labels (all of it to one), one-hot or soft responsibilities (n, K), or
+None (there is one component). Sample weights multiply R. The shape says how much of the scatter is kept:
+
+=========== ============ ==================================================================== =========================
+shape       scatter      what it is                                                           values that are missing
+=========== ============ ==================================================================== =========================
+full        (K, p, p)    :math:`S_k`                                                          rows are counted, left out
+tied        (1, p, p)    :math:`\sum_kS_k`                                                    rows are counted, left out
+diagonal    (K, p)       :math:`\mathrm{diag}\,S_k`                                           left out one by one
+spherical   (K, 1)       :math:`\mathrm{tr}\,S_k`                                             left out one by one
+=========== ============ ==================================================================== =========================
+
+Statistics of blocks merge by Chan's rule. What rows with gaps are expected to add to full and tied ones is in `gaps`.
+Labels cost n p²/2 multiply-adds whatever their number, responsibilities K times that (those that are 0 cost nothing);
+variances n p K. An E step calls `components` on its block of rows, and an M step reads `mean` and `covariances`.
+
+Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
+"""
+
+from functools import reduce
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
+from didact.core.errors import InputError
+from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES, Block
+from didact.parts.statistics.chan import join, join_runs
+from didact.parts.statistics.class_sums import one_hot
+from didact.parts.statistics.components_loops import add_scatter, extent, group, moments_by_component
+from didact.parts.statistics.counts import Labelled, label_codes, label_counts
+from didact.parts.statistics.moment_loops import fixed
+from didact.parts.statistics.moments import NARROW, SAFE_OFFSET
+
+Array = np.ndarray[Any, Any]
+MATRICES, VARIANCES = ("full", "tied"), ("diagonal", "spherical")
+FAR = 1 << 62  # no whole numbers between labels
+FEW = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
+TINY = np.finfo(np.float64).tiny  # what is below is no responsibility
+GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
+
+
+class _Components(NamedTuple):
+    labels: Array | None  # (K,) sorted; None: one component without a name
+    weight: Array  # (K,) of all rows
+    present: Array  # (K, 1) of the rows in the sums; (K, p) where single values are missing
+    mean: Array  # (K, p)
+    scatter: Array  # by shape
+    shape: str
+
+
+class Components(Labelled, _Components):
+    """Weight, mean and centred scatter of each component."""
+
+    __slots__ = ()
+
+    def _joined(self, other: "Components") -> "Components":
+        present, mean, d, factor = join(self.present, self.mean, other.present, other.mean)
+        if self.shape in MATRICES:
+            scatter = np.empty_like(self.scatter)
+            add_scatter(self.scatter, other.scatter, factor * d, d, scatter)
+        else:
+            gain = factor * d * d
+            gain = gain.sum(axis=1, keepdims=True) if self.shape == "spherical" else gain
+            scatter = self.scatter + other.scatter + gain
+        return Components(self.labels, self.weight + other.weight, present, mean, scatter, self.shape)
+
+    def among(self, labels: Array) -> "Components":
+        """With entries for more labels, which have no rows."""
+        weight, present, mean = (self.spread(part, labels) for part in (self.weight, self.present, self.mean))
+        scatter = self.scatter if self.tied else self.spread(self.scatter, labels)
+        return Components(labels, weight, present, mean, scatter, self.shape)
+
+    def component(self, k: int) -> "Components":
+        """One of the components, without a name; of the shape "tied" it has the scatter of all."""
+        one, g = slice(k, k + 1), 0 if self.tied else k
+        weight, present, mean = self.weight[one], self.present[one], self.mean[one]
+        return Components(None, weight, present, mean, self.scatter[g : g + 1], self.shape)
+
+    @property
+    def sums(self) -> tuple[Any, Array, Array]:
+        """Weight, mean and scatter as the distributions read them: of a component without a name without its axis."""
+        if self.labels is None:
+            return float(self.weight[0]), self.mean[0], self.scatter[0]
+        return self.present, self.mean, self.scatter
+
+    @property
+    def tied(self) -> bool:
+        """Whether the components share a scatter."""
+        return self.shape == "tied"
+
+    @property
+    def gaps(self) -> Array:
+        """The weight of the rows of each component that were left out, (K,)."""
+        return self.weight - self.present[:, 0]
+
+    @property
+    def within(self) -> Array:
+        """The scatter of all rows about the means of their components."""
+        return self.scatter.sum(axis=0)
+
+    @property
+    def total(self) -> Array:
+        """The scatter of all rows about the mean of all, of matrices (p, p), else of each column (p,)."""
+        if self.shape in MATRICES:
+            d = self.mean - self.present[:, 0] @ self.mean / self.present.sum()
+            return self.within + (self.present * d).T @ d
+        present = np.broadcast_to(self.present, self.mean.shape)
+        return join_runs(present, self.mean, self.scatter, np.array([0]))[2][0]
+
+    def covariances(self, added: float = 0.0) -> Array:
+        """Covariances of greatest likelihood, in the shape of the scatter, with `added` on their diagonals."""
+        n = self.present.sum(axis=0, keepdims=True) if self.tied else self.present
+        if self.shape in MATRICES:
+            out = self.scatter / np.maximum(n, TINY)[:, :, None]
+            return out + added * np.eye(out.shape[-1]) if added else out
+        n = np.broadcast_to(n, self.mean.shape).sum(axis=1, keepdims=True) if self.shape == "spherical" else n
+        return self.scatter / np.maximum(n, TINY) + added
+
+    def pool(self) -> "Components":
+        """Matrices with one scatter for all components."""
+        return self._replace(scatter=self.within[None], shape="tied")
+
+    @property
+    def varies(self) -> Array:
+        """Whether a component has rows that differ (K,); tied, whether any has (1,)."""
+        return np.array([S.any() for S in self.scatter])
+
+    def seen(self) -> "Components":
+        """Without components of no weight."""
+        seen = self.weight > 0
+        if self.labels is None or seen.all():
+            return self
+        scatter = self.scatter if self.tied else self.scatter[seen]
+        labels, weight, present, mean = self.labels[seen], self.weight[seen], self.present[seen], self.mean[seen]
+        return Components(labels, weight, present, mean, scatter, self.shape)
+
+    def finished(self) -> "Components":
+        """With exact zeros for columns that vary by no more than rounding: not noise for a solver to divide by."""
+        eps, scatter = np.finfo(float).eps, np.array(self.scatter)
+        rounding = self.present * (4 * eps * self.mean) ** 2
+        if self.shape in VARIANCES:  # their sums are about the mean of all rows
+            way = self.mean - (self.present * self.mean).sum(axis=0) / np.maximum(self.present.sum(axis=0), TINY)
+            rounding = rounding + 64 * eps * self.present * way**2
+            rounding = rounding.sum(axis=1, keepdims=True) if self.shape == "spherical" else rounding
+            return self._replace(scatter=np.where(scatter <= rounding, 0.0, scatter))
+        rounding = rounding.sum(axis=0, keepdims=True) if self.tied else rounding
+        for S, least in zip(scatter, rounding, strict=True):
+            constant = np.diag(S) <= least
+            S[constant], S[:, constant] = 0.0, 0.0
+        return self._replace(scatter=scatter)
+
+
+def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
+    """The statistic of rows X, an array, a tensor or sparse, for labels (n,), responsibilities (n, K) or None.
+
+    >>> import numpy as np
+    >>> S = components(np.array([[0.0], [2.0], [9.0]]), np.array(["a", "a", "b"]), "diagonal")
+    >>> S.labels.tolist(), S.mean.tolist(), S.covariances().tolist()
+    (['a', 'b'], [[1.0], [9.0]], [[1.0], [0.0]])
+    >>> soft = components(np.array([[0.0], [2.0], [9.0]]), np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), "full")
+    >>> soft.weight.tolist()
+    [1.5, 1.5]
+    """
+    X = X.toarray() if is_sparse(X) else X
+    n, p = X.shape
+    if is_tensor(X):
+        one = _variances if shape in VARIANCES else _matrices_of_tensor
+        return _in_blocks(one, X, R, w, shape, max(BLOCK_ROWS, TENSOR_BYTES // (8 * p)))
+    X = np.ascontiguousarray(X if X.dtype.kind == "f" else X.astype(np.float64))
+    R, w = None if R is None else to_numpy(R), None if w is None else to_numpy(w).astype(np.float64, copy=False)
+    if R is not None and R.ndim == 2:
+        return _in_blocks(_variances if shape in VARIANCES else _matrices, X, R, w, shape, BLOCK_ROWS)
+    if shape in MATRICES:
+        return _matrices(X, R, w, shape)
+    found = _few_variances(X, members(R, w, n), shape) if p <= FEW else None
+    return _in_blocks(_variances, X, R, w, shape, BLOCK_ROWS) if found is None else found
+
+
+def _in_blocks(fn: Any, X: Any, R: Any, w: Any, shape: str, rows: int) -> Components:
+    """fn of blocks of rows that stay in the cache, merged."""
+    cuts = [slice(a, a + rows) for a in range(0, max(X.shape[0], 1), rows)]
+    blocks = (fn(X[s], None if R is None else R[s], None if w is None else w[s], shape) for s in cuts)
+    return reduce(Components.merge, blocks)
+
+
+class Members(NamedTuple):
+    """The rows of each component, one component after the other; a row may be in several."""
+
+    labels: Array | None
+    order: Array  # (m,) row numbers
+    edges: Array  # (K + 1,) where each component begins and the last one ends
+    w: Array | None  # (m,) their weights, all positive; None: each counts once
+
+    @property
+    def weight(self) -> Array:
+        """The weight of each component, (K,)."""
+        weight = np.diff(self.edges).astype(np.float64)
+        if self.w is not None and len(self.w):
+            some = weight > 0
+            weight[some] = np.add.reduceat(self.w, self.edges[:-1][some])
+        return weight
+
+    def keep(self, chosen: Array) -> "Members":
+        """Some of the rows."""
+        edges = np.concatenate([[0], np.cumsum(chosen)])[self.edges]
+        return Members(self.labels, self.order[chosen], edges, None if self.w is None else self.w[chosen])
+
+
+def members(R: Array | None, w: Array | None, n: int) -> Members:
+    """Who belongs to the components of n rows, for labels (n,), responsibilities (n, K) or None."""
+    if R is not None and R.ndim == 2:
+        shares = np.ascontiguousarray(R.T, np.float64) if w is None else R.T * w
+        chosen = shares >= TINY
+        edges = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
+        order = np.broadcast_to(np.arange(n), chosen.shape)[chosen]
+        return Members(np.arange(len(shares)), order, edges, shares[chosen])
+    labels, order, edges = (None, np.arange(n), np.array([0, n])) if R is None else _grouped(R)
+    if w is None:
+        return Members(labels, order, edges, None)
+    found = Members(labels, order, edges, w[order])
+    return found if (w > 0).all() else found.keep(w[order] > 0)
+
+
+def _grouped(y: Array) -> tuple[Array, Array, Array]:
+    """The labels, the rows one class after the other, and where each class begins and the last one ends."""
+    whole = y.dtype.kind in "iub" and y.dtype != np.uint64 and len(y) > 0
+    codes = fixed(np.asarray(y, np.int64)) if whole else y
+    low, high = extent(codes) if whole else (0, FAR)
+    values = None
+    if high - low >= 4 * len(y) + 1000:  # smaller whole numbers need no sorting
+        values, codes = np.unique(y, return_inverse=True)
+        codes, low, high = fixed(codes), 0, len(values) - 1
+    found, order, edges = (
+        np.empty(high - low + 1, np.int64),
+        np.empty(len(y), np.int64),
+        np.zeros(high - low + 2, np.int64),
+    )
+    K = group(codes, low, order, edges, found)
+    return found[:K].astype(y.dtype) if values is None else values, order, edges[: K + 1]
+
+
+def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Components:
+    """Means and scatter matrices, rows with gaps left out; by a compiled pass for few columns, by BLAS for many."""
+    if shape == "tied" and R is not None and R.ndim == 2 and (found := _soft_tied(X, R, w)) is not None:
+        return found
+    M = members(R, w, len(X))
+    sums = moments_by_component if X.shape[1] <= NARROW else _wide_moments
+    mean, scatter = sums(X, M.w, M.order, M.edges, shape == "tied")
+    weight = present = M.weight
+    if np.isnan(mean).any():
+        M = M.keep(~np.asarray(np.isnan(X).any(axis=1))[M.order])
+        mean, scatter = sums(X, M.w, M.order, M.edges, shape == "tied")
+        present = M.weight
+    return Components(M.labels, weight, present[:, None], mean, scatter, shape)
+
+
+def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
+    """The scatter of all rows about their mean less that of the means: one product instead of one for each component.
+
+    None with gaps, and where the means lie so far apart, in deviations within, that the difference has lost digits.
+    """
+    H = R if w is None else R * w[:, None]
+    weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
+    D = X - all_rows.mean
+    d = (H.T @ D) / np.maximum(weight, TINY)[:, None]
+    between = (weight[:, None] * d).T @ d
+    within = all_rows.scatter - between
+    if not (np.diag(between) <= SAFE_OFFSET * np.diag(within[0])).all() or np.isnan(d).any():
+        return None
+    return Components(np.arange(len(weight)), weight, weight[:, None], all_rows.mean + d, within, "tied")
+
+
+def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
+    """Means and scatter of few columns, off the matrices of the compiled pass; None with gaps or many labels."""
+    if (len(M.edges) - 1) * X.shape[1] > len(X) or np.isnan(X[:100]).any():  # a look that spares a pass in vain
+        return None
+    mean, scatter = moments_by_component(X, M.w, M.order, M.edges, False)
+    if np.isnan(mean).any():
+        return None
+    scatter = np.diagonal(scatter, axis1=1, axis2=2).copy()
+    scatter = scatter.sum(axis=1, keepdims=True) if shape == "spherical" else scatter
+    return Components(M.labels, M.weight, M.weight[:, None], mean, scatter, shape)
+
+
+def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
+    """As `moments_by_component`, by products of matrices; at most about as many rows as X has are copied at a time."""
+    K, p = len(edges) - 1, X.shape[1]
+    mean, scatter, first = np.zeros((K, p)), np.zeros((1 if tied else K, p, p)), 0
+    while first < K:
+        last = max(first + 1, int(np.searchsorted(edges, edges[first] + len(X), side="right")) - 1)
+        some = slice(edges[first], edges[last])
+        v, inner = None if w is None else w[some], edges[first : last + 1] - edges[first]
+        D, mean[first:last] = centred_rows(X[order[some]], v, inner)
+        D = D if v is None else np.sqrt(v)[:, None] * D
+        if tied:
+            scatter[0] += D.T @ D
+        else:
+            scatter[first:last] = [D[a:b].T @ D[a:b] for a, b in pairwise(inner)]
+        first = last
+    return mean, scatter
+
+
+def centred_rows(X: Array, w: Array | None, edges: Array) -> tuple[Array, Array]:
+    """Rows less the means of their components, those from one edge to the next, and these; float64 X is overwritten."""
+    D, mean = X.astype(np.float64, copy=False), np.zeros((len(edges) - 1, X.shape[1]))
+    for k, (a, b) in enumerate(pairwise(edges)):
+        for _ in range(2 if b > a else 0):  # the second time for what rounding left
+            way = np.average(D[a:b], axis=0, weights=None if w is None else w[a:b])
+            D[a:b] -= way
+            mean[k] += way
+    return D, mean
+
+
+def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
+    """Means and scatter matrices on a tensor's own device."""
+    xp = namespace(X)
+    labels, H, _ = _shares(X, R, w)
+    means, products, weight = [], [], []
+    for k in range(H.shape[1]):
+        D, v = X, H[:, k]
+        if R is not None and R.ndim == 1:  # a row is in one component
+            D, v = X[v > 0], v[v > 0]
+        total = xp.clip(xp.sum(v), float(xp.finfo(v.dtype).tiny), None)
+        mean = (v @ D) / total
+        D = D - mean
+        rest = (v @ D) / total  # what rounding left
+        D = D - rest
+        means.append(mean + rest)
+        products.append((D * v[:, None]).T @ D)
+        weight.append(xp.sum(v))
+    mean, scatter, each = to_host(xp.stack(means), xp.stack(products), xp.stack(weight))
+    if np.isnan(mean).any():
+        raise InputError(GAPS_IN_TENSORS)
+    scatter = scatter.sum(axis=0, keepdims=True) if shape == "tied" else scatter
+    return Components(labels, each, each[:, None], mean, scatter, shape)
+
+
+def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
+    """Labels, the weight of each row in each component (n, K), and in all (n,), as the kind of array that X is."""
+    xp = namespace(X)
+    kind = {"dtype": X.dtype} | ({"device": X.device} if is_tensor(X) else {})
+    w = xp.ones(X.shape[0], **kind) if w is None else xp.asarray(w, **kind)
+    if R is None:
+        return None, w[:, None], w
+    if R.ndim == 2:
+        return np.arange(R.shape[1]), xp.asarray(R, **kind) * w[:, None], w
+    labels = label_counts(Block(y=R)).values
+    codes = label_codes(R, labels)
+    if not is_tensor(X):
+        return labels, one_hot(codes, w, len(labels)), w
+    codes = xp.asarray(codes, device=X.device)
+    return labels, xp.astype(codes[:, None] == xp.arange(len(labels), device=X.device), X.dtype) * w[:, None], w
+
+
+def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
+    """Means and scatter of single columns, by two products with the responsibilities; NaN is left out."""
+    xp = namespace(X)
+    X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
+    labels, H, v = _shares(X, R, w)
+    weight = xp.sum(H, axis=0)
+    centre = (v @ X) / xp.clip(xp.sum(v), TINY, None)
+    if bool(xp.any(xp.isnan(centre))):
+        there = xp.astype(~xp.isnan(X), xp.float64)
+        X = xp.where(there > 0, X, 0.0)
+        centre = (v @ X) / xp.clip(v @ there, TINY, None)
+        D, present = (X - centre) * there, H.T @ there
+    else:
+        D, present = X - centre, weight[:, None]
+    first = H.T @ D
+    D *= D  # in place: new memory costs more than the product
+    second = H.T @ D
+    shift = first / xp.clip(present, TINY, None)
+    scatter = xp.clip(second - present * shift * shift, 0.0, None)
+    scatter = xp.sum(scatter, axis=1, keepdims=True) if shape == "spherical" else scatter
+    weight, present, mean, scatter = to_host(weight, present, centre + shift, scatter)
+    return Components(labels, weight, present, mean, scatter, shape)

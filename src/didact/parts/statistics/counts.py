@@ -1,0 +1,122 @@
+"""Labels of rows: which there are, how much weight each has, their codes, and statistics with an entry for each."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from didact.core.backend import is_tensor, namespace, to_host, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.rows import Block
+
+Array = np.ndarray[Any, Any]
+
+
+class Labelled:
+    """A statistic with an entry for each of some sorted `labels`, mixed into a NamedTuple. Abstract.
+
+    Two of them merge to the union of their labels, so that no pass over the labels has to come first.
+    """
+
+    __slots__ = ()
+    labels: Any
+
+    def merge(self, other: Self) -> Self:
+        """The statistic of both sets of rows together."""
+        a, b = self.labels, other.labels
+        if a is None or np.array_equal(a, b):
+            return self._joined(other)
+        union = np.union1d(a, b)
+        return self.among(union)._joined(other.among(union))
+
+    def _joined(self, other: Self) -> Self:
+        """Both, of which the labels are the same."""
+        raise NotImplementedError
+
+    def among(self, labels: Array) -> Self:
+        """The statistic with entries for more labels, which these are among; the others have no rows."""
+        raise NotImplementedError
+
+    def spread(self, x: Array, labels: Array) -> Array:
+        """A table with a row for each label as one with rows for more labels, the others being zeros."""
+        if len(x) == len(labels):
+            return x
+        out = np.zeros((len(labels), *x.shape[1:]))
+        out[np.searchsorted(labels, self.labels)] = x
+        return out
+
+
+class Counts(NamedTuple):
+    """Distinct values and how much weight each has."""
+
+    values: Array
+    weights: Array
+
+    def merge(self, other: "Counts") -> "Counts":
+        """The union of the values; weights of common ones add."""
+        values, where = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
+
+
+def label_counts(block: Block) -> Counts:
+    """The labels of one block with their weights."""
+    y, w = block.y, block.weight
+    if is_tensor(y):
+        xp = namespace(y)
+        values = xp.unique_values(y)
+        each = [xp.astype(y == v, xp.float64) for v in values]
+        totals = [xp.sum(mask if w is None else mask * w) for mask in each]
+        return Counts(to_numpy(values), np.concatenate([t.reshape(1) for t in to_host(*totals)]))
+    y, w = np.asarray(y), None if w is None else to_numpy(w)
+    if y.dtype.kind in "iub" and len(y):  # small whole numbers need no sorting
+        low = int(y.min())
+        if int(y.max()) - low < 4 * len(y) + 1000:
+            offset = y.astype(np.int64) - low
+            counts = np.bincount(offset)
+            seen = np.flatnonzero(counts)
+            weights = (counts if w is None else np.bincount(offset, w))[seen]
+            return Counts((seen + low).astype(y.dtype), weights.astype(np.float64))
+    values, where = np.unique(y, return_inverse=True)
+    return Counts(values, np.bincount(where, w, len(values)).astype(np.float64))
+
+
+def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
+    """One factor per class: given, or inversely proportional to the classes' weights."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        present = counts.weights > 0  # a class without weight has no share to bring up
+        share = present.sum() * np.where(present, counts.weights, 1.0)
+        return np.where(present, counts.weights.sum() / share, 0.0)
+    unknown = [label for label in class_weight if label not in counts.values]
+    if unknown:
+        raise ParameterError(f"class_weight names {unknown[0]!r}, which is not among the labels of y.")
+    factors = np.asarray([class_weight.get(label, 1.0) for label in counts.values.tolist()], np.float64)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ParameterError(f"class_weight must hold finite numbers from 0 on; got {class_weight!r}.")
+    if not (counts.weights @ factors > 0):
+        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
+    return factors
+
+
+def label_codes(y: Any, values: Array) -> Any:
+    """The position of each label in the sorted values; a label that is not among them is refused."""
+    if is_tensor(y):
+        xp = namespace(y)
+        return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
+    y = np.asarray(y)
+    if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
+        low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
+        table = np.full(span + 1, -1)
+        table[values.astype(np.int64) - low] = np.arange(len(values))
+        offset = y.astype(np.int64) - low
+        codes = table[np.where((offset < 0) | (offset > span), span, offset)]
+        strange = codes < 0
+    else:
+        codes = np.minimum(np.searchsorted(values, y), len(values) - 1)
+        strange = values[codes] != y
+    if strange.any():
+        raise InputError(
+            f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all of "
+            "them must be there in the first pass over the rows, or be named in the first call of partial_fit."
+        )
+    return codes

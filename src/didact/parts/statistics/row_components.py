@@ -1,0 +1,83 @@
+"""The components of rows of any kind by their labels: one pass, refusing by name columns whose sums are not finite."""
+
+import os
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import to_numpy
+from didact.core.errors import InputError
+from didact.core.overflow import refuse_overflow
+from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite
+from didact.parts.statistics.components import MATRICES, Components, components
+from didact.parts.statistics.counts import label_counts
+from didact.parts.statistics.moments import NARROW
+
+Array = np.ndarray[Any, Any]
+MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
+
+
+def row_components(rows: Rows, shape: str) -> Components:
+    """The statistic of all rows, also of labels without weight: one pass; where K matrices p × p for each piece of the
+    rows are too much, more."""
+    p = rows.n_features
+    if shape not in MATRICES:
+        return _looked_at(rows.reduce(variance_rows, shape), rows).finished()
+    _require_memory(p)
+    if shape == "tied" or p <= NARROW:
+        return _looked_at(rows.reduce(matrix_rows, shape, None), rows).finished()
+    labels = rows.reduce(label_counts).values
+    step = max(1, MEMORY // (8 * p * p * PIECES))
+    parts = [rows.reduce(matrix_rows, shape, labels[k : k + step]) for k in range(0, len(labels), step)]
+    return _looked_at(reduce(Components.merge, parts), rows).finished()
+
+
+@in_pieces
+def variance_rows(block: Block, shape: str) -> Components:
+    """The statistic of one block, without products of columns."""
+    return components(block.X, block.y, shape, block.weight)
+
+
+@in_pieces
+def matrix_rows(block: Block, shape: str, only: Array | None) -> Components:
+    """The statistic of one block, of all classes or of some only."""
+    X, y, w = block.X, block.y, block.weight
+    if only is not None:
+        keep = np.isin(to_numpy(y), only)
+        X, y, w = X[keep], y[keep], None if w is None else w[keep]
+    return components(X, y, shape, w)
+
+
+def _looked_at(found: Components, rows: Rows) -> Components:
+    """The statistic, if it is finite; else infinite and too large values are refused by the names of their columns."""
+    matrices = found.shape in MATRICES
+    variances = np.diagonal(found.scatter, axis1=1, axis2=2) if matrices else found.scatter
+    if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
+        if rows.n_rows is not None:
+            refuse_infinite(rows.whole().X, rows.names)
+        refuse_overflow(rows, (found.mean, variances))
+    return found
+
+
+def require_values(S: Components, rows: Rows) -> None:
+    """Refuse a column without any value in a class."""
+    empty = np.argwhere(np.broadcast_to(S.present, S.mean.shape) == 0)
+    if len(empty):
+        k, j = empty[0]
+        column = rows.names[j] if rows.names is not None else int(j)
+        raise InputError(
+            f"Column {column!r} has no value in class {S.labels.tolist()[k]!r}, so it has no mean there: drop or fill "
+            "the column."
+        )
+
+
+def _require_memory(p: int) -> None:
+    """Refuse a number of columns whose covariance does not fit the machine's memory."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
+    if 8 * p * p > machine:
+        raise InputError(
+            f"A covariance of {p} columns takes {8 * p * p / 2**30:.0f} GiB, more than this machine's memory: use "
+            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and give the rows as an "
+            "array in memory, where fewer rows than columns need no covariance."
+        )
