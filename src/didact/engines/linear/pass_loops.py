@@ -87,8 +87,12 @@ def flat_view(X: Array) -> tuple[Array, int, int]:
     if 1 not in steps or min(steps) < 1 or X.size == 0:
         X = np.ascontiguousarray(X)
         steps = [max(X.shape[1], 1), 1]
-    length = sum((k - 1) * step for k, step in zip(X.shape, steps, strict=True)) + 1 if X.size else 0
-    flat = np.lib.stride_tricks.as_strided(X, (length,), (X.itemsize,), writeable=False)
+    if X.flags.c_contiguous or X.flags.f_contiguous:
+        flat = X.reshape(-1, order="A").view()
+        flat.flags.writeable = False
+    else:
+        length = sum((k - 1) * step for k, step in zip(X.shape, steps, strict=True)) + 1
+        flat = np.lib.stride_tricks.as_strided(X, (length,), (X.itemsize,), writeable=False)
     return flat, steps[0], steps[1]
 
 
