@@ -84,11 +84,11 @@ class LinearObjective(NamedTuple):
         """f and its gradient."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            gradient = _softmax_gradient if self._fused else _multi_gradient
-            S = self.rows.reduce(gradient, self.loss, coef, intercept, self.reference)
+            several = _softmax_gradient if self._fused else _multi_gradient
+            S = self.rows.reduce(several, self.loss, coef, intercept, self.reference)
         else:
-            gradient = _fused_gradient if self._fused else _gradient
-            S = self.rows.reduce(gradient, self.loss, coef, intercept)
+            one = _fused_gradient if self._fused else _gradient
+            S = self.rows.reduce(one, self.loss, coef, intercept)
         value, grad, grad0 = S.parts
         return self._penalised(coef, value, self.join(grad, grad0))
 

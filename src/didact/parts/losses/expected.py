@@ -1,6 +1,6 @@
 """Losses with the expected curvature, as Fisher scoring wants it: behind the log links of generalized linear models."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from didact.core.backend import namespace
 from didact.core.jit import dispatch
@@ -40,10 +40,11 @@ class NegativeBinomial(Loss, NamedTuple("NegativeBinomial", [("alpha", float)]))
         return (y + ratio1(1.0, self.alpha)) * logarithm - y * z, (mu - y) * shrink, mu * shrink
 
 
-class Expected(Loss, NamedTuple("Expected", [("loss", Loss)])):
+class Expected(Loss, NamedTuple("Expected", [("loss", Any)])):
     """A loss with the expected curvature (Fisher scoring) instead of its own.
 
     >>> import numpy as np
+    >>> from didact.parts.losses import Gamma
     >>> Expected(Gamma()).grad_hess(np.array([3.0]), np.array([0.0]))
     (array([-2.]), array([1.]))
     """
