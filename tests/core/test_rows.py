@@ -96,6 +96,28 @@ def test_functions_of_large_blocks_get_few_of_them(n, p, pieces):
     assert sum(seen.sizes) == n
 
 
+@pytest.mark.parametrize(
+    ("n", "p", "square", "pieces"),
+    [
+        (1, 0, False, 1),
+        (10_000, 50, False, 1),
+        (100_000, 50, False, 10),
+        (10_000_000, 50, False, 64),
+        (1_000_000_000, 50, False, 1490),  # none longer than some ten milliseconds
+        (100, 1_000_000, False, 2),  # what a piece returns is not larger than the piece
+        (10_000, 300, True, 12),
+        (3_000, 2_000, True, 1),
+        (100, 300, True, 1),
+    ],
+)
+def test_compiled_passes_get_pieces_by_their_work(n, p, square, pieces):
+    X = np.broadcast_to(np.float64(0), (n, p))
+    cuts = memory._even(X, 1 + square, square)
+    assert len(cuts) == pieces
+    assert [a for a, _ in cuts] == [0, *(b for _, b in cuts[:-1])]
+    assert cuts[-1][1] == n
+
+
 def test_all_columns_are_cut_alike():
     n = 5000
     X, y, w, offset = numbered(n), np.arange(n), np.arange(n) + 0.5, 2.0 * np.arange(n)

@@ -287,3 +287,9 @@ def test_limits_that_belong_to_a_thread_are_set_in_the_pool(monkeypatch):
     here = threading.current_thread().name
     assert {n for name, n in calls if name != here} == {1}
     assert [n for name, n in calls if name == here] == [1, 2], "the caller has its own limit back"
+
+
+def test_one_thread_is_one_for_blas_too():
+    set_threads(1)
+    assert parallel_map(lambda _: blas_limits(), range(2)) == 2 * [[1] * len(blas_limits())]
+    assert blas_limits() == [4] * len(blas_limits())

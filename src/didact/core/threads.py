@@ -227,7 +227,8 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
     items = list(items)
     size = thread_count()
     if min(size, len(items)) <= 1:
-        return [fn(item) for item in items]
+        with _hold if size == 1 else nullcontext():  # who asked for one thread does not want BLAS's either
+            return [fn(item) for item in items]
     work = _Work(fn, items)
     with _hold:
         futures = _submit(size - 1, min(size, len(items)) - 1, work.run)

@@ -69,7 +69,7 @@ def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon
     return Sums(to_host(*parts))
 
 
-@compiled_pass(3)
+@compiled_pass(3, square=True)
 def summarize_narrow(
     block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: float | None
 ) -> Sums:

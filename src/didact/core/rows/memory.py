@@ -136,8 +136,8 @@ class MemoryRows(Rows):
         if getattr(fn, "takes_pieces", False):
             pieces = _joined(self.X, self._pieces)
         else:
-            work = getattr(fn, "work", 0)
-            pieces = _even(self.X, work) if work and isinstance(self.X, np.ndarray) else self._pieces
+            how = getattr(fn, "compiled", None)
+            pieces = _even(self.X, *how) if how and isinstance(self.X, np.ndarray) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, pieces))
         # A NaN in the input shows in what is summed up, so no pass is spent on looking.
@@ -215,25 +215,26 @@ def in_pieces(fn: F) -> F:
     return fn
 
 
-def compiled_pass(work: int) -> Callable[[F], F]:
+def compiled_pass(work: int, square: bool = False) -> Callable[[F], F]:
     """Mark a block function that is one compiled call, whatever the number of rows; `work` says how dear a number is.
 
-    Pieces are then large, as few as keep all threads busy: for each of them a thread takes the interpreter's lock.
+    Pieces are then large, as few as keep all threads busy: for each of them a thread takes the interpreter's lock. If
+    the result is `square`, with a number for each pair of columns, a piece has so many rows that it is not larger.
     """
 
     def mark(fn: F) -> F:
-        fn.work = work  # type: ignore[attr-defined]
+        fn.compiled = work, square  # type: ignore[attr-defined]
         return fn
 
     return mark
 
 
-def _even(X: Any, work: int) -> list[list[int]]:
+def _even(X: Any, work: int, square: bool) -> list[list[int]]:
     """Pieces of one block each, of about a third of a millisecond or, of many rows, up to some ten milliseconds."""
     n, p = X.shape
     tasks = n * max(p, 1) * work // TASK + 1
-    edges = np.linspace(0, n, min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), max(n, 1)) + 1).astype(int)
-    return [list(piece) for piece in pairwise(edges.tolist())]
+    number = min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), n // max(64, square * work * p) + 1)
+    return [list(piece) for piece in pairwise(np.linspace(0, n, number + 1).astype(int).tolist())]
 
 
 def _cut(X: Any) -> list[list[int]]:

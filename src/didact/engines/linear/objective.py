@@ -194,7 +194,7 @@ def _fused_gradient(block: Block, loss: Any, coef: Array, intercept: Any) -> Sum
     return Sums((value, grad[:-1], grad[-1]))
 
 
-@compiled_pass(3)
+@compiled_pass(3, square=True)
 def _fused_hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_hessian` as one compiled loop, for up to a few hundred features."""
     if not isinstance(block.X, np.ndarray):
@@ -213,7 +213,7 @@ def _softmax_gradient(block: Block, loss: Any, coef: Array, intercept: Any, refe
     return Sums((value, grad[:, :-1], grad[:, -1]))
 
 
-@compiled_pass(12)
+@compiled_pass(12, square=True)
 def _softmax_hessian(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_multi_hessian` as two compiled loops."""
     if block.offset is not None or not isinstance(block.X, np.ndarray):
@@ -222,7 +222,7 @@ def _softmax_hessian(block: Block, loss: Any, coef: Array, intercept: Any, refer
     return Sums((*_softmax_gradient(block, loss, coef, intercept, reference).parts, H))
 
 
-@compiled_pass(12)
+@compiled_pass(12, square=True)
 def _softmax_blocks(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_block_curvature` as one compiled loop."""
     if block.offset is not None or not isinstance(block.X, np.ndarray):
