@@ -64,3 +64,9 @@ def is_sparse(x: Any) -> bool:
 def float_type(x: Any) -> Any:
     """The NumPy float type of x's values: float32 stays, all else is float64."""
     return np.float32 if str(x.dtype).endswith("float32") else np.float64
+
+
+def of_types(arrays: Any, types: Any) -> bool:
+    """Whether arrays have these types and lie in C order, as loops are compiled for: a file may hold any others."""
+    pairs = zip(arrays, types, strict=True)
+    return all(isinstance(a, np.ndarray) and a.dtype == kind and a.flags.c_contiguous for a, kind in pairs)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import local
+from didact.core.backend import local, of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.engines.trees.quantile_loops import leaf_quantiles
@@ -37,7 +37,7 @@ class Members(NamedTuple):
 
     def check(self) -> None:
         """Refuse arrays that do not fit together: compiled code trusts them."""
-        whole = self.offsets.dtype == self.starts.dtype == np.int64 and self.ranks.dtype == np.int32
+        whole = of_types(self, (np.int64, np.int64, np.int32, np.float64, np.float64))
         lines = whole and all(part.ndim == 1 for part in self) and len(self.starts) > 0 and self.starts[0] == 0
         fits = lines and len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()
         if not fits or (len(self.ranks) and (self.ranks.min() < 0 or self.ranks.max() >= len(self.values))):

@@ -107,7 +107,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         "callbacks/stop": CALLBACKS,
         "callbacks/limit:tol": CALLBACKS,
         "defaults/check_sparsify_coefficients": "It has classes of fewer rows than there are folds.",
-        "defaults/check_classifiers_train": "It compares log P with the logarithm of a P that float32 rounds to 1.",
+        "defaults/check_classifiers_train:float32": "It compares log P with the logarithm of a P that is rounded to 1.",
         "weight_scale": "C multiplies the sum of losses, as in scikit-learn: twice the weights are twice C.",
     }
 

@@ -4,6 +4,7 @@ r"""Sums of a window over points, at many places and for several bandwidths at o
     T_b(q) = \sum_i w_i\,y_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big)
 
 Points stand in a k-d tree, queries are sorted into blocks that lie together, and blocks are spread over the threads.
+Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`).
 Sums are right to 1e-11, or to the tolerance asked for. Where all values underflow, the sums of a window with tails are
 taken anew in units of its value at the nearest point, so that their logarithms stay finite and accurate.
 
@@ -18,11 +19,12 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.engines.gauss_transform import gauss_sums, pays
 from didact.engines.neighbors.partitions.boxes import boxes
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
 from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.smoothing.shaped_sums_loops import shaped
-from didact.parts.windows import Nearest
+from didact.parts.windows import Gaussian, Nearest
 from didact.parts.windows.window_loops import CODES
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +35,7 @@ BLOCK = 32  # queries in a block
 FEW = 64  # queries that are not sorted into blocks
 PIECE = 100_000_000  # values that one piece of work takes at the most
 WIDE = 1e150  # the square of more, summed over columns, overflows
+ENOUGH = 1e-3  # share of all weights from which a sum over nodes, right to some 1e-15 of them, is exact
 TINY = 1e-200  # sums below are taken anew, in units of the nearest point's value
 
 
@@ -114,7 +117,7 @@ def kernel_sums(
     c, near = np.ascontiguousarray(scales[down]), np.zeros(len(places))
     low = np.broadcast_to(np.asarray(atol, float), c.shape)[down] / (1.0 + rtol)
     tolerance = max(rtol / (1.0 + rtol), EXACT), np.ascontiguousarray(low)
-    out = _run(window, points.cloud, places, own, near, edges, c, *tolerance)
+    out = _by_width(window, points, Q is None, places, own, edges, c, *tolerance, rtol == 0.0)
     lost = np.flatnonzero((out[:, :, 0] < TINY).any(axis=0))
     if len(lost) and (window.tails or empty):
         some, mine, near_some = places[lost], own[lost], np.empty(len(lost))
@@ -129,6 +132,42 @@ def kernel_sums(
     sums, nearest = np.empty_like(out), np.empty_like(near)
     sums[down[:, None], order[None, :]], nearest[order] = out, near
     return Sums(sums[:, :, 0], sums[:, :, 1:], nearest)
+
+
+def _by_width(
+    window: Any,
+    points: Points,
+    same: bool,
+    Q: Array,
+    own: Array,
+    edges: Array,
+    scales: Array,
+    rtol: float,
+    atol: Array,
+    exact: bool,
+) -> Array:
+    """The sums of sorted queries: wide Gaussians over nodes where that pays, all others over the tree.
+
+    Over nodes errors are relative to the sum of all weights, so queries with little of it are done over the tree, too.
+    """
+    cloud, near = points.cloud, np.zeros(len(Q))
+    ours = exact and isinstance(window, Gaussian) and not len(cloud.stretch) and not atol.any()
+    low, high = _box(cloud.low[0], cloud.high[0], Q)
+    counts = len(points.order), len(Q), len(cloud.columns)
+    wide = np.array([ours and pays(low, high, float(c) ** -0.5, *counts) for c in scales], bool)
+    out = np.empty((len(scales), len(Q), len(cloud.columns)))
+    if not wide.all():
+        out[~wide] = _run(window, cloud, Q, own, near, edges, scales[~wide], rtol, atol[~wide])
+    for b in np.flatnonzero(wide):
+        sums = gauss_sums(points.places(), cloud.columns, None if same else Q, low, high, float(scales[b]) ** -0.5)
+        if same:
+            sums -= (cloud.share * cloud.columns).T
+        few = np.flatnonzero(~(sums[:, 0] >= ENOUGH * cloud.sums[0, 0]))
+        if len(few):
+            cuts = np.append(np.arange(0, len(few), BLOCK), len(few))
+            sums[few] = _run(window, cloud, Q[few], own[few], near[few], cuts, scales[[b]], rtol, atol[[b]])[0]
+        out[b] = sums
+    return out
 
 
 def log_sums(window: Any, sums: Sums, scales: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.neighbors.partitions import balls_loops
@@ -31,7 +32,7 @@ class Balls(NamedTuple):
         (n, p), nodes = self.points.shape, len(self.radii)
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.centres.shape == (nodes, p) and self.order.shape == (n,) and n >= 1 << self.levels
-        kinds = self.order.dtype == np.int64 and self.centres.dtype == self.radii.dtype == np.float64
+        kinds = of_types(self[:4], (np.int64, np.float64, np.float64, np.float64))
         if not (whole and shapes and kinds and self.order.min() >= 0 and self.order.max() < n):
             raise InputError("The tree of balls makes no sense.")
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.engines.neighbors.partitions import boxes_loops
@@ -46,7 +47,7 @@ class Boxes(NamedTuple):
         n, (nodes, p) = len(self.order), self.low.shape
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.high.shape == self.low.shape and self.points.shape == (n * p,) and n >= 1 << self.levels
-        kinds = self.order.dtype == np.int64 and self.low.dtype == self.high.dtype == np.float64
+        kinds = any(of_types(self[:4], (np.int64, kind, np.float64, np.float64)) for kind in (np.float32, np.float64))
         if not (whole and shapes and kinds and n and self.order.min() >= 0 and self.order.max() < n):
             raise InputError("The tree of boxes makes no sense.")
 
