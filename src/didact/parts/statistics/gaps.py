@@ -18,7 +18,8 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.parts.gaussian import gaussian_log_density
-from didact.parts.statistics.components import Components, members
+from didact.parts.statistics.components import Components, complete
+from didact.parts.statistics.members import members
 
 Array = np.ndarray[Any, Any]
 
@@ -123,7 +124,7 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
     tied = len(theta.precision) == 1
     scatter = second - outer(first, shift, tied)
     shape = "tied" if tied else "full"
-    return Expected(value, Components(theta.labels, weight, weight[:, None], theta.mean + shift, scatter, shape))
+    return Expected(value, complete(theta.labels, weight, theta.mean + shift, scatter, shape))
 
 
 def outer(a: Array, b: Array, tied: bool) -> Array:
