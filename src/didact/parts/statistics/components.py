@@ -76,11 +76,11 @@ class Components(Labelled, _Components):
         return self._replace(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter)
 
     def component(self, k: int) -> "Components":
-        """One of the components, without a name; of the shape "tied" it has the scatter of all."""
-        one, g = slice(k, k + 1), 0 if self.tied else k
+        """One of the components, without a name; where they share a scatter, it has its part of it."""
+        one, S = slice(k, k + 1), self._replace(shape="full") if self.tied else self
         weight, present, mean = self.weight[one], self.present[one], self.mean[one]
-        scatter = self.scatter[g : g + 1]
-        return self._replace(labels=None, weight=weight, present=present, mean=mean, scatter=scatter)
+        scatter = self.covariances() * present if self.tied else self.scatter[one]
+        return S._replace(labels=None, weight=weight, present=present, mean=mean, scatter=scatter)
 
     @property
     def sums(self) -> tuple[Any, Array, Array]:
@@ -106,12 +106,13 @@ class Components(Labelled, _Components):
 
     @property
     def total(self) -> Array:
-        """The scatter of all rows about the mean of all, of matrices (p, p), else of each column (p,)."""
+        """The scatter of all rows about the mean of all, in the shape of one component."""
         if self.shape in MATRICES:
             d = self.mean - self.present[:, 0] @ self.mean / self.present.sum()
             return self.within + (self.present * d).T @ d
         present = np.broadcast_to(self.present, self.mean.shape)
-        return join_runs(present, self.mean, self.scatter, np.array([0]))[2][0]
+        between = join_runs(present, self.mean, np.zeros_like(self.mean), np.array([0]))[2][0]
+        return self.within + (between.sum(keepdims=True) if self.shape == "spherical" else between)
 
     def covariances(self, added: float = 0.0) -> Array:
         """Covariances of greatest likelihood, in the shape of the scatter, with `added` on their diagonals."""
