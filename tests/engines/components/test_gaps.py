@@ -164,3 +164,14 @@ def test_expected_components_of_responsibilities_are_those_of_weighted_labels(sh
     merged = parts[0].merge(parts[1])
     for x, z in zip(merged.statistic[1:5], soft.statistic[1:5]):
         np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_one_gaussian_never_becomes_less_likely_and_without_gaps_is_the_covariance(pooled):
+    X, _ = table(150, 3)
+    S, result = learn(X, np.zeros(150, int), pooled=pooled, tol=1e-10)
+    assert (np.diff(result.history) <= 1e-9 * abs(result.value)).all()
+    assert -result.value == pytest.approx(log_likelihood(X, S.mean[0], S.covariances()[0]), rel=1e-9)
+    whole = X[~np.isnan(X).any(axis=1)]
+    S, _ = learn(whole, np.zeros(len(whole), int), pooled=pooled)
+    np.testing.assert_allclose(S.covariances()[0], np.cov(whole.T, ddof=0), rtol=1e-10)

@@ -19,8 +19,8 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
-from didact.engines.gauss_transform import gauss_sums, pays
 from didact.engines.neighbors.partitions.boxes import boxes
+from didact.engines.smoothing.gauss_transform import gauss_sums, pays
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
 from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.smoothing.shaped_sums_loops import shaped

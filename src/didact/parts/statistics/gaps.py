@@ -18,7 +18,8 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.parts.families.log_densities import gaussian_log_density
-from didact.parts.statistics.components import Components, members
+from didact.parts.statistics.components import Components, complete
+from didact.parts.statistics.members import members
 
 Array = np.ndarray[Any, Any]
 
@@ -100,9 +101,8 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
     M = members(to_numpy(R), None if w is None else np.asarray(w, np.float64), len(X))
     M = M.keep(hole[M.order])
     K, p = theta.mean.shape
-    code = np.repeat(
-        np.searchsorted(theta.labels, np.asarray(M.labels)), np.diff(M.edges)
-    )  # the component of each place
+    place = np.searchsorted(theta.labels, np.asarray(M.labels))
+    code = np.repeat(place, np.diff(M.edges))  # the component of each member
     v = np.ones(len(code)) if M.w is None else M.w
     value, first, second = 0.0, np.zeros((K, p)), np.zeros_like(theta.precision)
     for g, P in enumerate(theta.precision):
@@ -120,10 +120,10 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
         second[g] = (share[:, None] * D).T @ D + spread_of_gaps(groups, inverses, share, p)
     weight = np.bincount(code, v, K)
     shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-    tied = len(theta.precision) == 1
+    tied = len(theta.precision) < K
     scatter = second - outer(first, shift, tied)
     shape = "tied" if tied else "full"
-    return Expected(value, Components(theta.labels, weight, weight[:, None], theta.mean + shift, scatter, shape))
+    return Expected(value, complete(theta.labels, weight, theta.mean + shift, scatter, shape))
 
 
 def outer(a: Array, b: Array, tied: bool) -> Array:

@@ -40,7 +40,8 @@ class Moments(NamedTuple):
         xx += self.xx
         xx += other.xx
         xy, yy = self.xy + other.xy + np.outer(factor * dx, dy), self.yy + other.yy + factor * dy * dy
-        return Moments(self.rows + other.rows, weight, mean_x, mean_y, xx, xy, yy)
+        rows = self.rows + other.rows
+        return Moments(rows=rows, weight=weight, mean_x=mean_x, mean_y=mean_y, xx=xx, xy=xy, yy=yy)
 
     def about_zero(self) -> "Moments":
         """The same statistic with cross-products about the origin, as a fit without intercept wants."""
@@ -81,7 +82,7 @@ def moments(block: Block) -> Moments:
     far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
     if len(far):
         _centre_first(X, ones, weight, WY, far, mean_x, xx, xy)
-    return Moments(n, weight, mean_x, mean_y, xx, xy, yy)
+    return Moments(rows=n, weight=weight, mean_x=mean_x, mean_y=mean_y, xx=xx, xy=xy, yy=yy)
 
 
 def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:

@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from didact.engines.gauss_transform import SIDE, M, gauss_sums, pays
+from didact.engines.smoothing import kernel_sums as sums_of
+from didact.engines.smoothing.gauss_transform import SIDE, M, gauss_sums, pays
 from didact.neighbors import KernelSmoother
 from didact.parts.windows import Gaussian
 
