@@ -55,7 +55,7 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         return value, gradient, pull if self.power == 2 else (2 - self.power) * expected + (self.power - 1) * pull
 
     def value_grad_fisher(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
-        """The same with the expected curvature e^((2−p)z)."""
+        """The loss, its derivative and the expected curvature e^((2−p)z)."""
         return self._terms(y, z)[:3]
 
     def _terms(self, y: Array, z: Array) -> tuple[Array, Array, Array, Array]:
