@@ -20,8 +20,8 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -24,6 +24,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_model
 from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, splitter
 from didact.core.rows import Batches
+from didact.core.typing import Array
 from didact.decision.answers import (
     chosen_risk,
     decided,
@@ -39,7 +40,6 @@ from didact.decision.rules import action_labels, loss_matrix, reject_row
 from didact.decision.thresholds import mean_loss, tune
 from didact.linear_model import LogisticRegression
 
-Array = np.ndarray[Any, Any]
 FOLDS = "Thresholds are tuned on folds of the rows: repeated rows, or another order of them, make other folds."
 
 

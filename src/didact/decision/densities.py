@@ -10,8 +10,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, none, param
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def joint(X: Any, distributions: Any, log_prior: Array) -> Array:

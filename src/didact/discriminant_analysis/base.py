@@ -9,6 +9,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
 from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
 from didact.engines.components.posterior import (
@@ -25,7 +26,6 @@ from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.row_components import row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
-Array = np.ndarray[Any, Any]
 FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}
 SINGULAR = FEW | {
     "check_sample_weights_shape": "A column of the check is constant within a class: a singular covariance.",

@@ -17,7 +17,8 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
-from didact.discriminant_analysis.base import FEW, SINGULAR, Array, _Density, require_spread, singular
+from didact.core.typing import Array
+from didact.discriminant_analysis.base import FEW, SINGULAR, _Density, require_spread, singular
 from didact.discriminant_analysis.gaussian_estimates import (
     FORMS,
     Form,

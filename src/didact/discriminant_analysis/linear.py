@@ -20,9 +20,9 @@ from didact.core.parameters import array_like, at_least, attr, between, has, is_
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.discriminant_analysis.base import (
     EM_TOL,
-    Array,
     _Discriminant,
     estimated_covariances,
     refuse_together,

@@ -14,7 +14,7 @@ from scipy import linalg, special
 from didact.core.backend import is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
-from didact.discriminant_analysis.base import Array
+from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.posterior import in_blocks
 from didact.engines.components.scores import joint_of_gaps

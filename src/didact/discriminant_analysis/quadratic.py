@@ -17,11 +17,11 @@ from didact.core.parameters import array_like, at_least, attr, between, has, is_
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
+from didact.core.typing import Array
 from didact.discriminant_analysis.base import (
     EM_TOL,
     FEW,
     SINGULAR,
-    Array,
     _Density,
     estimated_covariances,
     refuse_together,

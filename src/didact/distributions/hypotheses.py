@@ -10,8 +10,7 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Posterior(NamedTuple):

@@ -34,12 +34,11 @@ from didact.core.meta import IN_MEMORY, OfModels
 from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 PERFECT = np.finfo(float).eps  # an error of 0 counts as this: the vote is large, but finite
 

@@ -22,13 +22,12 @@ from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
 from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 4096  # rows whose predictions of all learners are sorted at once
 

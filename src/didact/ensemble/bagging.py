@@ -13,12 +13,11 @@ from sklearn.utils.metaestimators import available_if
 
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS
 from didact.core.parameters import attr, one_of, param
+from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_decisions, class_probabilities, grouped_sum, nan_mean, nan_median
 from didact.ensemble.warm_start import continued
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 OTHER_COLUMNS = {
     f"constant_columns/{check}:max_features": "With one more column, other columns are drawn."

@@ -20,9 +20,8 @@ from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, seeded, take, takes_weights
 from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.ensemble.members import OfLearners
-
-Array = np.ndarray[Any, Any]
 
 
 def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bootstrap_features: bool,

@@ -26,10 +26,9 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, seeded, take
 from didact.core.parameters import above, array_like, attr, between, none, one_of, param, random_state, splitter, whole
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 LEAST = 1e-300
 

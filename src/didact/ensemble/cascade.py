@@ -20,11 +20,10 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, seeded, take
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.held_out import split_rows
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 FEW = 20  # rows that are left over must be at least this many, of two classes, to fit a stage to them alone
 

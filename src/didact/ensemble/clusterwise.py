@@ -19,11 +19,10 @@ from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, t
 from didact.core.parameters import at_least, attr, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.components.lloyd import assign, kmeans
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 
 def by_cluster(X: Any, centers: Array, models: list[Any], answer: Callable[[Any, Any], Array], width: int) -> Array:

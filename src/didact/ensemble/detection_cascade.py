@@ -18,12 +18,11 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
 from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.ensemble.adaboost import boost
 from didact.ensemble.held_out import split_rows
 from didact.ensemble.weak_learners import learner, predicted
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 FEW = 10  # negatives that must be left for another stage
 

@@ -31,6 +31,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
@@ -45,8 +46,6 @@ from didact.tree.tree_base import (
     monotone_signs,
     weights_in_cases,
 )
-
-Array = np.ndarray[Any, Any]
 
 READS_ALL = {"text_refused/category": "Columns of a category type are read as they are."}
 

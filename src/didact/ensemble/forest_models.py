@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
 from didact.core.parameters import attr, is_bool, none, one_of, param
+from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
 from didact.engines.trees.targets import drawn_counts, label_targets, value_targets
@@ -19,8 +20,6 @@ from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def mean_shares(X: Any, packed: Any, n_classes: Any) -> Any:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def split_rows(codes: Array, w: Any, share: float, rng: np.random.Generator) -> tuple[Array, Array]:

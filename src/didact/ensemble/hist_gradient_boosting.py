@@ -22,6 +22,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import attr, between, has, none, one_of, param
+from didact.core.typing import Array
 from didact.engines.trees.boost_loss import Following
 from didact.engines.trees.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
@@ -39,8 +40,6 @@ from didact.parts.losses import (
 )  # fmt: skip
 from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 REGRESSION = {
     "squared_error": HalfSquared, "absolute_error": Absolute, "huber": Following, "quantile": Quantile,

@@ -35,6 +35,7 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
+from didact.core.typing import Array
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan
 from didact.engines.trees.boost_loss import Objective
@@ -49,8 +50,6 @@ from didact.engines.trees.tree import Tree
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs
 from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, raw_scores
 from didact.ensemble.hist_gradient_boosting_scores import ScoreHistory
-
-Array = np.ndarray[Any, Any]
 
 GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection are brought here: that is quicker
 

@@ -26,13 +26,12 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.typing import Array
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
 from didact.engines.loop.result import Result
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.moments import moments
-
-Array = np.ndarray[Any, Any]
 
 FAR = 8.0  # standard deviations along a direction of length 1 that the first gates still part without harm
 EQUAL = 16 * np.finfo(float).eps  # relative deviation of equal values from their mean

@@ -18,12 +18,11 @@ from sklearn.utils import Bunch
 
 from didact.core.backend import local, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.forest_base import _Forest
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 VOTING = (sklearn.ensemble.VotingClassifier, sklearn.ensemble.VotingRegressor)
 AVERAGES = (_Bagging, _Forest, *VOTING, *(

@@ -33,13 +33,12 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.linear.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 DENSE_ROWS = 4096  # sparse rows made dense at a time
 

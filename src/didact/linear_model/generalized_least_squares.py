@@ -27,6 +27,7 @@ from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import (
     Solution,
@@ -38,8 +39,6 @@ from didact.linear_model.linear_regression import (
     predict,
 )
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 CANCELLED = 1e-8  # share of y left unexplained below which the difference of sums of squares is not trusted
 

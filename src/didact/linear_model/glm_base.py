@@ -25,6 +25,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.engines.loop.result import Result
@@ -37,8 +38,6 @@ from didact.parts.links import Log
 from didact.parts.losses.classification import Softmax
 from didact.parts.noun import Link
 from didact.parts.statistics.moments import Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 ESTIMATED = {NegativeBinomial: (1e-6, 1e4), Beta: (1e-3, 1e7)}  # families with a parameter beside the mean, its range
 

@@ -35,6 +35,7 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
@@ -58,8 +59,6 @@ from didact.linear_model.regularization_path import (
 from didact.parts.families import FAMILIES, Family, Multinomial
 from didact.parts.links import LINKS
 from didact.parts.noun import Link
-
-Array = np.ndarray[Any, Any]
 
 SPAN = 1e-4  # the least automatic α relative to the largest, with an L1 part
 FITTED = ("coef_", "intercept_", "loss_", "dispersion_", "n_iter_")

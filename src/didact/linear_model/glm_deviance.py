@@ -17,13 +17,12 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.parts.families import Beta, Binomial, Multinomial
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def family_of(loss: Any) -> Any:

@@ -22,11 +22,10 @@ from didact.core.parameters import above, at_least, attr, is_bool, none, one_of,
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
 from didact.engines.stochastic.passes import fixed
 from didact.parts.statistics.components import Components, components
-
-Array = np.ndarray[Any, Any]
 
 RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
 

@@ -26,6 +26,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import rounding
 from didact.engines.loop.iterate import iterate
@@ -36,8 +37,6 @@ from didact.engines.smooth.newton import NewtonState, newton_direction
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics.moments import Moments, Sums, gram, moments
-
-Array = np.ndarray[Any, Any]
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
 EXACT = 1e-10  # share of the spread of y at which the scale counts as zero,

@@ -17,7 +17,6 @@ from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
 from didact.parts.links import Identity, Logit
 from didact.parts.losses.classification import Softmax
 
-Array = np.ndarray[Any, Any]
 Columns = tuple[Any, Any, Any, Any]  # X, y, sample_weight, offset
 
 

@@ -22,14 +22,13 @@ from scipy.special import zeta
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle, triangle
 from didact.engines.linear.objective import linear_predictor
 from didact.parts.families import Gaussian, Multinomial, Tweedie
 from didact.parts.links import Identity
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.moments import Moments, Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 
 class Point(NamedTuple):

@@ -26,6 +26,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver
@@ -35,8 +36,6 @@ from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.linear_regression import solve as solve_least_squares
 from didact.linear_model.ridge import solve as solve_ridge
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 TALL = 4  # rows per column from which cross-products are the cheaper way
 MOST_FEATURES = 10_000  # for which a dense p × p matrix is formed

@@ -19,13 +19,12 @@ from didact.core.parameters import above, array_like, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import _PathCV, split
-
-Array = np.ndarray[Any, Any]
 
 FINAL_TOL = 1e-6  # of the fit to all rows, as for `Lasso`: it costs little beside the folds
 STRIDE = 10  # penalties from one to the next on the way to the chosen one on all rows

@@ -14,9 +14,8 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
+from didact.core.typing import Array
 from didact.linear_model.lasso import ElasticNet, Problem, Target
-
-Array = np.ndarray[Any, Any]
 
 
 class Path(NamedTuple):

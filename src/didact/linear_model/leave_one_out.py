@@ -25,11 +25,10 @@ from didact.core.overflow import all_finite, refuse_overflow
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import SAFE, graded_svd, triangle
 from didact.linear_model.ridge import gram_trace
 from didact.parts.statistics.moments import Moments, Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 EPS = np.finfo(np.float64).eps
 

@@ -21,6 +21,7 @@ from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
@@ -36,8 +37,6 @@ from didact.linear_model.infer import infer_least_squares, ready
 from didact.linear_model.sparse_coef import sparse_scores
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 WIDE_SPARSE = 1500  # columns from which sparse data are solved by conjugate gradients
 MANY = 1000  # columns from which a pass that only counts rows pays, as it may save p × p numbers

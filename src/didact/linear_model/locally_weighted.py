@@ -29,6 +29,7 @@ from didact.core.parameters import above, array_like, attr, is_bool, none, one_o
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.rows.gather import dense
+from didact.core.typing import Array
 from didact.engines.smoothing.local_regression import (
     LocalPoints,
     LocalRule,
@@ -37,8 +38,6 @@ from didact.engines.smoothing.local_regression import (
     local_smooth,
 )
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 

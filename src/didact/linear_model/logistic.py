@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -34,8 +35,6 @@ from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:

@@ -33,6 +33,7 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
@@ -61,8 +62,6 @@ from didact.linear_model.regularization_path import (
     total_weight,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
-
-Array = np.ndarray[Any, Any]
 
 
 class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):

@@ -13,7 +13,6 @@ problems, doi:10.1007/s11222-008-9111-x; Yuan, Lin (2006), doi:10.1111/j.1467-98
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
@@ -22,8 +21,6 @@ from didact.core.parameters import above, array_like, at_least, attr, between, i
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.linear_regression import predict
-
-Array = np.ndarray[Any, Any]
 
 
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):

@@ -16,9 +16,8 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, none, param
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def fires(X: Any, weights: Array, threshold: float, inhibitory: Array) -> Any:

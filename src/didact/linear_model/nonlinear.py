@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import KINDS, Differences, differences
 from didact.engines.loop.result import Result
@@ -33,8 +34,6 @@ from didact.linear_model.inference_predict import Prediction
 from didact.optimize.least_squares import check_bounds, covariance
 from didact.optimize.problem import check_start, shown
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def linear(X: Array, *b: Any) -> Array:

@@ -21,6 +21,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -31,8 +32,6 @@ from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, 
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.margin import Perceptron as PerceptronLoss
-
-Array = np.ndarray[Any, Any]
 
 TRIAL_ROWS = 5_000  # so many rows are tried before a loss that no longer falls ends a fit
 LARGE = 1e15  # values beyond which, in single precision first, squares may overflow

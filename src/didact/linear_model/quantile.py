@@ -26,12 +26,11 @@ from didact.core.overflow import largest_entries
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.constrained.quantile_program import quantile_program
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-
-Array = np.ndarray[Any, Any]
 
 OWN_OPTIONS = {"tol", "max_iter"}
 MOST = 200  # iterations of the interior-point method

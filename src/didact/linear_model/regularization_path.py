@@ -17,10 +17,10 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
 
-Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]
 
 # Why some registry checks cannot hold for a model whose penalty is chosen on folds.

@@ -26,6 +26,7 @@ from didact.core.parameters import array_like, at_least, attr, is_bool, none, on
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
@@ -38,8 +39,6 @@ from didact.linear_model.linear_regression import (
     wide_sparse,
 )
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 
 def solve_primal(S: Moments, alpha: Array) -> tuple[Array, bool]:

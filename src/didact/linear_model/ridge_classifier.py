@@ -35,6 +35,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
@@ -47,8 +48,6 @@ from didact.linear_model.regularization_path import (
 )
 from didact.linear_model.ridge import choose, solve
 from didact.linear_model.ridge_cv import _RidgeCV, score_errors
-
-Array = np.ndarray[Any, Any]
 
 
 def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:

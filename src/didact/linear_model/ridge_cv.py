@@ -20,6 +20,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import above, array_like, attr, is_bool, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
 from didact.linear_model.infer import no_inference
 from didact.linear_model.leave_one_out import (
     Grid,
@@ -43,8 +44,6 @@ from didact.linear_model.regularization_path import (
 )
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 
 class _Given(RegressorMixin, BaseEstimator):

@@ -26,6 +26,7 @@ from didact.core.parameters import above, at_least, attr, between, is_bool, none
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
@@ -34,7 +35,6 @@ from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 from didact.parts.statistics.counts import Counts, label_counts
 
-Array = np.ndarray[Any, Any]
 TINY = float(np.finfo(np.float64).tiny)
 
 LOSSES = {

@@ -26,11 +26,10 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 SINGULAR = 1e-10  # smallest singular value of V_YY, and relative gap of σ_p and σ_{p+1}, that can be told from zero
 

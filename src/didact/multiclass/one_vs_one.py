@@ -18,10 +18,9 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, take
 from didact.core.parameters import attr, has, none, one_of, param
+from didact.core.typing import Array
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
-
-Array = np.ndarray[Any, Any]
 
 
 def pair_scores(G: Array, n_classes: int, decision: str) -> Array:

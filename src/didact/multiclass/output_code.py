@@ -22,11 +22,10 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, seeded, take
 from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
-
-Array = np.ndarray[Any, Any]
 
 SURE = 80.0  # a margin beyond which the exponential loss rises no more: its sums stay finite in float32
 

@@ -19,9 +19,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Rows, blocks_of
+from didact.core.typing import Array
 from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
-Array = np.ndarray[Any, Any]
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
 
 

@@ -22,7 +22,8 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, MemoryRows, Rows
-from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
+from didact.core.typing import Array
+from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, none, param
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.components.scores import diagonal_joint
-from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.naive_bayes.base import _NaiveBayes
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.row_components import variance_rows
 

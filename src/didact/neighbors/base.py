@@ -16,13 +16,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
 from didact.parts.statistics.weights import in_cases
 
-Array = np.ndarray[Any, Any]
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
 LONELY = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values

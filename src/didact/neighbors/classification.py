@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, none, param, whole
+from didact.core.typing import Array
 from didact.neighbors.answers import Question, class_labels, class_shares
 from didact.neighbors.base import (
     LONELY,
@@ -23,8 +24,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-
-Array = np.ndarray[Any, Any]
 
 
 class ClassAnswers:

@@ -17,9 +17,8 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
 from didact.core.rows.gather import dense
+from didact.core.typing import Array
 from didact.parts.statistics.weights import WeightRange, weight_range
-
-Array = np.ndarray[Any, Any]
 
 MOST_BINS = 1_000_000  # a column
 MOST_CELLS = 2.0**62  # that are numbered

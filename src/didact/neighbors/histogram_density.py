@@ -21,12 +21,11 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
 from didact.neighbors.kernel_density import total_of
-
-Array = np.ndarray[Any, Any]
 
 MOST_DENSE = 10_000_000  # cells that `counts` puts into one array
 CANDIDATES = 60

@@ -28,6 +28,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import (
     Points,
     kernel_sums,
@@ -56,8 +57,6 @@ from didact.neighbors.metric_sums import offsets as metric_offsets
 from didact.parts.distances import Euclidean, distance_named
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 class Ready(NamedTuple):

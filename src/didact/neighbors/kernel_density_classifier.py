@@ -17,13 +17,12 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import check_parameters
 from didact.core.parameters import above, array_like, at_least, attr, between, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.weights import case_range, in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 def joint(X: Any, log_prior: Array, classes: list[Ready | None], rtol: float, atol: float) -> Array:

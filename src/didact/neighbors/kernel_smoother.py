@@ -23,13 +23,12 @@ from didact.core.beside import beside
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:

@@ -18,6 +18,7 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, param, whole
+from didact.core.typing import Array
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
@@ -25,8 +26,6 @@ from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 16_384  # queries whose neighbours are held at once
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.core.validation import SUMS
 from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
@@ -23,8 +24,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-
-Array = np.ndarray[Any, Any]
 
 
 class MeanAnswers:

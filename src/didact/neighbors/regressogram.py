@@ -22,11 +22,10 @@ from didact.core.parameters import above, array_like, attr, none, one_of, param,
 from didact.core.rows import Block
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
+from didact.core.typing import Array
 from didact.neighbors.gathered import as_columns
 from didact.parts.statistics.chan import join_runs
 from didact.parts.statistics.weights import WeightRange, weight_range
-
-Array = np.ndarray[Any, Any]
 
 MOST = 20  # candidates: numbers of bins in each column
 WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin

@@ -23,11 +23,10 @@ from didact.core.parameters import above, array_like, attr, none, one_of, param,
 from didact.core.progress import FitProgress
 from didact.core.rows import Block
 from didact.core.rows.gather import Pieces
+from didact.core.typing import Array
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 20  # widths that are tried
 

@@ -10,12 +10,12 @@ from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
+from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.neighbors.base import refuse_infinite_sum
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import NAMES, distance_named
 
-Array = np.ndarray[Any, Any]
 METRICS = tuple(name for name in NAMES if name not in ("gower", "precomputed"))
 STRATEGIES = ("all", "auto", "majority", "not majority", "not minority")
 

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.loop.differences import CENTRAL, EPS, differences
 from didact.optimize.problem import check_start
-
-Array = np.ndarray[Any, Any]
 
 AGREES = 1e-4  # how near central differences come to a right complex step, relative to the gradient's size
 

@@ -8,14 +8,13 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.loop.differences import KINDS, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.optimize.minimize import Watch
 from didact.optimize.problem import check_start, shown
 from didact.optimize.trace import keep, trace
-
-Array = np.ndarray[Any, Any]
 
 
 def least_squares(

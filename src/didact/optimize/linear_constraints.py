@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from didact.core.errors import InputError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class LinearConstraints(NamedTuple):

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 from didact.optimize.methods import METHODS, SEARCHES, Run
 from didact.optimize.problem import Problem, check_start, number
 from didact.optimize.trace import keep, trace
-
-Array = np.ndarray[Any, Any]
 
 HOPELESS = 10  # evaluations in a row that were not finite, after which that is why no step was found
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.loop.differences import KINDS, differences
-
-Array = np.ndarray[Any, Any]
 
 
 def check_start(x0: Any, name: str = "x0") -> Array:

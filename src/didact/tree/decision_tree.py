@@ -23,6 +23,7 @@ from didact.core.backend import float_type, local
 from didact.core.errors import InputError
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.grow_rows import coded_rows
 from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
@@ -34,8 +35,6 @@ from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import _TreeModel, weights_in_cases
-
-Array = np.ndarray[Any, Any]
 
 
 def class_shares(X: Any, tree: Tree, n_classes: Any) -> Any:

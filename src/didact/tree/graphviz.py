@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Interval, Place
 from didact.tree.reading import Words, read
-
-Array = np.ndarray[Any, Any]
 
 
 class _Marks(NamedTuple):

@@ -14,12 +14,11 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
 from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:

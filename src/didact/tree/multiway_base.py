@@ -12,14 +12,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
+from didact.core.typing import Array
 from didact.engines.trees.c45 import Cases, Rule, grow, packed
 from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
 from didact.engines.trees.multiway import class_fractions, importances
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def binned(X: Array, edges: list[Any] | None) -> Array:

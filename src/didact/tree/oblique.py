@@ -13,6 +13,7 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
@@ -21,8 +22,6 @@ from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def leaf_shares(X: Any, tree: ObliqueTree) -> Any:

@@ -7,10 +7,9 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, among_columns, outline
 from didact.engines.trees.tree import rows_of
-
-Array = np.ndarray[Any, Any]
 
 MOST_LISTED = 6  # categories of a set that are named one by one
 

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.trees.c45_prune import expected_errors
 from didact.engines.trees.outline import Condition, Place, joined
 from didact.tree.reading import Words, read, rows_in_memory, trees_of
-
-Array = np.ndarray[Any, Any]
 
 STRONGEST = 20  # rules of a forest that are returned by default
 LIMIT = 0.25  # confidence of the upper limit of a rule's error

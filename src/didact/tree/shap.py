@@ -18,11 +18,10 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.trees.shap import shap_of_trees
 from didact.engines.trees.unpack import raw_sums, unpacked
 from didact.tree.reading import rows_in_memory, trees_of
-
-Array = np.ndarray[Any, Any]
 
 
 class ShapValues(NamedTuple):

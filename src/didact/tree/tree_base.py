@@ -16,6 +16,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
@@ -25,8 +26,6 @@ from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 BINS = 255  # of max_bins="auto" where not every midpoint is tried
 FEW = 1 << 17  # distinct values of a column up to which max_bins="auto" tries every midpoint

@@ -22,11 +22,10 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.components.lloyd_loops import nearest_rows
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 4096  # rows of an assignment at once
 STILL = 16 * np.finfo(float).eps  # a relative step of this size is rounding

@@ -1,12 +1,9 @@
 """Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters."""
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

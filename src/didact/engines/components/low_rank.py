@@ -19,12 +19,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
 from didact.parts.statistics.components import centred_rows
 from didact.parts.statistics.members import members
 from didact.parts.statistics.moments import NARROW
 from didact.parts.statistics.shrinkage import estimated_share
-
-Array = np.ndarray[Any, Any]
 
 
 class LowRank(NamedTuple):

@@ -8,8 +8,8 @@ from scipy import special
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for, parallel_map
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 BLOCK = 1024
 NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest
 

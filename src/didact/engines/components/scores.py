@@ -13,12 +13,11 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill, patterns
-
-Array = np.ndarray[Any, Any]
 
 
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:

@@ -11,16 +11,15 @@ Hintermüller, Ito, Kunisch (2002), The primal–dual active set strategy as a s
 doi:10.1137/S1052623401383558.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.constrained.quadratic_form import Standard
 from didact.engines.constrained.saddle import Saddle, add_gram, cholesky, half_solve, saddle
 from didact.engines.constrained.tuning import ACTIVE_ROUNDS, FEW_VIOLATED, FIRST_MET, MOST_VIOLATED, SINGLE_VARIABLES
 from didact.engines.loop.line_search import largest
-
-Array = np.ndarray[Any, Any]
 
 REFINEMENTS = 4
 EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have

@@ -26,13 +26,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.levenberg_marquardt import levenberg_marquardt
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 Constraints = Callable[[Array], tuple[Array, Array]]
 

@@ -7,16 +7,15 @@ and its multipliers back.
 Ruiz (2001), A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.engines.constrained.saddle import add_gram
 from didact.engines.loop.line_search import largest
-
-Array = np.ndarray[Any, Any]
 
 INFINITE = 1e20  # bounds from here on are none
 DEPENDENT_ROW = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
+from didact.core.typing import Array
 from didact.engines.constrained.active_set import ActiveSets, Measure, measure
 from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers
@@ -29,8 +30,6 @@ from didact.engines.constrained.tuning import SINGLE_WORK
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 DRIFT = 1e-2  # how much worse than predicted the dual residual may get before single precision is given up
 BACK = 0.99  # how much of the way to the boundary a step may go

@@ -24,12 +24,11 @@ from scipy import linalg
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.parts.statistics.moments import Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 SHORT = 0.9995  # share of the way to the border that a step goes
 NEGLIGIBLE = 1e-30  # strength of a penalty, beside a mean loss of about 1, that cannot be told from none

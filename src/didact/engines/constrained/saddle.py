@@ -15,9 +15,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.constrained.tuning import PARALLEL_FROM, SADDLE_PIECES
-
-Array = np.ndarray[Any, Any]
 
 
 class _Routines(NamedTuple):

@@ -7,14 +7,13 @@ Hestenes, Stiefel (1952), Methods of conjugate gradients for solving linear syst
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 
 class _State(NamedTuple):

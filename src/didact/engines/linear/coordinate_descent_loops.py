@@ -5,13 +5,11 @@ where coefficients must not be negative.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 from didact.parts.families.log_densities import gaussian_log_density
-
-Array = np.ndarray[Any, Any]
 
 EXACT_FIT = 1e-12  # noise, as a share of the variance of y, at which a fit is exact: its evidence has no maximum
 IRRELEVANT = 1e-9  # a weight that the data determine to less than this, and want smaller, is set to zero

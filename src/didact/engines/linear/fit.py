@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.proximal_newton import proximal_newton, working_sets
@@ -31,8 +32,6 @@ from didact.engines.loop.line_search import inner
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
-
-Array = np.ndarray[Any, Any]
 
 STEEP = 1e70  # a gradient that no solver descends, unless columns are in other units
 

@@ -15,7 +15,7 @@ doi:10.1137/080731992; Björck (1967), Iterative refinement of linear least squa
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -24,9 +24,8 @@ from didact.core.backend import is_sparse, namespace, to_numpy
 from didact.core.rows import Block
 from didact.core.rows.memory import Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.residual_loops import residual_products
-
-Array = np.ndarray[Any, Any]
 
 SAFE = 1e-7  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
 DEPENDENT_COLUMN = 1e-13  # singular value of unit columns that counts as zero: some hundred rounding errors

@@ -13,11 +13,10 @@ import numpy as np
 
 from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.line_search import NOISE
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 
 def rounding(rows: Rows) -> float:

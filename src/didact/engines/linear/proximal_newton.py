@@ -10,17 +10,16 @@ Lee, Sun, Saunders (2014), Proximal Newton-type methods, doi:10.1137/130921428.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.linear.tuning import FIRST_FEATURES
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import STEP_HALVINGS, SUFFICIENT_DECREASE, Objective
-
-Array = np.ndarray[Any, Any]
 
 
 class _State(NamedTuple):

@@ -9,14 +9,11 @@ every CPU. About 30 of them for one of plain sums; n p for each target.
 Ogita, Rump, Oishi (2005), Accurate sum and dot product, doi:10.1137/030601818.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.parts.statistics.moment_loops import fixed
-
-Array = np.ndarray[Any, Any]
 
 HALF = 134217729.0  # 2²⁷ + 1: multiplied by it, a number falls into two halves of 26 bits
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 EPS = float(np.finfo(float).eps)
 FORWARD, CENTRAL, COMPLEX = math.sqrt(EPS), EPS ** (1 / 3), 1e-30

@@ -1,12 +1,9 @@
 """The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number."""
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.neighbors.condensing_loops import (
     DEPTH,
     LEAF,
@@ -21,7 +22,6 @@ from didact.engines.neighbors.condensing_loops import (
 )
 from didact.engines.neighbors.partitions.boxes import boxes
 
-Array = np.ndarray[Any, Any]
 BY_COLUMN = 32  # rows in a leaf for each column: the more columns, the fewer nodes can be passed over
 WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted
 

@@ -9,13 +9,13 @@ are the same to the last bit as without trees.
 The rows come as columns (p, n), leaf by leaf: a sweep over a leaf runs along whole vectors.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 LEAF = 512  # the most rows in a leaf
 DEPTH = 64
 

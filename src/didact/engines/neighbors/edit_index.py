@@ -14,10 +14,10 @@ import numpy as np
 from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.edit_loops import fill_distances, nearest_words
 from didact.engines.neighbors.tuning import EDIT_PAIRS
 
-Array = np.ndarray[Any, Any]
 NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
 
 

@@ -10,13 +10,10 @@ Two ways to fill the table D of distances between the beginnings of two words:
 Many words lie one after the other in a flat array, with the places where each begins.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

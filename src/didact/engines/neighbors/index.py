@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.neighbors import far, graphs, products, sparse_products, tables
 from didact.engines.neighbors.partitions import walk
 from didact.engines.neighbors.partitions.balls import balls
@@ -40,7 +41,6 @@ from didact.engines.neighbors.tuning import (
 )
 from didact.parts.distances import Distance, Euclidean, Precomputed
 
-Array = np.ndarray[Any, Any]
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
 
 

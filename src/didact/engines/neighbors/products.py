@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors import products_loops
 from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
 
-Array = np.ndarray[Any, Any]
 FAR_QUERY = 1e15  # queries that are farther from the rows than this many times their size are left to float64
 
 

@@ -6,15 +6,13 @@ subtraction and one comparison, 16 at a time, 4 bytes from the cache, and a few 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.tuning import CANDIDATE_STRIP
-
-Array = np.ndarray[Any, Any]
 
 
 @jit_unmanaged

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.neighbors.tuning import CACHED_ROWS
 from didact.parts.distances import (
     BrayCurtis,
@@ -19,7 +20,6 @@ from didact.parts.distances import (
     Minkowski,
 )
 
-Array = np.ndarray[Any, Any]
 between1 = dispatch("between1")
 
 

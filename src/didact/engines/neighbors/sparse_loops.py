@@ -1,14 +1,12 @@
 """Compiled Euclidean distances between sparse rows, for candidates that products have left."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
-
-Array = np.ndarray[Any, Any]
 
 
 @jit_unmanaged

@@ -11,15 +11,15 @@ Becker, LeCun (1989), Improving the convergence of back-propagation learning wit
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE, Armijo, LineSearch, inner, largest
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
 GROWTH = 2.0  # how much longer the first trial is than the last step

@@ -25,11 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 SUFFICIENT_SHARE = 1e-4  # share of the predicted fall of the sum that a step has to reach
 DAMPING_TRIALS = 60

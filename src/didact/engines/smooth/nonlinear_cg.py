@@ -12,15 +12,13 @@ Dai, Yuan (2001), An efficient hybrid conjugate gradient method, doi:10.1023/A:1
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE, LineSearch, StrongWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
 DOWNHILL = 1e-6  # least cosine-like share of the gradient that a direction must have

@@ -15,11 +15,11 @@ multipole method, doi:10.1016/j.jcp.2009.08.031.
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 M = 24  # nodes of a cell along an axis
 SIDE = 2.4  # bandwidths

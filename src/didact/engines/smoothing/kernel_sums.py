@@ -19,6 +19,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes import boxes
 from didact.engines.smoothing.gauss_transform import gauss_sums, pays
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
@@ -26,8 +27,6 @@ from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buff
 from didact.engines.smoothing.shaped_sums_loops import shaped
 from didact.parts.windows import Gaussian, Nearest
 from didact.parts.windows.window_loops import CODES
-
-Array = np.ndarray[Any, Any]
 
 EXACT = 1e-11  # relative error of sums that are called exact
 LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points

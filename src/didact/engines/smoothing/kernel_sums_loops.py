@@ -11,14 +11,13 @@ smoothness. Nothing is allocated in the loops, which therefore do without counti
 (`jit_unmanaged`): that would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.parts.windows.window_loops import value, values
-
-Array = np.ndarray[Any, Any]
 
 CHUNK = 256  # points whose distances are held at once
 FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one

@@ -11,16 +11,15 @@ gathered once, about one of the queries, and moved to each; what is left at the 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.smoothing.local_regression_loops import count_below, first_coefficient, window
 from didact.engines.smoothing.tuning import FEW_POINTS, FRINGE, MOMENT_LEAF, QUERY_GROUP
 from didact.parts.windows import Tricube
-
-Array = np.ndarray[Any, Any]
 
 TERMS = 14  # 9 for the tricube, 4 for products of the terms of a parabola, and the 0th
 NEAR_QUERIES = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing

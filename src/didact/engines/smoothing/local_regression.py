@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.engines.smoothing.local_moments_loops import MomentTree, empty_tree, grow_leaves, grow_levels, moment_fits
 from didact.engines.smoothing.local_regression_loops import lines, parabolas, radii, surfaces
@@ -31,8 +32,6 @@ from didact.engines.smoothing.tuning import (
 )
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.parts.windows import Gaussian, Tricube
-
-Array = np.ndarray[Any, Any]
 
 FLAT_EXTENT = 1e10  # extents of the data
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.parts.windows import Gaussian, Tricube
-
-Array = np.ndarray[Any, Any]
 
 DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
 

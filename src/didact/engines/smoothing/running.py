@@ -10,15 +10,14 @@ Leaving out a row means that row and nothing else: if no other row has its x, it
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.smoothing.running_loops import averages, averages_without, build_nodes, medians
 from didact.engines.smoothing.tuning import RUNNING_WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 SLACK = 1e-9  # share of h by which rounding may put a row at distance h outside
 WEIGHT_ROUNDING = 1e-12

@@ -9,13 +9,10 @@ Leaving out a row leaves out one copy of it: a range is then that to the left, t
 the row's own weight.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 WEIGHT_ROUNDING = 1e-12  # of sums of weights
 

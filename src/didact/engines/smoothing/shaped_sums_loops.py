@@ -4,15 +4,12 @@ With A_i lower triangles, :math:`A_i^T A_i = \Sigma_i^{-1}`, a pair takes p² + 
 instructions over points; every pair is looked at, and far from all points the nearest one sets the unit.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums_loops import CHUNK, dot
 from didact.parts.windows.window_loops import values
-
-Array = np.ndarray[Any, Any]
 
 
 @jit(fastmath={"contract"})

@@ -7,13 +7,11 @@ about 2kp multiply-adds, 3kp for Sanger's rule.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 HEBB, OJA, SANGER = 0, 1, 2
 LONGEST_STEP = 0.5  # times the squared length of the row

@@ -13,14 +13,13 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, 
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sgd_sweep
 from didact.engines.stochastic.tuning import FEW_ROWS, POOL_BYTES, RUN_BYTES, SEGMENT
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)

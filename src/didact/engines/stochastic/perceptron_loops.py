@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered1, scattered_dot
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit, prefetch
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 CACHE_LINE = 8  # numbers

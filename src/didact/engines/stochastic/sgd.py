@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, NUMBERS, RATE, SCALE, TIME, UPDATES, Plan
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
-
-Array = np.ndarray[Any, Any]
 
 SMALLEST_RATE = 1e-6
 

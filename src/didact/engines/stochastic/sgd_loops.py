@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import (
     Dense,
     Sparse,
@@ -40,8 +41,6 @@ from didact.engines.stochastic.row_loops import (
     scattered_dot,
 )
 from didact.parts.losses import HalfSquared, Hinge, Logistic
-
-Array = np.ndarray[Any, Any]
 
 SMALLEST_SCALE = 1e-4
 SETTLING = 100.0  # steps within which a damped intercept finds its place

@@ -15,6 +15,7 @@ import numpy as np
 from didact.core.backend import is_tensor, to_numpy
 from didact.core.random import row_uniforms
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost_loops import add_leaves, pack_ones, pack_pairs
 from didact.engines.trees.boost_loss import PIECE, Objective
@@ -27,8 +28,6 @@ from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.tree import Tree, node_weights
 from didact.parts.criteria.gradient import Gradient
-
-Array = np.ndarray[Any, Any]
 
 
 def raw_predictions(X: Any, trees: Packed | Trees, start: Array) -> Array:

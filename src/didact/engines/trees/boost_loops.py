@@ -4,14 +4,12 @@ Cost: a nanosecond or two a row and class: the exponential is arithmetic that go
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.parts.exp_loops import exp1
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

@@ -17,12 +17,11 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.boost_loops import logistic_gradients, softmax_gradients, squared_gradients
 from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
 from didact.parts.noun import Loss, TargetSums
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
 LOOPS: dict[type, Any] = {HalfSquared: squared_gradients, Logistic: logistic_gradients}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.rows import KeptBlocks
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost import (
     Plan,
@@ -34,8 +35,6 @@ from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
 from didact.engines.trees.tree import Tree
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 NO_LABELS = np.empty((0, 0), np.int32)
 

@@ -2,12 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from didact.core.jit import dispatch
+from didact.core.typing import Array
 from didact.parts.criteria.impurity import Entropy, Gini, Misclassification, Poisson, SquaredError
-
-Array = np.ndarray[Any, Any]
 
 score1 = dispatch("score1")
 score2 = dispatch("score2")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.grow_loops import (
     Nodes,
     Sample,
@@ -27,8 +28,6 @@ from didact.engines.trees.grow_loops import (
 from didact.engines.trees.histogram_loops import add_totals, move_rows, subtract
 from didact.engines.trees.joint_loops import count_rows
 from didact.engines.trees.words_loops import decoded
-
-Array = np.ndarray[Any, Any]
 
 LARGE = 60_000  # rows from which a node is cut into pieces
 

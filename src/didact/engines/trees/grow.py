@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import thread_count
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.channels import Channels
 from didact.engines.trees.crew import grow_parallel, root_histogram
@@ -43,8 +44,6 @@ from didact.engines.trees.node_loops import leaf_rows, preorder
 from didact.engines.trees.split_loops import BEST, Lines
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.words_loops import Reading
-
-Array = np.ndarray[Any, Any]
 
 MANY = 20_000  # rows from which one tree is grown on several threads
 HISTOGRAMS = 64  # kept at a time without a limit of leaves

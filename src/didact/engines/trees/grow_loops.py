@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS, add_column, part_rows, partition, subtract
 from didact.engines.trees.joint import Joint
 from didact.engines.trees.joint_loops import count_rows
@@ -17,7 +18,6 @@ from didact.engines.trees.split_loops import Bound, Lines, node_score, scan_numb
 from didact.engines.trees.subset_loops import scan_categories
 from didact.engines.trees.words_loops import Reading, decoded, mixed
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 NO_SPLIT = -2

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.channels import Channels
 from didact.engines.trees.grow import Grower, Grown, finished
@@ -22,8 +23,6 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 SAMPLE = 200_000  # rows from which the bins are learnt
 FIRST = 1024  # leaves for which there is room at first

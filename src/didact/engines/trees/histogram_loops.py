@@ -11,8 +11,8 @@ import numpy as np
 
 from didact.core.jit import jit, prefetch
 from didact.core.jit.simd import add_pair
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 LABELS, VALUES, UNIT = 0, 1, 2  # what the words of a row are: see channels.py

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import add_rows, clear
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

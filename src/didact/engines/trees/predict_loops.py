@@ -13,8 +13,8 @@ import numpy as np
 from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.jit import jit
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS
 from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 score1, score2 = dispatch("score1"), dispatch("score2")

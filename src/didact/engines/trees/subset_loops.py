@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.trees.split_loops import Bound, Lines, scan_bins
 from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 

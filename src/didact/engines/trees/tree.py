@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depths, path_nodes, reach
-
-Array = np.ndarray[Any, Any]
 
 LEAF, NO_FEATURE = -1, -2
 PIECE = 16_384  # rows of a piece of a walk: some milliseconds

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS, UNIT
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 

@@ -8,13 +8,12 @@ Friedman (2001), Greedy function approximation, doi:10.1214/aos/1013203451; Chen
 doi:10.1145/2939672.2939785.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.parts.noun import Noun
-
-Array = np.ndarray[Any, Any]
 
 TINY = 1e-300
 

@@ -21,16 +21,14 @@ Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, do
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.parts.criteria.base import Criterion, OfLabels, OfNumbers, Outputs, fractions
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 
 class Gini(OfLabels, Outputs):

@@ -10,10 +10,9 @@ import numpy as np
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.rows import Block
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
-
-Array = np.ndarray[Any, Any]
 
 TINY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
 

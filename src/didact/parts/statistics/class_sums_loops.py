@@ -1,12 +1,9 @@
 """Compiled sums of sparse rows by class; the NumPy twin (one-hot times matrix) stands beside its test."""
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.parts.statistics.moment_loops import fixed
-
-Array = np.ndarray[Any, Any]
 
 
 def sparse_column_sums(X: Any, w: Any = None) -> tuple[Array, Array]:

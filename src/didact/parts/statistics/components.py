@@ -31,6 +31,7 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES, Block
+from didact.core.typing import Array
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot
 from didact.parts.statistics.components_loops import add_scatter, moments_by_component
@@ -38,7 +39,6 @@ from didact.parts.statistics.counts import Labelled, label_codes, label_counts
 from didact.parts.statistics.members import TINY, Members, members
 from didact.parts.statistics.moments import NARROW, SAFE_OFFSET
 
-Array = np.ndarray[Any, Any]
 MATRICES, VARIANCES = ("full", "tied"), ("diagonal", "spherical")
 FEW = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."

@@ -12,15 +12,13 @@ of rows of weight W with mean c + d of which a share f has mean c, moving the su
 that no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit, prefetch_row
 from didact.core.jit.simd import LANES, gather_1, gather_2, gather_3
+from didact.core.typing import Array
 from didact.parts.statistics.moment_loops import REASSOCIATE, add_strip, fixed, room, share
 
-Array = np.ndarray[Any, Any]
 STRETCH = 64.0  # weight of a stretch, at the most, in units of that of its first rows
 
 

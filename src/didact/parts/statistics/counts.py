@@ -7,8 +7,7 @@ import numpy as np
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Labelled:

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import to_numpy
+from didact.core.typing import Array
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import Components, complete
 from didact.parts.statistics.members import members
-
-Array = np.ndarray[Any, Any]
 
 
 class Group(NamedTuple):

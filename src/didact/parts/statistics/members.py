@@ -1,13 +1,13 @@
 """Which rows belong to which component, and with what weight: for labels and for responsibilities alike."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.parts.statistics.components_loops import extent, group
 from didact.parts.statistics.moment_loops import fixed
 
-Array = np.ndarray[Any, Any]
 FAR = 1 << 62  # no whole numbers between labels
 TINY = np.finfo(np.float64).tiny  # what is below is no responsibility
 

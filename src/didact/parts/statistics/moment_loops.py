@@ -7,15 +7,12 @@ rows are asked for. For up to a few hundred columns this is quicker than BLAS, w
 Xᵀy) and handles narrow matrices at half its speed.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit, prefetch_row
 from didact.core.jit.intrinsics import LINE
 from didact.core.jit.simd import LANES, add_outer_1, add_outer_2, add_outer_3
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 NEAR = 3072  # numbers that stay in the first cache

@@ -11,10 +11,9 @@ import numpy as np
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
 from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
+from didact.core.typing import Array
 from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
-
-Array = np.ndarray[Any, Any]
 
 # Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4

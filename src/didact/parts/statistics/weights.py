@@ -14,8 +14,7 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.core.rows.memory import Block, Rows
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 MULTIPLE = 2.0**32  # beyond it, rounding makes a whole multiple of every number
 ROUNDING = 4 * np.finfo(float).eps  # of a ratio of two weights that were multiplied by a constant

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from didact.core.typing import Array
 from didact.parts.exp_loops import exp1
-from didact.parts.windows.base import Array, Window, log_ball
+from didact.parts.windows.base import Window, log_ball
 from didact.parts.windows.compact import Cosine, Epanechnikov, Linear, Nearest, Tophat, Tricube
 
 __all__ = [

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln
 
-from didact.parts.windows.base import Array, Window, log_ball
+from didact.core.typing import Array
+from didact.parts.windows.base import Window, log_ball
 
 
 class _Reach(NamedTuple):

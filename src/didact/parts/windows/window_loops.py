@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
 from didact.parts.windows import Cosine, Epanechnikov, Exponential, Gaussian, Linear, Nearest, Tophat, Tricube
-
-Array = np.ndarray[Any, Any]
 
 value1 = dispatch("value1")
 

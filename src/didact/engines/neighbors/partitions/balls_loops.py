@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Haversine, Jaccard, Manhattan, Minkowski
 
-Array = np.ndarray[Any, Any]
 between1 = dispatch("between1")
 ROOM = 1e-9
 

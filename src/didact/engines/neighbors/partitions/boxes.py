@@ -12,10 +12,9 @@ import numpy as np
 from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions import boxes_loops
 from didact.engines.neighbors.tuning import SUBTREE_LEVELS
-
-Array = np.ndarray[Any, Any]
 
 
 class Boxes(NamedTuple):

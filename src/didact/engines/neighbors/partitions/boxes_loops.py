@@ -4,13 +4,10 @@ Nodes stand in an implicit heap: node i has the children 2i + 1 and 2i + 2, all 
 of 2^levels holds the places t·n/2^levels … of the order (`edge`), so that no node has to store where it begins.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Manhattan, Minkowski
 
-Array = np.ndarray[Any, Any]
 step1 = dispatch("step1")
 expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
