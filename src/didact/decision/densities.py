@@ -51,7 +51,7 @@ class _KnownDensities(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, in the order of the distributions."""
-        return self.fitted().map_rows(X, posterior, self.distributions, self.log_prior_)
+        return self._after_fit()._map_rows(X, posterior, self.distributions, self.log_prior_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""

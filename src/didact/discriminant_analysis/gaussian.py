@@ -152,7 +152,7 @@ class GaussianClassifier(_Density):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         self._check_parameters()
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         for name in ("covariance_", "_low_ranks", "_whiteners"):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}

@@ -105,7 +105,7 @@ class QuadraticDiscriminantAnalysis(_Density):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         for name in ("covariance_", "scalings_", "rotations_", "_axes", "_whiteners"):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}

@@ -84,7 +84,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
 
     def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
         """Draw, fit, and set estimators_ and estimators_features_."""
-        params, base = self.routed(fit_params), self._base()
+        params, base = self._routed(fit_params), self._base()
         self._plan(X, w)
         have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
         if have > self.n_estimators:

@@ -131,10 +131,10 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BayesianModelCombination":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata go to the models by their names."""
-        pairs, params = self._checked_models(), self.routed_each(fit_params)
+        pairs, params = self._checked_models(), self._routed_each(fit_params)
         prior = self._prior(len(pairs))
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        self.classes_, codes = self._coded(y)
         seeds = seed_sequence(self.random_state).spawn(len(pairs) + 1)
         models = [seeded(model, np.random.default_rng(s)) for (_, model), s in zip(pairs, seeds, strict=False)]
         metadata = [params[name] for name, _ in pairs]
@@ -178,8 +178,8 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """The weighted mean of the models' probabilities."""
-        return self.fitted().map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
+        return self._after_fit()._map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""
-        return self.fitted().map_rows(X, labels, self.estimators_, self.weights_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.estimators_, self.weights_, self.classes_)

@@ -32,7 +32,9 @@ class Members(NamedTuple):
         rows = np.concatenate([np.arange(part[0], part[-1]) for part in parts])
         offsets = np.cumsum([0, *map(len, sizes)])[:-1]
         starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        return Members(offsets, starts, self.ranks[rows], self.weights[rows], self.values)
+        return Members(
+            offsets=offsets, starts=starts, ranks=self.ranks[rows], weights=self.weights[rows], values=self.values
+        )
 
     def check(self) -> None:
         """Refuse arrays that do not fit together: compiled code trusts them."""
@@ -58,8 +60,8 @@ def collect(trees: list[Tree], X: Any, y: Array, weights: Any) -> Members:
     offsets = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])[:-1]
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     return Members(
-        offsets.astype(np.int64), starts.astype(np.int64), np.concatenate(found).astype(np.int32),
-        np.concatenate(shares).astype(np.float64), values,
+        offsets=offsets.astype(np.int64), starts=starts.astype(np.int64), ranks=np.concatenate(found).astype(np.int32),
+        weights=np.concatenate(shares).astype(np.float64), values=values,
     )  # fmt: skip
 
 

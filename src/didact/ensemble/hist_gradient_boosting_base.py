@@ -31,7 +31,7 @@ from didact.core.parameters import (
     param,
     random_state,
     whole,
-)  # fmt: skip
+)
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
@@ -127,9 +127,15 @@ class _Boosting(Estimator):
     ]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
         sample_weight_val: Any = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Grow the ensemble from rows X with targets or labels y.
 
         `sample_weight` weighs the loss of the rows, but `min_samples_leaf` counts rows, whatever their weights. Early
@@ -159,7 +165,7 @@ class _Boosting(Estimator):
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
         """The rows to be fitted; where trees are added, columns and categories must be those of the last fit."""
         if not self._continues():
-            return self.rows(X, y, w, target=self._target, categories=self.categorical_features)
+            return self._rows(X, y, w, target=self._target, categories=self.categorical_features)
         new = learn_categories(self.categorical_features, blocks_of(X), column_names(X), self._negative_codes)
         known, now = (() if c is None else c.values for c in (self.categories_, new))
         if [v is None for v in known] != [v is None for v in now]:
@@ -171,7 +177,7 @@ class _Boosting(Estimator):
                 raise InputError(
                     f"warm_start needs the categories of the last fit, which had no {strange[0]!r} in column {name}."
                 )
-        return self.rows(X, y, w, target=self._target, reset=False)
+        return self._rows(X, y, w, target=self._target, reset=False)
 
     def _validation_rows(self, X: Any, y: Any, w: Any) -> tuple[Any, ...] | None:
         """The rows (X, y, w) that are given for early stopping; None if there are none."""
@@ -188,7 +194,7 @@ class _Boosting(Estimator):
                 "of X is held out."
             )
         try:
-            rows = self.rows(X, y, w, target=self._target, reset=False)
+            rows = self._rows(X, y, w, target=self._target, reset=False)
         except ValueError as error:
             raise InputError(f"In the validation set (X_val, y_val, sample_weight_val): {error}") from error
         if not isinstance(rows, MemoryRows):
@@ -312,9 +318,17 @@ class _Boosting(Estimator):
         leaves = self.max_leaf_nodes or 0
         depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
         return Limits(
-            depth, leaves, 2, self.min_samples_leaf, 1e-3 * unit, 0.0,
-            0 if wanted >= p else wanted, False, 10.0 * unit, 10,
-        )  # fmt: skip
+            max_depth=depth,
+            max_leaf_nodes=leaves,
+            min_samples_split=2,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_leaf=1e-3 * unit,
+            min_gain=0.0,
+            max_features=0 if wanted >= p else wanted,
+            random_splits=False,
+            category_smoothing=10.0 * unit,
+            min_category=10,
+        )
 
     def _plan(self, p: int, unit: float) -> Plan:
         """How trees are grown on rows of this mean weight."""
@@ -322,7 +336,15 @@ class _Boosting(Estimator):
         names = list(getattr(self, "feature_names_in_", []))
         signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
         groups = interaction_groups(self.interaction_cst, p, names)
-        return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
+        return Plan(
+            learning_rate=self.learning_rate,
+            l2=self.l2_regularization,
+            limits=limits,
+            subsample=self.subsample,
+            seed=self._seed,
+            monotone=signs,
+            interactions=groups,
+        )
 
     def _counts(self) -> Array | None:
         """The number of categories of each column; None if no column has any."""
@@ -366,8 +388,12 @@ class _Boosting(Estimator):
         seed = self._seed_of_split()
         few = strata is not None and np.bincount(strata).min() < 2
         try:
-            kept, out = train_test_split(np.arange(X.shape[0]), test_size=self.validation_fraction, random_state=seed,
-                                         stratify=None if few else strata)  # fmt: skip
+            kept, out = train_test_split(
+                np.arange(X.shape[0]),
+                test_size=self.validation_fraction,
+                random_state=seed,
+                stratify=None if few else strata,
+            )
         except ValueError as error:
             raise InputError(
                 f"validation_fraction={self.validation_fraction} leaves no rows to fit or to validate ({error}): "
@@ -381,7 +407,7 @@ class _Boosting(Estimator):
         """``fn(raw scores of rows X, *args)``."""
         if (raw_of := getattr(self, "_raw_of", None)) is not None:  # the model is scored in a fit
             return fn(raw_of(X), *args)
-        return self.map_rows(X, partial(answer, fn), self._trees, self._start, *args)
+        return self._map_rows(X, partial(answer, fn), self._trees, self._start, *args)
 
     @property
     def _trees(self) -> Trees:
@@ -391,7 +417,7 @@ class _Boosting(Estimator):
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False)
+        rows = self._rows(X, target="none", reset=False)
         if not isinstance(rows, MemoryRows):
             raise InputError("Staged predictions need all rows in memory.")
         X, K = to_numpy(rows.X) if is_tensor(rows.X) else rows.X, self.n_trees_per_iteration_

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
@@ -173,7 +173,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
@@ -187,7 +187,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
         scores = -model.n * np.asarray(result.history) - constant
         self.__dict__.update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
-        self.report_convergence(result)
+        report_convergence(self, result)
         return self
 
     def _fitted(self, S: Moments, model: Any, prior: Prior, scales: Scales, dtype: Any) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictive mean of y for rows X; with return_std also its standard deviation, noise included."""
-        mean = self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        mean = self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
         return (mean, self._map(X, predictive_std, *self._spread(True))) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:
@@ -247,4 +247,4 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
         return self.sigma_, self.X_offset_, self.intercept_variance_ + noise / self.alpha_
 
     def _map(self, X: Any, fn: Any, *args: Any) -> Any:
-        return self.rows(X, target="none", reset=False).map(fn, *args)
+        return self._rows(X, target="none", reset=False).map(fn, *args)

@@ -180,7 +180,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
     def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
+        rows = self._rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
         return self._foldable(rows, plain="GeneralizedLinearRegressor(alpha=…)").prepared(check_target, family)
 
     _target_rows = _GLM._target_rows

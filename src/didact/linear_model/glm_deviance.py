@@ -59,7 +59,14 @@ def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: boo
         start = loss.link.link(loss.family.inside(np.atleast_1d(total / weight)))
     if not offsets and not isinstance(family_of(loss), Beta):  # the mean of y is the best mean
         return start
-    objective = LinearObjective(rows.on_columns(np.arange(0)), loss, weight, 0.0, True, len(start) if several else 0)
+    objective = LinearObjective(
+        rows=rows.on_columns(np.arange(0)),
+        loss=loss,
+        weight=weight,
+        alpha=0.0,
+        fit_intercept=True,
+        outputs=len(start) if several else 0,
+    )
     return np.atleast_1d(objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1])
 
 

@@ -270,7 +270,7 @@ class Inference:
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         source = self._source
-        rows = source.model.rows(X, target="none", reset=False).require_memory(
+        rows = source.model._rows(X, target="none", reset=False).require_memory(
             "Intervals of predictions are for rows in memory: predict batch by batch."
         )
         U = design(rows.X, source.facts.centre, source.point.fit_intercept)

@@ -91,7 +91,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
-        rows = self._foldable(self.rows(X, y, sample_weight, target="outputs"))
+        rows = self._foldable(self._rows(X, y, sample_weight, target="outputs"))
         ratios = np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), np.float64))
         search = Search(ratios, getattr(self, "positive", False), self._together)
         search.check(self, rows)
@@ -125,7 +125,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class _L1CV(_L1Path):

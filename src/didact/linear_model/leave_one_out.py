@@ -85,7 +85,9 @@ def _solve_triangle(rows: Rows, S: Moments, alphas: Array, fit_intercept: bool) 
 def _grid(S: Moments, s: Array, V: Array, target: Array, alphas: Array, fit_intercept: bool) -> Grid:
     inverse = _inverse(s[:, None] + alphas)
     share = 1.0 / S.weight if fit_intercept and S.weight > 0 else 0.0
-    return Grid(_combine(V, inverse, target), S.mean_x, S.mean_y, V, inverse, share)
+    return Grid(
+        coef=_combine(V, inverse, target), mean_x=S.mean_x, mean_y=S.mean_y, rotation=V, inverse=inverse, share=share
+    )
 
 
 def _inverse(values: Array) -> Array:

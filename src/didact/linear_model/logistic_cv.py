@@ -142,7 +142,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
@@ -230,18 +230,18 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

@@ -45,12 +45,12 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets (n, n_targets) for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit all targets together for one penalty."""
-    rows = model.rows(X, y, sample_weight, target="outputs")
+    rows = model._rows(X, y, sample_weight, target="outputs")
     refuse_one_target(model, rows)
     solve_targets(model, Problem(rows, model.fit_intercept, False), TOGETHER, ratio, X, y)
     return model

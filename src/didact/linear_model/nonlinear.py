@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
@@ -222,7 +222,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NonlinearRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight)
         function, dtype = self.function or linear, float_type(rows)
         start = first_parameters(function, self.p0, rows.n_features)
         bounds = check_bounds(self.bounds, start)
@@ -233,7 +233,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         self.coef_, self.covariance_ = fit.result.x.astype(dtype), fit.covariance
         self.standard_errors_ = np.sqrt(np.diag(fit.covariance))
         self.residual_variance_, self.dof_ = fit.variance, fit.dof
-        self.report_convergence(fit.result)
+        report_convergence(self, fit.result)
         return self
 
     def _jacobian(self, b: Array, bounds: Any) -> Any:
@@ -245,7 +245,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, partial(predict, function=self.function or linear), self.coef_)
+        return self._after_fit()._map_rows(X, partial(predict, function=self.function or linear), self.coef_)
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence limits of the parameters, (n_parameters, 2): b ± t·(standard error)."""
@@ -258,7 +258,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False).require_memory(
+        rows = self._rows(X, target="none", reset=False).require_memory(
             "Intervals of predictions are for rows in memory: predict batch by batch."
         )
         b = np.asarray(self.coef_, np.float64)

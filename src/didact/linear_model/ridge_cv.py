@@ -208,7 +208,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeCV":
         """Fit to rows X with targets y, after choosing the penalty."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         alphas = self._penalties()
         grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y)
         scores = np.where(np.isnan(scores), -np.inf, scores)
@@ -260,4 +260,4 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

@@ -128,7 +128,7 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TotalLeastSquares":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         with FitProgress(self, X=X, y=y):
             fit, solution = solve_rows(rows, self.fit_intercept)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
@@ -137,4 +137,4 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Targets for rows X that are without error: XB + constant."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

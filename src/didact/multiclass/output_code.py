@@ -113,9 +113,9 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OutputCodeClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        params = self.routed(fit_params)
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        params = self._routed(fit_params)
+        self.classes_, codes = self._coded(y)
         seeds = seed_sequence(self.random_state).spawn(2)
         self.code_book_ = self._code(len(self.classes_), seeds[0])
         self._heavy = np.bincount(codes, w, len(self.classes_)) > 0
@@ -134,11 +134,11 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Minus the distances from the words of the classes (n, K); for two classes their difference (n,)."""
-        return self.fitted().map_rows(X, decide, *self._asked())
+        return self._after_fit()._map_rows(X, decide, *self._asked())
 
     def predict(self, X: Any) -> Any:
         """The class with the nearest word."""
-        return self.fitted().map_rows(X, labels, *self._asked(), self.classes_)
+        return self._after_fit()._map_rows(X, labels, *self._asked(), self.classes_)
 
 
 def fit_letters(

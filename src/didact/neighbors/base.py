@@ -95,11 +95,11 @@ class _Neighbors(Estimator):
         tags.input_tags.string = self.metric == "edit"
         return tags
 
-    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
         """The data, checked; for the edit distance a column of words."""
         if self.metric == "edit":
             return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
-        return super().rows(X, y, sample_weight, **how)
+        return super()._rows(X, y, sample_weight, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
         """Check the training data, build the index of its rows, and return y and their numbers of rows.
@@ -107,7 +107,7 @@ class _Neighbors(Estimator):
         Rows of weight zero are left out (but of a table of distances); what labels they have is in `_labels`.
         """
         mixed = self.metric == "gower"
-        rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
+        rows = self._rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w, *_ = rows.whole()
         if target == "label columns":
             self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
@@ -138,11 +138,11 @@ class _Neighbors(Estimator):
     def _queries(self, X: Any) -> Any:
         """New rows, checked; None stays None."""
         check_is_fitted(self)
-        return None if X is None else self.rows(X, target="none", reset=False).map(_same)
+        return None if X is None else self._rows(X, target="none", reset=False).map(_same)
 
     def _answer(self, X: Any, fn: Any, *args: Any) -> Any:
         """fn of rows X and the arguments; X None: of the fitted rows, each without itself."""
-        return fn(None, *args) if X is None else self.map_rows(X, fn, *args)
+        return fn(None, *args) if X is None else self._map_rows(X, fn, *args)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -174,7 +174,7 @@ class KNeighborsQueries:
             distances, rows = self._index.nearest(Q, int(k))
             return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
 
-        return self.map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
+        return self._map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""

@@ -100,7 +100,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.gather()
         self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
@@ -153,7 +153,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, predict_smooth, self._points, self.kernel, self._width, self._units, self._offset, self._one
         )
 

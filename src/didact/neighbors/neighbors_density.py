@@ -88,7 +88,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
-        rows = self.rows(X, None, sample_weight, target="none")
+        rows = self._rows(X, None, sample_weight, target="none")
         self.X_fit_, _, self.sample_weight_ = rows.gather()
         self.sample_weight_ = in_cases(self.sample_weight_)[0]
         total = self.sample_weight_.sum()
@@ -98,7 +98,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the estimate at each row of X."""
-        return self.fitted().map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
+        return self._after_fit()._map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

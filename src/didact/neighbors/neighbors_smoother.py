@@ -193,7 +193,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X,
             predict_neighbors,
             self._index,

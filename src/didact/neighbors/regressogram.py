@@ -203,7 +203,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Regressogram":
         """Average the targets y (one or several columns) in bins; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
@@ -251,6 +251,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, predict_bins, self.origin_, self.bandwidth_, self.bins_, self.values_, self.mean_
         )

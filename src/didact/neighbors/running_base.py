@@ -97,7 +97,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         x, Y, w, _ = rows.reduce(gather, self._column()).columns()
         data = sort_rows(x, Y, in_cases(w)[0])
         candidates = self._candidates(data)
@@ -163,7 +163,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X,
             predict_running,
             self._place,

@@ -50,7 +50,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find out which rows with labels y are left."""
-        rows = self.rows(X, y, target="labels")
+        rows = self._rows(X, y, target="labels")
         X, y, *_ = rows.whole()
         refuse_infinite_sum(X, rows.names)
         if self.n_neighbors >= len(y):
@@ -75,7 +75,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the nearest of the rows that are left."""
-        return self.fitted().map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
+        return self._after_fit()._map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
 
     @property
     def _asked(self) -> int:

@@ -119,7 +119,14 @@ def minimize(
     with np.errstate(all="ignore"):  # what is not finite is reported in words
         problem.check(x)
         watch.begin(x)
-        run = Run(x, float(tol), int(max_iter), line_search, watch, keep if keep_iterates else None)
+        run = Run(
+            x0=x,
+            tol=float(tol),
+            max_iter=int(max_iter),
+            search=line_search,
+            report=watch,
+            keep=keep if keep_iterates else None,
+        )
         result = solve(problem, run, **options)
     if keep_iterates:
         result.trace = trace(result.history, problem.value)

@@ -82,7 +82,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
         """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
             refuse_huge(y)
@@ -106,11 +106,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""
-        return self.fitted().map_rows(X, leaf_lines, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_lines, self.tree_)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.fitted().map_rows(X, leaf_numbers, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_numbers, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

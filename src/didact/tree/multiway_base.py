@@ -79,7 +79,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with labels y, then prune it; weights count cases as the notes say."""
-        rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
+        rows = self._rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
@@ -102,7 +102,13 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
                     "beside the training set: bring more rows, or change validation_fraction or random_state."
                 )
         train = ~held
-        cases = Cases(np.ascontiguousarray(X[train].T), codes[train], w[train], len(self.classes_), n_categories)
+        cases = Cases(
+            columns=np.ascontiguousarray(X[train].T),
+            codes=codes[train],
+            weights=w[train],
+            n_classes=len(self.classes_),
+            n_categories=n_categories,
+        )
         nodes = grow(cases, self._rule())
         if self.pruning == "pessimistic":
             prune_pessimistic(nodes, cases, self.confidence, self.subtree_raising)
@@ -119,7 +125,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prune the fitted tree by its errors on held-out rows X with labels y."""
         check_is_fitted(self)
-        X, y, w = self.rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
+        X, y, w = self._rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")
         codes = label_codes(y, self.classes_)
@@ -128,11 +134,11 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in the leaves that each row arrives in."""
-        return self.fitted().map_rows(X, probabilities, self.tree_, self.bin_edges_)
+        return self._after_fit()._map_rows(X, probabilities, self.tree_, self.bin_edges_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

@@ -73,7 +73,9 @@ class _ObliqueTree(Estimator):
         depth = np.inf if self.max_depth is None else self.max_depth
         least = max(2, self.min_samples_split, 2 * self.min_samples_leaf)
         gain = float(self.min_impurity_decrease * w.sum())
-        growth = Growth(depth, least, self.min_samples_leaf, gain, self.ridge)
+        growth = Growth(
+            max_depth=depth, min_rows_split=least, min_rows_leaf=self.min_samples_leaf, min_gain=gain, ridge=self.ridge
+        )
         tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
         tree = weighed(prune_cost_complexity(tree, self.ccp_alpha), unit)
         single = (tree.feature >= 0) & (tree.feature < len(power))
@@ -82,7 +84,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.fitted().map_rows(X, _leaves, self.tree_)
+        return self._after_fit()._map_rows(X, _leaves, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -134,7 +136,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeClassifier":
         """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
@@ -146,11 +148,11 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.fitted().map_rows(X, leaf_labels, self.tree_, self.classes_)
+        return self._after_fit()._map_rows(X, leaf_labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in each row's leaf."""
-        return self.fitted().map_rows(X, leaf_shares, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_shares, self.tree_)
 
 
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
@@ -182,7 +184,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeRegressor":
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
             refuse_huge(y)
@@ -195,4 +197,4 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The mean of each row's leaf."""
-        return self.fitted().map_rows(X, leaf_means, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_means, self.tree_)

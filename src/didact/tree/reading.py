@@ -139,7 +139,7 @@ def trees_of(model: Any) -> list[Held]:
 
 def rows_in_memory(model: Any, X: Any) -> Array:
     """Rows as the trees of a model read them."""
-    rows = model.fitted().map_rows(X, rows_of) if hasattr(model, "map_rows") else rows_of(X).astype(np.float32)
+    rows = model._after_fit()._map_rows(X, rows_of) if hasattr(model, "_map_rows") else rows_of(X).astype(np.float32)
     if not isinstance(rows, np.ndarray):
         raise InputError("Trees are read beside rows in memory: pass one batch after the other.")
     return rows

@@ -197,12 +197,12 @@ def _rule(draft: _Draft, words: Words, stored: bool) -> Rule:
     place, numbers = draft.place, words.classes is None
     constant = numbers and not place.linear
     return Rule(
-        tuple(words.sentence(condition) for condition in draft.tests),
-        float(place.value[0, 0]) if constant else words.answer(place),
-        draft.support,
-        None if numbers else float(place.value[0].max()),
-        float(np.sqrt(max(place.impurity, 0.0))) if numbers and stored else None,
-        draft.tests,
+        conditions=tuple(words.sentence(condition) for condition in draft.tests),
+        outcome=float(place.value[0, 0]) if constant else words.answer(place),
+        support=draft.support,
+        confidence=None if numbers else float(place.value[0].max()),
+        deviation=float(np.sqrt(max(place.impurity, 0.0))) if numbers and stored else None,
+        tests=draft.tests,
     )
 
 

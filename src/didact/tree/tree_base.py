@@ -84,14 +84,14 @@ def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot:
     """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
     leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
     return Limits(
-        1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
-        int(params["max_leaf_nodes"] or 0),
-        max(2, count_of(params["min_samples_split"], n), 2 * leaf),
-        leaf,
-        float(params["min_weight_fraction_leaf"] * weight),
-        float(params["min_impurity_decrease"] * weight),
-        0 if drawn >= p else drawn,
-        by_lot,
+        max_depth=1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
+        max_leaf_nodes=int(params["max_leaf_nodes"] or 0),
+        min_samples_split=max(2, count_of(params["min_samples_split"], n), 2 * leaf),
+        min_samples_leaf=leaf,
+        min_weight_leaf=float(params["min_weight_fraction_leaf"] * weight),
+        min_gain=float(params["min_impurity_decrease"] * weight),
+        max_features=0 if drawn >= p else drawn,
+        random_splits=by_lot,
     )
 
 
@@ -195,11 +195,11 @@ class _TreeModel(Estimator):
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""
-        return self.fitted().map_rows(X, _leaves, self.tree_)
+        return self._after_fit()._map_rows(X, _leaves, self.tree_)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
-        return self.fitted().map_rows(X, _path, self.tree_)
+        return self._after_fit()._map_rows(X, _path, self.tree_)
 
     def get_depth(self) -> int:
         """The number of tests on the longest path."""

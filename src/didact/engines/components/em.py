@@ -69,7 +69,9 @@ def em(
             value, statistics = expect(x)
             if value >= s.log_likelihood - slack:
                 rate = LONGER * share if share == shares[0] else 1.0
-                return EMState(x, value, statistics, max(value - s.log_likelihood, 0.0), rate)
+                return EMState(
+                    x=x, log_likelihood=value, statistics=statistics, gain=max(value - s.log_likelihood, 0.0), rate=rate
+                )
         return None
 
     value, statistics = expect(start)

@@ -68,7 +68,7 @@ class Frame(NamedTuple):
     def flat(self) -> "Frame":
         """The frame of rows that are along the basis already."""
         r = 0 if self.basis is None else self.basis.shape[1]
-        return Frame(np.zeros(r), np.ones(r), self.centre, self.spread, self.classes)
+        return Frame(mean=np.zeros(r), scale=np.ones(r), centre=self.centre, spread=self.spread, classes=self.classes)
 
     def target(self, y: Any) -> Array:
         """Standardised numbers, or class codes."""

@@ -1,4 +1,8 @@
-"""Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters."""
+"""Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters.
+
+Layout: X (n, p) and products (n, K) row by row; sums (K, p), weights (K,) are added to, labels and distances (n,)
+written.
+"""
 
 import numpy as np
 

@@ -119,7 +119,17 @@ class Lagrangian(NamedTuple):
         # min(−g, μ) is 0 where a constraint binds or its multiplier vanishes.
         slack = np.minimum(-c[self.equalities :], m[self.equalities :])
         violation = max(largest(c[: self.equalities]), largest(slack))
-        return _State(x, value / self.unit, m, rho, stationarity, violation, gradient, c, J)
+        return _State(
+            x=x,
+            value=value / self.unit,
+            m=m,
+            rho=rho,
+            stationarity=stationarity,
+            violation=violation,
+            gradient=gradient,
+            c=c,
+            J=J,
+        )
 
 
 def augmented_lagrangian(

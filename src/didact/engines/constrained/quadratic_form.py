@@ -152,7 +152,22 @@ def standard(program: Program) -> Standard | None:
     units = size * (np.ones(len(q)) if units is None else units)
     scale = max(size**2 * largest(P), size * largest(q)) or 1.0
     P, q, b, r = (size**2 / scale) * P, (size / scale) * q, b / size, r / size
-    return Standard(P, q, A, b, G, above, below, r, units, free, fixed, kept, lengths, scale)
+    return Standard(
+        P=P,
+        q=q,
+        A=A,
+        b=b,
+        G=G,
+        above=above,
+        below=below,
+        r=r,
+        units=units,
+        free=free,
+        fixed=fixed,
+        kept=kept,
+        lengths=lengths,
+        scale=scale,
+    )
 
 
 def _size(P: Array, q: Array, sides: Array) -> float:

@@ -144,7 +144,7 @@ def _start(p: Standard, newton: _NewtonSystems) -> _State:
     inside = float(np.mean(np.abs(room))) if m else 0.0
     inside = inside or 1.0
     s, z = np.maximum(room, 0.0) + inside, weight * (np.maximum(-room, 0.0) + inside)
-    return _State(x, y, s, z, measure(p, x, y, z, s), single)
+    return _State(x=x, y=y, s=s, z=z, at=measure(p, x, y, z, s), single=single)
 
 
 def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
@@ -167,7 +167,7 @@ def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
     waited = 0 if best < 0.9 * now.best else now.waited + 1
     if waited > WITHOUT_PROGRESS:
         return None
-    return _State(x, y, s, z, at, now.single and not drift, best, waited, now.split)
+    return _State(x=x, y=y, s=s, z=z, at=at, single=now.single and not drift, best=best, waited=waited, split=now.split)
 
 
 def _direction(

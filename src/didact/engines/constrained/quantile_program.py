@@ -247,7 +247,19 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     size = float(np.abs(y[: len(w)]) @ w)
     spread = max(float(np.abs(r[: len(w)]) @ w), 1e-10 * size, 1e-100)
     p, q = np.maximum(r, 0.0) + spread, np.maximum(-r, 0.0) + spread
-    return _Point(b, r, p, q, np.zeros(len(r)), u, l, table, penalised, y, FLOOR * max(size, spread))
+    return _Point(
+        b=b,
+        r=r,
+        p=p,
+        q=q,
+        d=np.zeros(len(r)),
+        u=u,
+        l=l,
+        table=table,
+        penalised=penalised,
+        y=y,
+        floor=FLOOR * max(size, spread),
+    )
 
 
 def _product(table: Table, penalised: Array, b: Array) -> Array:

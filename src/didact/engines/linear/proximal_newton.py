@@ -50,7 +50,7 @@ def proximal_newton(
     def evaluate(x: Array) -> _State:
         value, gradient, hessian = objective(x)
         worst = float(np.max(violations(x, gradient, l1), initial=0.0))
-        return _State(x, value + float(l1 @ np.abs(x)), gradient, hessian, worst)
+        return _State(x=x, value=value + float(l1 @ np.abs(x)), gradient=gradient, hessian=hessian, optimality=worst)
 
     def step(s: _State) -> _State | None:
         if not np.isfinite(s.hessian).all():

@@ -7,6 +7,9 @@ Knuth's and Dekker's formulas give exactly. They use additions and multiplicatio
 every CPU. About 30 of them for one of plain sums; n p for each target.
 
 Ogita, Rump, Oishi (2005), Accurate sum and dot product, doi:10.1137/030601818.
+
+Layout: X (n, p), Y (n, k) row by row; high, low (k, p + 1) with the constant first; out (2, k, p + 1) holds the sums
+and what rounding took from them.
 """
 
 import numpy as np

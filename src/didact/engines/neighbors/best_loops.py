@@ -1,4 +1,10 @@
-"""The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number."""
+"""The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number.
+
+Layout::
+
+    best [ d_0 ≤ d_1 ≤ … ≤ d_{k−1} ]   infinity where nothing has been found yet
+    rows [ r_0   r_1   …   r_{k−1} ]   the row number at each distance
+"""
 
 import numpy as np
 

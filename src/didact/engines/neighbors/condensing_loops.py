@@ -236,7 +236,16 @@ def count_wins(codes: Array, votes: Array) -> int:
 def warm() -> None:
     """Compile on two rows."""
     one, none = np.zeros(1, np.int64), np.full(1, -1)
-    forest = Forest(np.zeros((1, 2)), one, one, one + 2, none, none, np.zeros((1, 1)), np.zeros((1, 1)))
+    forest = Forest(
+        columns=np.zeros((1, 2)),
+        roots=one,
+        start=one,
+        stop=one + 2,
+        child=none,
+        parent=none,
+        low=np.zeros((1, 1)),
+        high=np.zeros((1, 1)),
+    )
     codes, order, buffers = np.array([0, 1]), np.arange(2), (np.empty(LEAF), np.empty(DEPTH, np.int64))
     far, kept = np.full(2, np.inf), np.zeros(2, bool)
     condense_nearest(forest, codes, order, kept, far, far.copy(), np.full((2, 1), np.inf), 0, 0, *buffers)

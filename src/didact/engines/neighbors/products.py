@@ -38,7 +38,13 @@ def centred(X: Array, dtype: Any) -> Centred:
     parts = list(pairwise([*range(0, len(X), PRODUCT_ROWS), len(X)]))
     largest = max(float(np.abs(X[a:b] - centre).max(initial=0.0)) for a, b in parts)
     scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) and largest > 0 else 1.0
-    out = Centred(centre, scale, np.empty(X.shape, dtype), np.empty(len(X), dtype), np.empty(len(parts)))
+    out = Centred(
+        centre=centre,
+        scale=scale,
+        rows=np.empty(X.shape, dtype),
+        half=np.empty(len(X), dtype),
+        size=np.empty(len(parts)),
+    )
 
     def piece(item: tuple[int, tuple[int, int]]) -> None:
         t, (a, b) = item

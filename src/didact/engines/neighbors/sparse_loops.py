@@ -1,4 +1,8 @@
-"""Compiled Euclidean distances between sparse rows, for candidates that products have left."""
+"""Compiled Euclidean distances between sparse rows, for candidates that products have left.
+
+Layout: CSR rows; row r of X has the values x[xp[r] : xp[r + 1]] in the ascending columns xi[xp[r] : xp[r + 1]], and
+queries q, qi, qp likewise. Lists of candidates are those of `products_loops`.
+"""
 
 import math
 

@@ -141,7 +141,16 @@ def levenberg_marquardt(
         scale = np.where(scale > 0, scale, 1.0)
         free = box.free(x, R[:, :-1].T @ R[:, -1])
         model = linear_model(R[:, :-1][:, free], R[:, -1], scale[free], dependent)
-        return LeastSquaresState(x, value, R, scale, free, model, float(linalg.norm(scale * x)), radius)
+        return LeastSquaresState(
+            x=x,
+            value=value,
+            R=R,
+            scale=scale,
+            free=free,
+            model=model,
+            size=float(linalg.norm(scale * x)),
+            radius=radius,
+        )
 
     def step(s: LeastSquaresState) -> LeastSquaresState | None:
         nonlocal settled

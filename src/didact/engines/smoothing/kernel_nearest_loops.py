@@ -1,4 +1,7 @@
-"""Compiled search for the nearest point of a cloud, which sets the unit of sums that would underflow."""
+"""Compiled search for the nearest point of a cloud, which sets the unit of sums that would underflow.
+
+Layout: the `Cloud` of `kernel_sums_loops`.
+"""
 
 import numpy as np
 

@@ -67,10 +67,18 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
     more = np.zeros(0 if widths is None else FULL)
     up = _Upwards(start)
     cloud = Cloud(
-        np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T), np.ascontiguousarray(columns),
-        np.minimum(1.0, 1.0 / w)[order], np.append(stretch, more), start, stop, low, high,
-        np.column_stack([up(np.add, c) for c in columns]), up(np.minimum, stretch), up(np.maximum, stretch),
-    )  # fmt: skip
+        points=np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T),
+        columns=np.ascontiguousarray(columns),
+        share=np.minimum(1.0, 1.0 / w)[order],
+        stretch=np.append(stretch, more),
+        start=start,
+        stop=stop,
+        low=low,
+        high=high,
+        sums=np.column_stack([up(np.add, c) for c in columns]),
+        least=up(np.minimum, stretch),
+        most=up(np.maximum, stretch),
+    )
     return Points(cloud, order)
 
 

@@ -9,6 +9,12 @@ loops without branches over contiguous numbers, about 2p + 20 operations a pair,
 A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
 smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays
 (`jit_unmanaged`): that would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
+
+Layout: points stand column by column in the order of the leaves; a node is a range of them::
+
+    points (p, n + 32)  [ leaf | leaf | … | 32 zeros ] for each column
+    node i              points start[i] … stop[i] − 1, children 2i + 1 and 2i + 2, box low[i] … high[i], sums[i]
+    stack               (node, first scale, last scale) that are not settled yet
 """
 
 from typing import NamedTuple
@@ -231,7 +237,19 @@ def buffers(p: int) -> tuple[Array, Array, Array, Array]:
 def tiny_cloud() -> Cloud:
     """Four points, for compiling."""
     one, node, box, none = np.ones(4), np.zeros(1, np.int64), np.zeros((1, 2)), np.empty(0)
-    return Cloud(np.ones((2, 4 + FULL)), one[None], one, none, node, node + 4, box, box + 8, one[None, :1], none, none)
+    return Cloud(
+        points=np.ones((2, 4 + FULL)),
+        columns=one[None],
+        share=one,
+        stretch=none,
+        start=node,
+        stop=node + 4,
+        low=box,
+        high=box + 8,
+        sums=one[None, :1],
+        least=none,
+        most=none,
+    )
 
 
 def warm() -> None:

@@ -8,6 +8,12 @@ All moved moments are at most the weight of the points, so that rounding stays a
 
 Queries that follow each other share nearly all points: the moments of those that a group of queries has in common are
 gathered once, about one of the queries, and moved to each; what is left at the ends is summed point by point.
+
+Layout::
+
+    nodes   [ level 0: leaves of 16 points | level 1: 32 points | … ]     level l: first[l] … first[l + 1] − 1
+    weight, value (nodes, 14): moments of w and of w·y about centre[node], in units of radius[node]
+    points behind the last whole leaf belong to no node and are summed one by one
 """
 
 import math
@@ -255,7 +261,11 @@ def empty_tree(n: int) -> MomentTree:
         sizes.append(sizes[-1] // 2)
     first = np.append(0, np.cumsum(sizes))
     return MomentTree(
-        first, np.zeros(first[-1]), np.zeros(first[-1]), np.zeros((first[-1], TERMS)), np.zeros((first[-1], TERMS))
+        first=first,
+        centre=np.zeros(first[-1]),
+        radius=np.zeros(first[-1]),
+        weight=np.zeros((first[-1], TERMS)),
+        value=np.zeros((first[-1], TERMS)),
     )
 
 

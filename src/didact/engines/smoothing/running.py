@@ -45,7 +45,7 @@ def sort_rows(x: Array, Y: Array, w: Array) -> Sorted:
     order = np.argsort(x, kind="stable")
     x, Y, w = x[order], np.ascontiguousarray(Y[order]), w[order]
     new = np.append(True, x[1:] > x[:-1])
-    return Sorted(x, Y, w, x[new], np.append(np.flatnonzero(new), len(x)))
+    return Sorted(x=x, Y=Y, w=w, u=x[new], first=np.append(np.flatnonzero(new), len(x)))
 
 
 def nearest_place(u: Array, q: Array) -> Array:

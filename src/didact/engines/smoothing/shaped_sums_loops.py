@@ -2,6 +2,9 @@ r"""Compiled loops of kernel sums with a covariance for each point: :math:`S_b(q
 
 With A_i lower triangles, :math:`A_i^T A_i = \Sigma_i^{-1}`, a pair takes p² + 20 operations, all of them vector
 instructions over points; every pair is looked at, and far from all points the nearest one sets the unit.
+
+Layout: everything column by column, so that points are neighbours in memory: points (p, n), factors (p, p, n) with
+A_i[f, g] at [f, g, i]; sums (scales, queries, 1 + outputs).
 """
 
 import numpy as np

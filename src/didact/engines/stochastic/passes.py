@@ -51,7 +51,9 @@ def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) ->
         design = Dense(fixed(X))
     weights = NONE if w is None else np.asarray(w, np.float64) / unit
     size = X.shape[0] if counts is None else len(kept)
-    return LoopRows(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
+    return LoopRows(
+        X=X, design=design, y=fixed(np.asarray(y, np.float64)), weights=fixed(weights), kept=fixed(kept), size=size
+    )
 
 
 def fixed(a: Array) -> Array:

@@ -1,4 +1,10 @@
-"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived."""
+"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived.
+
+Layout: vectors are appended until there is no room; `last[0]` is the place of the present one::
+
+    voters (room, p)  [ w_0 | w_1 | … | w_last | room ]
+    biases, votes     [  ·  |  ·  | … |   ·    | room ]
+"""
 
 from typing import Any
 

@@ -2,6 +2,11 @@
 
 A loop takes rows as `Dense(X)` or `Sparse(data, indices, indptr)` and asks for the entries of row i at the positions
 begin1 … end1 − 1, each with its column. What the two do differently is decided when the loop is compiled.
+
+Layout::
+
+    Dense   X (n, p) row by row: entries of row i at 0 … p − 1, column k at position k
+    Sparse  data, indices [ row 0 | row 1 | … ]: entries of row i at indptr[i] … indptr[i + 1] − 1
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,7 @@
-"""Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ²."""
+"""Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ².
+
+Layout: CSR rows; one sum and one sum of squares a column, (p,) each.
+"""
 
 from typing import Any
 

@@ -5,6 +5,11 @@ row keeps the numbers small, and the last row of the sums is the way from there 
 time are copied to where they stay in the first cache, and blocks of 4 × 12 sums stay in registers; meanwhile the next
 rows are asked for. For up to a few hundred columns this is quicker than BLAS, which is called three times (means, XᵀX,
 Xᵀy) and handles narrow matrices at half its speed.
+
+Layout::
+
+    A (strip, width)   some dozens of rows (x − x₀, y − y₀, 1)·√w, filled up to a multiple of 4 columns; stays in cache
+    G (width, width)   sums of products; the lower triangle is computed, in blocks of 4 × 12
 """
 
 import numpy as np

@@ -70,7 +70,7 @@ def moments(block: Block) -> Moments:
     if weight == 0:
         zero = np.zeros
         p, k = X.shape[1], Y.shape[1]
-        return Moments(n, 0.0, zero(p), zero(k), zero((p, p)), zero((p, k)), zero(k))
+        return Moments(rows=n, weight=0.0, mean_x=zero(p), mean_y=zero(k), xx=zero((p, p)), xy=zero((p, k)), yy=zero(k))
     mean_x, (mean_y, Yc) = (ones @ X) / weight, _centred(Y, ones, weight)
     WY = Yc if w is None else Yc * ones[:, None]
     raw = gram(X, None if w is None else ones)
@@ -95,7 +95,15 @@ def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
     constant = spread[:p] <= weight * (np.finfo(np.float64).eps * mean[:p]) ** 2
     if constant.any():
         scatter[:p][constant], scatter[:, :p][:, constant] = 0.0, 0.0
-    return Moments(len(X), weight, mean[:p], mean[p:], scatter[:p, :p], scatter[:p, p:], spread[p:])
+    return Moments(
+        rows=len(X),
+        weight=weight,
+        mean_x=mean[:p],
+        mean_y=mean[p:],
+        xx=scatter[:p, :p],
+        xy=scatter[:p, p:],
+        yy=spread[p:],
+    )
 
 
 def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x: Array, xx: Array, xy: Array) -> None:

@@ -1,4 +1,7 @@
-"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them."""
+"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them.
+
+Layout: squared distances d[0 : m] in, values out[0 : m], both contiguous.
+"""
 
 from typing import Any
 

@@ -45,7 +45,13 @@ def balls(X: Array, noun: Any, leaf_size: int = 32) -> Balls:
     """
     tree = boxes(X, leaf_size)
     nodes = len(tree.low)
-    out = Balls(tree.order, np.ascontiguousarray(X[tree.order]), np.empty_like(tree.low), np.empty(nodes), tree.levels)
+    out = Balls(
+        order=tree.order,
+        points=np.ascontiguousarray(X[tree.order]),
+        centres=np.empty_like(tree.low),
+        radii=np.empty(nodes),
+        levels=tree.levels,
+    )
 
     def piece(edges: tuple[int, int]) -> None:
         balls_loops.enclose_balls(noun, out.points, out.levels, *edges, out.centres, out.radii)

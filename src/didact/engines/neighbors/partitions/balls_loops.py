@@ -2,6 +2,12 @@
 
 By the triangle inequality no row of a ball is nearer to a query than the distance of its centre less its radius; a
 billionth of both is left as room for the rounding of distances. One distance a node visited, one a row of a leaf.
+
+Layout: nodes and `order` as in `boxes_loops`; points (n, p) are the rows in that order, row by row::
+
+    points   [ rows of leaf 0 | rows of leaf 1 | … ]      centres (nodes, p)      radii (nodes,)
+    best, rows (queries, k): ascending distances and their row numbers
+    stack, bounds: nodes that are still to be visited, and the least distance of a row in each
 """
 
 import math

@@ -69,7 +69,7 @@ def boxes(X: Array, leaf_size: int = 64) -> Boxes:
         parallel_map(node, range(1 << level))
     subtree = partial(_subtree, X, order, keys, low, high, points, levels, top)
     parallel_map(subtree, range(1 << top))
-    return Boxes(order, points, low, high, levels)
+    return Boxes(order=order, points=points, low=low, high=high, levels=levels)
 
 
 def _node(*arguments: Any) -> None:
