@@ -233,7 +233,7 @@ PRIVATES = {
         "a copy of an ensemble of any kind with some of its learners has their part of its state",
     ),
     "linear_model/glm_cv.py": (
-        {"_model", "_target_rows", "_objective", "_minimise", "_estimates", "_alternate", "_fitted"},
+        {"_target_rows", "_minimise", "_estimates", "_alternate", "_fitted"},
         "the cross-validated model goes along the steps of the plain one",
     ),
     "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
