@@ -22,6 +22,7 @@ from didact.core.parameters import above, at_least, attr, is_bool, none, one_of,
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import finite_sum
 from didact.core.typing import Array
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
 from didact.engines.stochastic.passes import fixed
@@ -32,7 +33,8 @@ RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
 
 def spread(block: Block) -> Components:
     """How many rows of one block there are, their mean, and the sum of their squared distances to it."""
-    return components(block.X, None, "spherical")
+    found = components(block.X, None, "spherical")
+    return found if finite_sum(block.X) else found._replace(mean=np.nan * found.mean)  # refused, by name
 
 
 def taken(seen: Components, center: bool) -> tuple[Array, float]:

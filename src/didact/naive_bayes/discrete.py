@@ -21,7 +21,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
-from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
@@ -142,8 +142,8 @@ class _CountNB(_NaiveBayes):
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
         """The sums of all rows; those of sparse rows are large beside them, so such rows in memory are one block."""
-        at_once = isinstance(rows, MemoryRows) and is_sparse(rows.X)
-        S = self._count(*rows.columns) if at_once else rows.reduce(self._count)
+        at_once = rows.n_rows is not None and rows.is_sparse
+        S = self._count(rows.whole()) if at_once else rows.reduce(self._count)
         refuse_overflow(rows, S.sums[0])
         return S
 

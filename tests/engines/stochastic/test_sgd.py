@@ -241,7 +241,7 @@ def test_many_rows_are_mixed_across_the_table(monkeypatch):
             mix(place, count, words, cursor)
             visited.extend(place[:count])
 
-    monkeypatch.setattr("didact.engines.stochastic.passes.sweep", record)
+    monkeypatch.setattr("didact.engines.stochastic.passes.sgd_sweep", record)
     monkeypatch.setattr("didact.engines.stochastic.passes.RUN_BYTES", 8 * 50)
     monkeypatch.setattr("didact.engines.stochastic.passes.POOL_BYTES", 8 * 800)
     swept(X, np.ones(n), None, Training(losses.HalfSquared(), None, Rate(0.1)))

@@ -170,7 +170,7 @@ def build_index(
     """An index of the rows X (an array, CSR, or for precomputed distances the square table), for about k nearest.
 
     >>> from didact.parts.distances import Euclidean
-    >>> index = build(np.array([[0.0], [1.0], [5.0]]), Euclidean())
+    >>> index = build_index(np.array([[0.0], [1.0], [5.0]]), Euclidean())
     >>> index.nearest(np.array([[0.9]]), 2)[1]
     array([[1, 0]])
     """
