@@ -87,10 +87,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
     (['a', 'c'], (3, 3))
     """
 
-    _test_params = [
-        {"random_state": 0},
-        {"code": "sparse", "random_state": 0, "decoding": "hinge"},
-    ]
+    _test_params = [{"random_state": 0}, {"code": "sparse", "random_state": 0, "decoding": "hinge"}]
     _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
 

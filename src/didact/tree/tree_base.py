@@ -111,9 +111,7 @@ class _TreeModel(Estimator):
     """Base of the decision trees. Abstract."""
 
     _missing = True
-    _test_skips: ClassVar[dict[str, str]] = {
-        "text_refused/category": "Columns of a category type are read as they are."
-    }
+    _test_skips: ClassVar[dict[str, str]] = {"text_refused/category": "Columns of categories are read as they are."}
 
     splitter: str = param(
         "best", one_of("best", "random"), "Whether to take the best threshold of a feature or a random one."
