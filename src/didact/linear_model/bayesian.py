@@ -55,6 +55,7 @@ def read_prior(mean: Any, covariance: Any, p: int, ard: bool) -> Prior:
     """The prior from what the user gives: numbers, a diagonal, a matrix, or "evidence"."""
     if ard and not isinstance(covariance, str):
         raise ParameterError("ard=True estimates a prior variance for each weight: it takes no prior_covariance.")
+    refuse_square(p, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
     mean = np.asarray(mean, np.float64)
     if mean.ndim and mean.shape != (p,):
         raise ParameterError(f"prior_mean has shape {mean.shape}, but there are {p} features.")
@@ -174,7 +175,6 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="numeric")
-        refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
