@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.typing import Array
+
 
 def is_tensor(x: Any) -> bool:
     """Whether x is a torch tensor (without importing torch)."""
@@ -70,3 +72,11 @@ def of_types(arrays: Any, types: Any) -> bool:
     """Whether arrays have these types and lie in C order, as loops are compiled for: a file may hold any others."""
     pairs = zip(arrays, types, strict=True)
     return all(isinstance(a, np.ndarray) and a.dtype == kind and a.flags.c_contiguous for a, kind in pairs)
+
+
+def read_only(a: Array) -> Array:
+    """A read-only view in row order with native bytes: compiled loops then have one variant for each type."""
+    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
+    a = np.array(a) if not a.flags.aligned else a.view()
+    a.flags.writeable = False
+    return a

@@ -29,7 +29,7 @@ from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import decisions, log_shares, most_probable, shares, targets
 from didact.parts.losses import (
     Absolute,
-    Exponential,
+    ExponentialLoss,
     Gamma,
     HalfSquared,
     Logistic,
@@ -46,7 +46,7 @@ REGRESSION = {
     "poisson": Poisson, "gamma": Gamma, "tweedie": Tweedie,
 }  # fmt: skip
 WITHIN = 0.9  # of the absolute residuals are within the width of Huber's loss, if nothing is said
-CLASSIFICATION = {"log_loss": Logistic, "exponential": Exponential}
+CLASSIFICATION = {"log_loss": Logistic, "exponential": ExponentialLoss}
 
 
 class HistGradientBoostingRegressor(RegressorMixin, _Boosting):

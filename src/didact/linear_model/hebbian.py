@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_tensor, like, to_numpy
+from didact.core.backend import float_type, is_tensor, like, read_only, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
@@ -25,7 +25,6 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import finite_sum
 from didact.core.typing import Array
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
-from didact.engines.stochastic.passes import fixed
 from didact.parts.statistics.components import Components, components
 
 RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
@@ -168,7 +167,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         mean, scale = taken(seen, self.center)
         total, begin = 0.0, t
         for block in rows.stream():
-            X = fixed(to_numpy(block.X) if is_tensor(block.X) else block.X)
+            X = read_only(to_numpy(block.X) if is_tensor(block.X) else block.X)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))

@@ -27,7 +27,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle
-from didact.engines.loop.differences import KINDS, Differences, differences
+from didact.engines.loop.differences import DIFFERENCE_KINDS, Differences, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.linear_model.inference_predict import Prediction
@@ -199,7 +199,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
     )
     jac: Any = param(
         None,
-        [is_callable, one_of(*KINDS), none],
+        [is_callable, one_of(*DIFFERENCE_KINDS), none],
         "``jac(X, *parameters)``: derivatives, a column for each parameter; or the kind of differences. None: central.",
     )
     bounds: Any = param(

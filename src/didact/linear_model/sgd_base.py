@@ -47,7 +47,7 @@ LOSSES = {
     "squared_hinge": losses.SquaredHinge,
     "modified_huber": losses.ModifiedHuber,
     "log_loss": losses.Logistic,
-    "exponential": losses.Exponential,
+    "exponential": losses.ExponentialLoss,
     "perceptron": losses.Perceptron,
 }
 

@@ -8,7 +8,7 @@ from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.distributions import MultivariateGaussian
 from didact.engines.components.gaps import fit_with_gaps
-from didact.parts.statistics.gaps import Parameters, expected_components, fill, patterns
+from didact.parts.statistics.gaps import Parameters, expected_components, fill_gaps, patterns
 from didact.parts.statistics.row_components import row_components
 
 
@@ -51,7 +51,7 @@ def test_filled_values_are_conditional_means_and_determinants_are_marginal():
     missing[0] = True
     P = np.linalg.inv(d.covariance)
     D = np.where(missing, 0.0, X - d.mean)
-    log_dets, _ = fill(D, patterns(missing), P)
+    log_dets, _ = fill_gaps(D, patterns(missing), P)
     for row, m, filled, more in zip(X, missing, D, log_dets):
         o = np.flatnonzero(~m)
         part = np.linalg.slogdet(d.covariance[np.ix_(o, o)])[1] if len(o) else 0.0

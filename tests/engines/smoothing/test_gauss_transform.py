@@ -8,7 +8,7 @@ import pytest
 from didact.engines.smoothing import kernel_sums as sums_of
 from didact.engines.smoothing.gauss_transform import SIDE, M, gauss_sums, pays
 from didact.neighbors import KernelSmoother
-from didact.parts.windows import Gaussian
+from didact.parts.windows import GaussianWindow
 
 
 def pairs(X, columns, Q, h):
@@ -62,9 +62,9 @@ def test_kernel_sums_are_the_same_either_way(p, own, monkeypatch):
     Q = None if own else np.vstack([rng.normal(size=(300, p)), np.full((1, p), 15.0)])
     points, scales = sums_of.prepare(X, w, Y), sums_of.squared_scales([0.6, 3.0])
     monkeypatch.setattr(sums_of, "pays", lambda *a: False)
-    expected = sums_of.kernel_sums(Gaussian(), points, Q, scales)
+    expected = sums_of.kernel_sums(GaussianWindow(), points, Q, scales)
     monkeypatch.setattr(sums_of, "pays", lambda *a: True)
-    found = sums_of.kernel_sums(Gaussian(), points, Q, scales)
+    found = sums_of.kernel_sums(GaussianWindow(), points, Q, scales)
     np.testing.assert_allclose(found.weight, expected.weight, rtol=3e-11)
     np.testing.assert_allclose(found.columns, expected.columns, rtol=1e-9, atol=1e-10 * w.sum())
     np.testing.assert_array_equal(found.nearest, expected.nearest)

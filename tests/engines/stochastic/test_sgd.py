@@ -22,7 +22,7 @@ from didact.parts.penalties import L1, L2, ElasticNet, PNorm
 LOSSES = [
     losses.HalfSquared(), losses.Absolute(), losses.Huber(0.5), losses.EpsilonInsensitive(0.1),
     losses.SquaredEpsilonInsensitive(0.1), losses.Hinge(), losses.SquaredHinge(), losses.Logistic(),
-    losses.ModifiedHuber(), losses.Exponential(), losses.Perceptron(),
+    losses.ModifiedHuber(), losses.ExponentialLoss(), losses.Perceptron(),
 ]  # fmt: skip
 PENALTIES = [None, L2(0.3), L1(0.2), ElasticNet(0.4, 0.5), PNorm(0.3, 1.5), PNorm(0.3, 3.0), PNorm(0.2, 1.0)]
 RATES = [Rate(0.1), Rate(2.0, 10.0, 1.0), Rate(0.2, 0.0, 0.5), Rate(0.2, 0.0, 0.25), Rate(0.2, 0.0, 0.4)]

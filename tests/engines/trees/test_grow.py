@@ -17,7 +17,7 @@ from didact.engines.trees.grow import grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import importances
 from didact.parts.criteria.gradient import Gradient
-from didact.parts.criteria.impurity import Entropy, Gini, Poisson, SquaredError
+from didact.parts.criteria.impurity import Entropy, Gini, PoissonDeviance, SquaredError
 
 
 def problem(seed, n=60, kinds="nnc", missing=0.15):
@@ -145,7 +145,7 @@ def test_several_outputs_and_poisson():
     np.testing.assert_allclose(tree.value[tree.apply(X)][:, :, 0], Y, atol=1e-12)
     counts = rng.poisson(np.exp(X[:, 0])).astype(float)
     channels = value_channels(np.column_stack([counts, np.ones(400)]))
-    tree = grow(codes, bins, channels, Poisson(), Limits(max_leaf_nodes=5)).tree
+    tree = grow(codes, bins, channels, PoissonDeviance(), Limits(max_leaf_nodes=5)).tree
     theirs = DecisionTreeRegressor(criterion="poisson", max_leaf_nodes=5).fit(X, counts)
     np.testing.assert_allclose(tree.predict(X)[:, 0], theirs.predict(X), rtol=1e-9)
 

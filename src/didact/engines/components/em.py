@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
-ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
+LIKELIHOOD_ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
 HALVINGS = 12
 LONGER = 1.5  # factor by which steps grow while they succeed
 
@@ -62,7 +62,7 @@ def em(
 
     def step(s: EMState) -> EMState | None:
         proposal = maximize(s.x, s.statistics)
-        slack = ROUNDING * (1.0 + abs(s.log_likelihood))
+        slack = LIKELIHOOD_ROUNDING * (1.0 + abs(s.log_likelihood))
         shares = [1.0] if blend is None else [s.rate] * (s.rate > 1) + [0.5**k for k in range(HALVINGS)]
         for share in shares:
             x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)

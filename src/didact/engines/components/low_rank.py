@@ -157,7 +157,7 @@ class WideScatter(NamedTuple):
         return shrunk_rows(self.rows + self.roots[:, None] * shift, self.roots, n, shrinkage)
 
 
-def dense(covariance: Any) -> Array:
+def dense_covariance(covariance: Any) -> Array:
     """A covariance as a matrix."""
     return covariance.dense() if isinstance(covariance, LowRank) else covariance
 

@@ -33,7 +33,7 @@ from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
 
-STEEP = 1e70  # a gradient that no solver descends, unless columns are in other units
+STEEP_GRADIENT = 1e70  # a gradient that no solver descends, unless columns are in other units
 
 
 def fit_linear(
@@ -100,7 +100,7 @@ def _fit(
     x0: Array,
     warm: bool,
     report: Report | None,
-    steep: float = STEEP,
+    steep: float = STEEP_GRADIENT,
 ) -> Result:
     if np.any(np.asarray(l1) > 0):
         return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)

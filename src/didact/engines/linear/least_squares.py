@@ -29,7 +29,7 @@ from didact.engines.linear.residual_loops import residual_products
 
 SAFE = 1e-7  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
 DEPENDENT_COLUMN = 1e-13  # singular value of unit columns that counts as zero: some hundred rounding errors
-EPS = float(np.finfo(np.float64).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
 CORRECTIONS = 5  # passes that a refinement may take; two do, unless the condition is at the limit of its precision
 
 
@@ -192,7 +192,7 @@ def refine_solution(
             break
         high, lost = _two_sum(high, np.hstack([shift, step]))
         high, low = _two_sum(high, low + lost)
-        if share * share <= 0.01 * EPS * before:
+        if share * share <= 0.01 * DOUBLE_EPS * before:
             break
         before = share
     return high[:, 1:].T, high[:, 0]

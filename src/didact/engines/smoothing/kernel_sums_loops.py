@@ -28,7 +28,7 @@ from didact.parts.windows.window_loops import value, values
 CHUNK = 256  # points whose distances are held at once
 FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one
 DEPTH = 64
-FAR = 1e8  # values that are larger than what is allowed by this factor are never that close together (but for tophats)
+FAR_VALUES = 1e8  # values larger than allowed by this factor are never that close together (but for tophats)
 
 
 class Cloud(NamedTuple):
@@ -108,7 +108,7 @@ def middle(code: int, scale: float, nearest: float, least: float, most: float, a
     high = value(code, scale * least, near)
     if high <= allowed:
         return 0.5 * high
-    if high > FAR * allowed and most > least and code != 1:
+    if high > FAR_VALUES * allowed and most > least and code != 1:
         return -1.0
     low = value(code, scale * most, near)
     return 0.5 * (high + low) if 0.5 * (high - low) <= allowed else -1.0

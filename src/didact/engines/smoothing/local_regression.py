@@ -31,7 +31,7 @@ from didact.engines.smoothing.tuning import (
     TREE_SHARE,
 )
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-from didact.parts.windows import Gaussian, Tricube
+from didact.parts.windows import GaussianWindow, Tricube
 
 FLAT_EXTENT = 1e10  # extents of the data
 
@@ -105,7 +105,7 @@ def _in_order(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Sm
 
 
 def _kernel(rule: LocalRule) -> Any:
-    return Tricube() if rule.kernel == "tricube" else Gaussian()
+    return Tricube() if rule.kernel == "tricube" else GaussianWindow()
 
 
 def _enough(rule: LocalRule, features: int) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit
 from didact.core.typing import Array
-from didact.parts.windows import Gaussian, Tricube
+from didact.parts.windows import GaussianWindow, Tricube
 
 DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
 
@@ -244,7 +244,7 @@ def warm() -> None:
     """Compile for the types that callers use."""
     x, out = np.arange(4.0), np.empty(4)
     radii(x, np.arange(5.0), x, 2.0, 0, 4, out)
-    for kernel in (Tricube(), Gaussian()):
+    for kernel in (Tricube(), GaussianWindow()):
         lines(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 1, 0, 4, out, out.copy())
         parabolas(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 2, 0, 4, out, out.copy())
         starts, rows = np.arange(0, 17, 4), np.tile(np.arange(4), 4)

@@ -16,11 +16,10 @@ import numpy as np
 
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.smoothing.running_loops import averages, averages_without, build_nodes, medians
+from didact.engines.smoothing.running_loops import WEIGHT_ROUNDING, averages, averages_without, build_nodes, medians
 from didact.engines.smoothing.tuning import RUNNING_WINDOWS
 
 SLACK = 1e-9  # share of h by which rounding may put a row at distance h outside
-WEIGHT_ROUNDING = 1e-12
 
 
 class Sorted(NamedTuple):

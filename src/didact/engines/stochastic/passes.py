@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, to_host, to_numpy
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
@@ -46,22 +46,19 @@ def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) ->
     kept = NO_ROWS if counts is None else np.flatnonzero(counts)
     if is_sparse(X):
         indices = X.indices
-        design: Any = Sparse(*map(fixed, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
+        design: Any = Sparse(*map(read_only, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
     else:
-        design = Dense(fixed(X))
+        design = Dense(read_only(X))
     weights = NONE if w is None else np.asarray(w, np.float64) / unit
     size = X.shape[0] if counts is None else len(kept)
     return LoopRows(
-        X=X, design=design, y=fixed(np.asarray(y, np.float64)), weights=fixed(weights), kept=fixed(kept), size=size
+        X=X,
+        design=design,
+        y=read_only(np.asarray(y, np.float64)),
+        weights=read_only(weights),
+        kept=read_only(kept),
+        size=size,
     )
-
-
-def fixed(a: Array) -> Array:
-    """A read-only view in row order, native bytes: one compiled variant for each type."""
-    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
-    a = np.array(a) if not a.flags.aligned else a.view()
-    a.flags.writeable = False
-    return a
 
 
 def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, prefetch
+from didact.core.jit import REASSOCIATE, dispatch, jit, prefetch
 from didact.core.typing import Array
 
-REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 CACHE_LINE = 8  # numbers
 
 begin1 = dispatch("begin1")

@@ -170,7 +170,7 @@ class SquaredError(OfNumbers, Outputs):
         return float(w @ (y - w @ y / w.sum()) ** 2 / w.sum())
 
 
-class Poisson(OfNumbers, Outputs):
+class PoissonDeviance(OfNumbers, Outputs):
     """Half the mean Poisson deviance around the mean, for counts and rates y ≥ 0 with a positive mean in every node."""
 
     __slots__ = ()
@@ -234,5 +234,5 @@ REGRESSION: dict[str, type[Criterion]] = {
     "squared_error": SquaredError,
     "friedman_mse": SquaredError,
     "absolute_error": AbsoluteError,
-    "poisson": Poisson,
+    "poisson": PoissonDeviance,
 }

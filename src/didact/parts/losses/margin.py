@@ -94,7 +94,7 @@ class ModifiedHuber(Loss, Plain):
         return -2.0 * y * min(max(1.0 - y * z, 0.0), 2.0)
 
 
-class Exponential(Loss, Plain):
+class ExponentialLoss(Loss, Plain):
     """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
 
     >>> Exponential().value1(1.0, 0.0), Exponential().grad1(1.0, 0.0)

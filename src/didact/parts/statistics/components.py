@@ -36,11 +36,11 @@ from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot
 from didact.parts.statistics.components_loops import add_scatter, moments_by_component
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
-from didact.parts.statistics.members import TINY, Members, members
+from didact.parts.statistics.members import NO_RESPONSIBILITY, Members, members
 from didact.parts.statistics.moments import NARROW, SAFE_OFFSET
 
 MATRICES, VARIANCES = ("full", "tied"), ("diagonal", "spherical")
-FEW = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
+PRODUCT_COLUMNS = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
 
 
@@ -118,10 +118,10 @@ class Components(Labelled, _Components):
         """Covariances of greatest likelihood, in the shape of the scatter, with `added` on their diagonals."""
         n = self.present.sum(axis=0, keepdims=True) if self.tied else self.present
         if self.shape in MATRICES:
-            out = self.scatter / np.maximum(n, TINY)[:, :, None]
+            out = self.scatter / np.maximum(n, NO_RESPONSIBILITY)[:, :, None]
             return out + added * np.eye(out.shape[-1]) if added else out
         n = np.broadcast_to(n, self.mean.shape).sum(axis=1, keepdims=True) if self.shape == "spherical" else n
-        return self.scatter / np.maximum(n, TINY) + added
+        return self.scatter / np.maximum(n, NO_RESPONSIBILITY) + added
 
     def pool(self) -> "Components":
         """Matrices with one scatter for all components."""
@@ -146,7 +146,8 @@ class Components(Labelled, _Components):
         eps, scatter = np.finfo(float).eps, np.array(self.scatter)
         rounding = self.present * (4 * eps * self.mean) ** 2
         if self.shape in VARIANCES:  # their sums are about the mean of all rows
-            way = self.mean - (self.present * self.mean).sum(axis=0) / np.maximum(self.present.sum(axis=0), TINY)
+            total = np.maximum(self.present.sum(axis=0), NO_RESPONSIBILITY)
+            way = self.mean - (self.present * self.mean).sum(axis=0) / total
             rounding = rounding + 64 * eps * self.present * way**2
             rounding = rounding.sum(axis=1, keepdims=True) if self.shape == "spherical" else rounding
             return self._replace(scatter=np.where(scatter <= rounding, 0.0, scatter))
@@ -179,7 +180,7 @@ def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
         return _in_blocks(_variances if shape in VARIANCES else _matrices, X, R, w, shape, BLOCK_ROWS)
     if shape in MATRICES:
         return _matrices(X, R, w, shape)
-    found = _few_variances(X, members(R, w, n), shape) if p <= FEW else None
+    found = _few_variances(X, members(R, w, n), shape) if p <= PRODUCT_COLUMNS else None
     return _in_blocks(_variances, X, R, w, shape, BLOCK_ROWS) if found is None else found
 
 
@@ -219,7 +220,7 @@ def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
     H = R if w is None else R * w[:, None]
     weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
     D = X - all_rows.mean
-    d = (H.T @ D) / np.maximum(weight, TINY)[:, None]
+    d = (H.T @ D) / np.maximum(weight, NO_RESPONSIBILITY)[:, None]
     between = (weight[:, None] * d).T @ d
     within = all_rows.scatter - between
     if not (np.diag(between) <= SAFE_OFFSET * np.diag(within[0])).all() or np.isnan(d).any():
@@ -315,18 +316,18 @@ def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
     X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
     labels, H, v = _shares(X, R, w)
     weight = xp.sum(H, axis=0)
-    centre = (v @ X) / xp.clip(xp.sum(v), TINY, None)
+    centre = (v @ X) / xp.clip(xp.sum(v), NO_RESPONSIBILITY, None)
     if bool(xp.any(xp.isnan(centre))):
         there = xp.astype(~xp.isnan(X), xp.float64)
         X = xp.where(there > 0, X, 0.0)
-        centre = (v @ X) / xp.clip(v @ there, TINY, None)
+        centre = (v @ X) / xp.clip(v @ there, NO_RESPONSIBILITY, None)
         D, present = (X - centre) * there, H.T @ there
     else:
         D, present = X - centre, weight[:, None]
     first = H.T @ D
     D *= D  # in place: new memory costs more than the product
     second = H.T @ D
-    shift = first / xp.clip(present, TINY, None)
+    shift = first / xp.clip(present, NO_RESPONSIBILITY, None)
     scatter = xp.clip(second - present * shift * shift, 0.0, None)
     scatter = xp.sum(scatter, axis=1, keepdims=True) if shape == "spherical" else scatter
     weight, present, mean, scatter = to_host(weight, present, centre + shift, scatter)

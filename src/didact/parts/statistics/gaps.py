@@ -48,7 +48,7 @@ def patterns(missing: Array) -> list[Group]:
     return groups
 
 
-def fill(D: Array, groups: list[Group], P: Array) -> tuple[Array, list[Array]]:
+def fill_gaps(D: Array, groups: list[Group], P: Array) -> tuple[Array, list[Array]]:
     """Put into deviations D, in place, the expected value of what is missing (0 so far); log |P_mm| and P_mm⁻¹."""
     V = D @ P
     log_dets, inverses = np.zeros(len(D)), []
@@ -112,7 +112,7 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
         missing, share = np.isnan(rows), v[mine]
         D = np.where(missing, 0.0, rows - theta.mean[code[mine]])
         groups = patterns(missing)
-        gained, inverses = fill(D, groups, P)
+        gained, inverses = fill_gaps(D, groups, P)
         squares = np.einsum("ij,ij->i", D @ P, D)
         value += float(share @ gaussian_log_density(squares, gained + theta.log_det[g], (~missing).sum(axis=1)))
         np.add.at(first, code[mine], share[:, None] * D)

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.typing import Array
 from didact.parts.statistics.components_loops import extent, group
-from didact.parts.statistics.moment_loops import fixed
 
-FAR = 1 << 62  # no whole numbers between labels
-TINY = np.finfo(np.float64).tiny  # what is below is no responsibility
+NO_RANGE = 1 << 62  # no whole numbers between labels
+NO_RESPONSIBILITY = np.finfo(np.float64).tiny  # what is below is no responsibility
 
 
 class Members(NamedTuple):
@@ -39,7 +39,7 @@ def members(R: Array | None, w: Array | None, n: int) -> Members:
     """Who belongs to the components of n rows, for labels (n,), responsibilities (n, K) or None."""
     if R is not None and R.ndim == 2:
         shares = np.ascontiguousarray(R.T, np.float64) if w is None else R.T * w
-        chosen = shares >= TINY
+        chosen = shares >= NO_RESPONSIBILITY
         edges = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
         order = np.broadcast_to(np.arange(n), chosen.shape)[chosen]
         return Members(np.arange(len(shares)), order, edges, shares[chosen])
@@ -53,12 +53,12 @@ def members(R: Array | None, w: Array | None, n: int) -> Members:
 def _grouped(y: Array) -> tuple[Array, Array, Array]:
     """The labels, the rows one class after the other, and where each class begins and the last one ends."""
     whole = y.dtype.kind in "iub" and y.dtype != np.uint64 and len(y) > 0
-    codes = fixed(np.asarray(y, np.int64)) if whole else y
-    low, high = extent(codes) if whole else (0, FAR)
+    codes = read_only(np.asarray(y, np.int64)) if whole else y
+    low, high = extent(codes) if whole else (0, NO_RANGE)
     values = None
     if high - low >= 4 * len(y) + 1000:  # smaller whole numbers need no sorting
         values, codes = np.unique(y, return_inverse=True)
-        codes, low, high = fixed(codes), 0, len(values) - 1
+        codes, low, high = read_only(codes), 0, len(values) - 1
     found, order, edges = (
         np.empty(high - low + 1, np.int64),
         np.empty(len(y), np.int64),

@@ -92,10 +92,10 @@ class Linear(Window, _Reach):
         return rng.beta(dimensions, 2.0, count)
 
 
-class Cosine(Window, _Reach):
+class CosineWindow(Window, _Reach):
     """cos(πu/2) for u < 1.
 
-    >>> Cosine().value(np.asarray([0.0, 1.0])).round(9).tolist()
+    >>> CosineWindow().value(np.asarray([0.0, 1.0])).round(9).tolist()
     [1.0, 0.0]
     """
 

@@ -46,7 +46,7 @@ def enclose_balls(noun: Any, points: Array, levels: int, start: int, stop: int, 
 
 
 @jit
-def least(d: float, radius: float) -> float:
+def least_distance(d: float, radius: float) -> float:
     """The least distance of a row in a ball whose centre is at distance d."""
     return max(0.0, d - radius - ROOM * (d + radius))
 
@@ -69,7 +69,7 @@ def nearest_balls(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
                 left = 2 * node + 1
                 a, b = between1(noun, q, centres[left]), between1(noun, q, centres[left + 1])
                 node, far = (left, left + 1) if a <= b else (left + 1, left)
-                bound, other = least(min(a, b), radii[node]), least(max(a, b), radii[far])
+                bound, other = least_distance(min(a, b), radii[node]), least_distance(max(a, b), radii[far])
                 if other <= best[i, k]:
                     stack[depth], bounds[depth] = far, other
                     depth += 1
@@ -97,7 +97,7 @@ def within_balls(noun: Any, Q: Array, skip: Array, radius: float, start: int, or
         while depth > 0:
             depth -= 1
             node = stack[depth]
-            if least(between1(noun, q, centres[node]), radii[node]) > radius:
+            if least_distance(between1(noun, q, centres[node]), radii[node]) > radius:
                 continue
             if node < leaves:
                 stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
