@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_tensor, to_numpy
@@ -47,6 +46,7 @@ from didact.engines.trees.passes import Collection
 from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
+from didact.ensemble.held_out import stratified_split
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs
 from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, raw_scores
 from didact.ensemble.hist_gradient_boosting_scores import ScoreHistory
@@ -315,36 +315,22 @@ class _Boosting(Estimator):
     def _limits(self, p: int, unit: float = 1.0) -> Limits:
         """When trees stop growing, for rows whose mean weight is `unit`: sums of curvatures go by it."""
         wanted = max(1, int(self.max_features * p))
-        leaves = self.max_leaf_nodes or 0
-        depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
         return Limits(
-            max_depth=depth,
-            max_leaf_nodes=leaves,
-            min_samples_split=2,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_leaf=1e-3 * unit,
-            min_gain=0.0,
-            max_features=0 if wanted >= p else wanted,
-            random_splits=False,
-            category_smoothing=10.0 * unit,
-            min_category=10,
-        )
+            max_depth=1 << 30 if self.max_depth is None else int(self.max_depth),
+            max_leaf_nodes=self.max_leaf_nodes or 0, max_features=0 if wanted >= p else wanted,
+            min_samples_split=2, min_samples_leaf=self.min_samples_leaf, min_weight_leaf=1e-3 * unit, min_gain=0.0,
+            random_splits=False, category_smoothing=10.0 * unit, min_category=10,
+        )  # fmt: skip
 
     def _plan(self, p: int, unit: float) -> Plan:
         """How trees are grown on rows of this mean weight."""
-        limits = self._limits(p, unit)
         names = list(getattr(self, "feature_names_in_", []))
         signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
         groups = interaction_groups(self.interaction_cst, p, names)
         return Plan(
-            learning_rate=self.learning_rate,
-            l2=self.l2_regularization,
-            limits=limits,
-            subsample=self.subsample,
-            seed=self._seed,
-            monotone=signs,
-            interactions=groups,
-        )
+            learning_rate=self.learning_rate, l2=self.l2_regularization, limits=self._limits(p, unit),
+            subsample=self.subsample, seed=self._seed, monotone=signs, interactions=groups,
+        )  # fmt: skip
 
     def _counts(self) -> Array | None:
         """The number of categories of each column; None if no column has any."""
@@ -385,21 +371,7 @@ class _Boosting(Estimator):
             X, y, w, strata = X[keep], y[keep], w[keep], None if strata is None else strata[keep]
         if not self._holds_out(X.shape[0], given):
             return X, y, w, given
-        seed = self._seed_of_split()
-        few = strata is not None and np.bincount(strata).min() < 2
-        try:
-            kept, out = train_test_split(
-                np.arange(X.shape[0]),
-                test_size=self.validation_fraction,
-                random_state=seed,
-                stratify=None if few else strata,
-            )
-        except ValueError as error:
-            raise InputError(
-                f"validation_fraction={self.validation_fraction} leaves no rows to fit or to validate ({error}): "
-                "set it to None or early_stopping=False."
-            ) from error
-        kept, out = np.sort(kept), np.sort(out)
+        kept, out = stratified_split(X.shape[0], strata, self.validation_fraction, self._seed_of_split())
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 

@@ -79,8 +79,11 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     if not (estimated and point.gaussian):
         df = np.inf
     null = _null_point(rows, point, total, options.null_constant)
-    values = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
-    return Facts(n, k, centre, root, spread, dispersion, estimated, df, deviance, *values)
+    null_deviance, likelihood, null_likelihood = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
+    return Facts(
+        n=n, k=k, centre=centre, root=root, spread=spread, dispersion=dispersion, estimated=estimated, df_inference=df,
+        deviance=deviance, null_deviance=null_deviance, log_likelihood=likelihood, null_log_likelihood=null_likelihood,
+    )  # fmt: skip
 
 
 def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:

@@ -22,7 +22,7 @@ from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Moments
 
 EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
-DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
+NEWTON_DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -167,7 +167,7 @@ def solve_gram(
         if gap <= goal:
             break
         if u.ndim == 1 and NEWTON_SWEEPS * sweeps >= np.count_nonzero(u):
-            u, sweeps = newton_step(H, q, l1, u, positive, DAMPING * gap / max(float(u @ u), SMALLEST)), 0
+            u, sweeps = newton_step(H, q, l1, u, positive, NEWTON_DAMPING * gap / max(float(u @ u), SMALLEST)), 0
             q = H @ u - c
         elif (guess := extrapolate(iterates)) is not None and not (positive and (guess < 0).any()):
             kept = u, q

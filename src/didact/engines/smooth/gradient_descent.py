@@ -22,7 +22,7 @@ from didact.engines.loop.result import Result
 
 Objective = Callable[[Array], tuple[float, Array]]
 
-GROWTH = 2.0  # how much longer the first trial is than the last step
+STEP_GROWTH = 2.0  # how much longer the first trial is than the last step
 
 
 class _State(NamedTuple):
@@ -57,7 +57,7 @@ def gradient_descent(
             return None
         x, value, gradient = found.point
         # A search that can only shorten must be offered more than the last length, or it would never grow.
-        return _State(x, value, gradient, GROWTH * found.length)
+        return _State(x, value, gradient, STEP_GROWTH * found.length)
 
     return iterate(_State(x0, *objective(x0)), step, tol, max_iter, report, keep)
 

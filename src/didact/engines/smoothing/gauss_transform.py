@@ -25,7 +25,7 @@ M = 24  # nodes of a cell along an axis
 SIDE = 2.4  # bandwidths
 MOST_NODES = 5000  # along an axis
 MOST_NUMBERS = 60_000_000  # in the tables of a set of points
-PAIR, SPREAD, PRODUCT, EXP, CELL = 0.8, 1.0, 0.15, 6.0, 5e4  # ns for a pair, an entry, a multiply-add, exp, a cell
+PAIR, SPREAD, MULTIPLY_ADD, EXP, CELL = 0.8, 1.0, 0.15, 6.0, 5e4  # ns for a pair, an entry, a multiply-add, exp, a cell
 REACH = 7.0  # bandwidths within which windows are summed pair by pair
 ANGLES = (np.arange(M) + 0.5) * (np.pi / M)
 TO_LAGRANGE = np.cos(np.outer(np.arange(M), ANGLES)) * (np.where(np.arange(M) > 0, 2.0, 1.0) / M)[:, None]
@@ -101,7 +101,7 @@ def pays(low: Array, high: Array, h: float, points: int, queries: int, columns: 
     axes = axes_of(low, high, h)
     (a, s), (b, t) = ((axis.cells * axis.size, axis.size) for axis in axes)
     share = float(np.minimum(1.0, 2.0 * REACH * h / span).prod())
-    nodes = columns * (SPREAD * s * t * (points + queries) + PRODUCT * a * b * (a + b)) + EXP * (a * a + b * b)
+    nodes = columns * (SPREAD * s * t * (points + queries) + MULTIPLY_ADD * a * b * (a + b)) + EXP * (a * a + b * b)
     nodes += CELL * min(points, axes[0].cells * axes[1].cells)
     return bool(nodes < PAIR * share * points * queries)
 

@@ -25,13 +25,13 @@ from didact.engines.smoothing.gauss_transform import gauss_sums, pays
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
 from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.smoothing.shaped_sums_loops import shaped
-from didact.engines.smoothing.tuning import KERNEL_LEAF, KERNEL_VALUES, QUERY_BLOCK, UNSORTED_QUERIES
+from didact.engines.smoothing.tuning import FEW_QUERIES, KERNEL_LEAF, KERNEL_VALUES, QUERY_BLOCK
 from didact.parts.windows import GaussianWindow, Nearest
 from didact.parts.windows.window_loops import CODES
 
 EXACT = 1e-11  # relative error of sums that are called exact
 WIDE = 1e150  # the square of more, summed over columns, overflows
-ENOUGH = 1e-3  # share of all weights from which a sum over nodes, right to some 1e-15 of them, is exact
+ENOUGH_PAIRS = 1e-3  # share of all weights from which a sum over nodes, right to some 1e-15 of them, is exact
 TINY_SUM = 1e-200  # sums below are taken anew, in units of the nearest point's value
 
 
@@ -166,7 +166,7 @@ def _by_width(
         sums = gauss_sums(points.places(), cloud.columns, None if same else Q, low, high, float(scales[b]) ** -0.5)
         if same:
             sums -= (cloud.share * cloud.columns).T
-        few = np.flatnonzero(~(sums[:, 0] >= ENOUGH * cloud.sums[0, 0]))
+        few = np.flatnonzero(~(sums[:, 0] >= ENOUGH_PAIRS * cloud.sums[0, 0]))
         if len(few):
             cuts = np.append(np.arange(0, len(few), QUERY_BLOCK), len(few))
             sums[few] = _run(window, cloud, Q[few], own[few], near[few], cuts, scales[[b]], rtol, atol[[b]])[0]
@@ -247,7 +247,7 @@ def _map(piece: Any, count: int, scales: int, points: Points) -> None:
 
 def _sorted(Q: Array) -> tuple[Array, Array]:
     """An order of the queries in which blocks lie together, and the edges of the blocks."""
-    if len(Q) <= UNSORTED_QUERIES:
+    if len(Q) <= FEW_QUERIES:
         return np.arange(len(Q)), np.arange(len(Q) + 1)
     order, start, _, _, _ = tree(Q, QUERY_BLOCK)
     return order, np.append(start[len(start) // 2 :], len(Q))

@@ -30,7 +30,7 @@ from didact.parts.windows import Tricube
 TERMS = 14  # 9 for the tricube, 4 for products of the terms of a parabola, and the 0th
 NEAR_QUERIES = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing
 LIGHT = 1e-3  # share of the points' weight that the window must leave: else rounding shows
-STEEP = 1e-5  # share of a term that must be left after those before it, for the same reason
+STEEP_TERM = 1e-5  # share of a term that must be left after those before it, for the same reason
 
 
 class MomentTree(NamedTuple):
@@ -173,12 +173,12 @@ def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, f
             A[r, s] = sums[r + s]
     if degree > 0:
         spread = sums[2] - sums[1] * sums[1] / sums[0]
-        if not spread > STEEP * sums[2]:
+        if not spread > STEEP_TERM * sums[2]:
             return False, 0.0, 0.0
         if degree == 2:
             cross = sums[3] - sums[1] * sums[2] / sums[0]
             left = sums[4] - sums[2] * sums[2] / sums[0] - cross * cross / spread
-            if not left > STEEP * sums[4]:
+            if not left > STEEP_TERM * sums[4]:
                 return False, 0.0, 0.0
     value, corner = first_coefficient(A[: degree + 1, : degree + 1], c[: degree + 1])
     return True, value, corner

@@ -21,5 +21,5 @@ FEW_POINTS = 256  # points that are summed one by one
 # kernel_sums
 KERNEL_LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
 QUERY_BLOCK = 32  # queries in a block
-UNSORTED_QUERIES = 64  # queries that are not sorted into blocks
+FEW_QUERIES = 64  # queries that are not sorted into blocks
 KERNEL_VALUES = 100_000_000  # values that one piece of work takes at the most

@@ -21,7 +21,10 @@ from didact.engines.stochastic.tuning import FEW_ROWS, POOL_BYTES, RUN_BYTES, SE
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
 
-FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
+FILLED, INTERCEPT_DAMPING = (
+    0.1,
+    0.01,
+)  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
 
@@ -118,7 +121,7 @@ def _width(data: LoopRows) -> int:
 
 def _damping(data: LoopRows) -> float:
     """By how much the intercept's steps are shorter than those of the weights, which few rows reach."""
-    return DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
+    return INTERCEPT_DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
 
 
 def _cut(data: LoopRows, batch: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from didact.parts.statistics.moment_loops import centred_products
 
 # Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4
-NARROW, ENOUGH = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
+NARROW, ENOUGH_ROWS = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
 
 
 class Moments(NamedTuple):
@@ -60,7 +60,7 @@ def moments(block: Block) -> Moments:
     X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH_ROWS and X.shape[1] <= NARROW:
         found = _narrow_moments(X, _double(y if y.ndim == 2 else y[:, None]), None if w is None else _double(w))
         if found is not None:
             return found
