@@ -113,11 +113,10 @@ def warm() -> None:
 
 
 def _warm_grower() -> None:
-    """Grow a tiny tree on one thread and on two."""
+    """Grow a tiny tree."""
     from didact.engines.trees import grow
     from didact.engines.trees.bins import bin_codes, learn_bins
     from didact.engines.trees.channels import value_channels
-    from didact.engines.trees.crew import grow_parallel
     from didact.engines.trees.limits import Limits
     from didact.parts.criteria.gradient import Gradient
 
@@ -125,4 +124,3 @@ def _warm_grower() -> None:
     bins, channels = learn_bins(X), value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
     grower = grow.Grower(bin_codes(X, bins), bins, channels, Gradient(0.0), Limits(max_leaf_nodes=3))
     grower.grow(channels)
-    grower.grow_with(channels, 0, None, grow_parallel)
