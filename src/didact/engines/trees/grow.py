@@ -32,8 +32,9 @@ from didact.engines.trees.histogram_loops import LABELS
 from didact.engines.trees.joint import join_columns, plain
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import leaf_rows, preorder
-from didact.engines.trees.rounds_loops import BEGIN, SPLIT, STATE, TASK, Team, grow_together
+from didact.engines.trees.rounds_loops import grow_together
 from didact.engines.trees.split_loops import BEST, Lines
+from didact.engines.trees.task_loops import PACK, SPLIT, STATE, TASK, Source, Team
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.words_loops import Reading
 
@@ -83,7 +84,7 @@ class Grower:
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
         self.bit_words = bit_words(bins)
         self.threads = min(thread_count(), max(codes.size // CODES, 1))
-        self.n_channels, self.every = channels.n_channels, np.arange(len(codes), dtype=np.uint32)
+        self.n_channels = channels.n_channels
         self._furnish()
 
     def _furnish(self) -> None:
@@ -112,29 +113,34 @@ class Grower:
             np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), hist,
         )  # fmt: skip
 
-    def _team(self, n_nodes: int, n_rows: int) -> Team:
+    def _team(self, n_nodes: int, n_rows: int, source: Source) -> Team:
         """What the threads share, before the first step of a tree."""
         threads = min(self.threads, max(n_rows * len(self.columns) // CODES, 1))
-        splits, tasks = 4 * threads if threads > 1 else 1, 10 * threads + 2
-        now = np.zeros(1, STATE)
-        now["step"], now["tasks"], now["threads"] = BEGIN, 1, threads
+        most, first = 10 * threads + 2, 2 * threads if threads > 1 else 1
+        tasks, edges = np.zeros(most, TASK), np.linspace(0, len(source.g), first + 1).astype(np.int64)
+        tasks["start"][:first], tasks["stop"][:first] = edges[:-1], edges[1:]
+        splits, now = np.zeros(4 * threads if threads > 1 else 1, SPLIT), np.zeros(1, STATE)
+        now["step"], now["tasks"], now["threads"], now["splits"], now["nodes"] = PACK, first, threads, 1, 1
+        splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
+        now["free"] = max(len(self.hists) - 1, 0)
         return Team(
-            new_board(1), now, np.empty(n_nodes, np.int64), np.empty(len(self.hists), np.int64),
-            np.zeros(splits, SPLIT), np.zeros(tasks, TASK), np.zeros(tasks, BEST),
-            np.empty((tasks, self.n_channels), np.int64), np.empty((tasks, self.bit_words), np.uint64), self.parts,
-            np.zeros(self.threads, np.int64), self.spare,
+            new_board(first), now, np.empty(n_nodes, np.int64), np.arange(len(self.hists))[::-1].copy(), splits, tasks,
+            np.zeros(most, BEST), np.empty((most, self.n_channels), np.int64),
+            np.empty((most, self.bit_words), np.uint64), self.parts, np.zeros(self.threads, np.int64), self.spare,
+            source,
         )  # fmt: skip
 
-    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None) -> Grown:
-        """One tree on these rows (ascending; None: all)."""
+    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, source: Source | None = None) -> Grown:
+        """One tree on these rows (ascending; None: all); of a `source` the words are made first."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
-        order[:] = self.every if rows is None else rows
+        if source is None or rows is not None:
+            order[:] = np.arange(len(order)) if rows is None else rows
         sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
         space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
         nodes = self._nodes(len(order), channels.n_channels)
         self._root(nodes, len(order), seed)
-        team = self._team(len(nodes.at), len(order))
+        team = self._team(len(nodes.at), len(order), source or Source(np.empty(0), np.empty(0), 1.0, 1.0, False))
 
         def join(k: int) -> None:
             try:
@@ -167,7 +173,7 @@ class Grower:
         root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
         root["left"] = root["right"] = root["hist"] = -1
         root["low"], root["high"] = -np.inf, np.inf
-        nodes.masks[0] = ~np.uint64(0)
+        nodes.masks[0], nodes.words[0, 0] = ~np.uint64(0), 0
 
 
 def undo(waiting: Array, nodes: Nodes, order: Array) -> None:

@@ -167,8 +167,9 @@ def part_outside(column: Array, goes_left: Array, rows: Array, parted: Array) ->
 def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
     """Bring the rows whose code goes left to the front of `rows`, in their order; how many they are."""
     left = part_rows(column, goes_left, rows, spare)
-    for r in range(rows.shape[0] - left):
-        rows[left + r] = spare[r]
+    rights = rows[left:]
+    for r in range(rights.shape[0]):
+        rights[r] = spare[r]
     return left
 
 

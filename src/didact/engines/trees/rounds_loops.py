@@ -10,24 +10,16 @@ that come next by what is known; the tree takes up splits in the order in which 
 threads do not change it, and those that it does not come to are undone. Without a limit the last child is split first.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take, task_of, wait_for_step
-from didact.engines.trees.grow_loops import (
-    Nodes,
-    Sample,
-    Space,
-    Work,
-    fill_table,
-    make_children,
-    record,
-    search,
-)
-from didact.engines.trees.histogram_loops import add_columns, add_rows, add_totals, clear, part_outside, partition, subtract
-from didact.engines.trees.joint_loops import count_rows, spread
+from didact.engines.trees.grow_loops import Nodes, Sample, Space, Work, make_children, record
+from didact.engines.trees.histogram_loops import add_totals, subtract
+from didact.engines.trees.joint_loops import spread
+from didact.engines.trees.task_loops import ADD, COUNT, MERGE, MOVE, PACK, PART, SEARCH, Team, do_task
 
 Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
@@ -37,31 +29,6 @@ TILE = 4096  # rows of a task of parting, at least
 SHARE = 1024  # rows of a task of counting, at least
 ROUND = 2048  # rows of a round for each thread, if its nodes are small
 PATIENCE = 1 << 28  # codes that a thread counts before it lets the interpreter look for Ctrl-C
-
-BEGIN, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(7)  # steps in their order
-
-STATE = np.dtype([(name, np.int64) for name in (
-    "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round"
-)])  # fmt: skip
-SPLIT = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
-TASK = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
-
-
-class Team(NamedTuple):
-    """What the threads share: the state of the growth, the splits of the round, the tasks of the step."""
-
-    board: Array
-    now: Array  # STATE (1)
-    waiting: Array  # int64: nodes that can be split, and have not been taken up
-    free: Array  # int64: histograms
-    splits: Array  # SPLIT
-    tasks: Array  # TASK
-    best: Array  # BEST (tasks): what searches have found
-    words: Array  # int64 (tasks, channels)
-    bits: Array  # uint64 (tasks, words)
-    hists: Array  # int64 (threads, slots, channels): part of a node's rows each
-    used: Array  # int64 (threads): the last round in which a thread has used its histogram
-    spare: Array  # uint32 (rows): for partitions
 
 
 @jit_unmanaged
@@ -78,47 +45,11 @@ def grow_together(
         if not is_task(ticket):
             wait_for_step(team.board, ticket)
             continue
-        counted += _do_task(task_of(ticket), me, sample, space, limits, criterion, nodes, hists, team, work)
+        counted += do_task(task_of(ticket), me, sample, space, limits, criterion, nodes, hists, team, work)
         if is_last(team.board, ticket):
             _next_step(sample, space, limits, nodes, hists, team)
             post(team.board, team.now[0].tasks)
     return False
-
-
-@jit_unmanaged
-def _do_task(
-    k: Int, me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: Nodes, hists: Array,
-    team: Team, work: Work,
-) -> Int:  # fmt: skip
-    """One task of the present step; about how many codes it has looked at."""
-    step, task = team.now[0].step, team.tasks[k]
-    a, b, width = task.start, task.stop, sample.joint.first.shape[0]
-    if step == PART:
-        _part(task, sample, space, nodes, team, work)
-        return b - a
-    if step == MOVE:
-        _move(task, sample.order, team.spare)
-        return b - a
-    if step == COUNT:
-        return _count(team.splits[task.of], a, b, sample, space, nodes, hists) * (b - a)
-    if step == ADD:
-        hist = team.hists[me]
-        if team.used[me] != team.now[0].round:
-            team.used[me] = team.now[0].round
-            clear(hist)
-        add_rows(sample.joint.codes, sample.words, sample.labels, sample.order[a:b], sample.joint.first, hist)
-        return (b - a) * width
-    if step == MERGE:
-        _merge(team.splits[task.of], a, b, sample, nodes, hists, team)
-        return b - a
-    if step == SEARCH:
-        search(task.of, a, b, sample, space, limits, criterion, nodes, hists, work)
-        team.best[k] = work.best[0]
-        for c in range(work.words.shape[1]):
-            team.words[k, c] = work.words[2, c]
-        for word in range(work.bits.shape[0]):
-            team.bits[k, word] = work.bits[word]
-    return b - a
 
 
 @jit_unmanaged
@@ -127,8 +58,8 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: Nodes, hists: A
     now = team.now[0]
     done, tasks = now.step, now.tasks
     now.tasks = 0
-    if done == BEGIN:
-        _begin(sample, nodes, hists, team)
+    if done == PACK and hists.shape[0] == 0:
+        add_totals(sample.words, sample.labels, sample.order, nodes.words[0, 0])
     elif done == SEARCH:
         now.tasks = tasks
         _record_all(space, nodes, team)
@@ -139,29 +70,12 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: Nodes, hists: A
     elif done == ADD:
         now.step = MERGE
         _cut(team, 0, 0, hists.shape[1], min(now.threads, hists.shape[1] // 64 + 1))
-    elif done == COUNT or done == MERGE:
+    elif done in (COUNT, MERGE):
         _hand_on(done, sample, space, nodes, hists, team)
     if now.tasks == 0 and done < COUNT:
         _plan_counts(sample, nodes, hists, team)
     if now.tasks == 0 and done < SEARCH:
         _plan_search(space, limits, team)
-
-
-@jit_unmanaged
-def _begin(sample: Sample, nodes: Nodes, hists: Array, team: Team) -> None:
-    """The root as the child of nothing."""
-    now, root, split = team.now[0], nodes.at[0], team.splits[0]
-    split.node, split.left, split.right, split.small, split.hist = -1, 0, -1, 0, -1
-    now.splits, now.nodes, now.free = 1, 1, hists.shape[0]
-    for k in range(hists.shape[0]):
-        team.free[k] = hists.shape[0] - 1 - k
-    if hists.shape[0] > 0:
-        now.free -= 1
-        split.hist = root.hist = 0
-    else:
-        for c in range(nodes.words.shape[2]):
-            nodes.words[0, 0, c] = 0
-        add_totals(sample.words, sample.labels, sample.order, nodes.words[0, 0])
 
 
 @jit_unmanaged
@@ -173,19 +87,6 @@ def _cut(team: Team, of: Int, start: Int, stop: Int, pieces: Int) -> None:
         task.of, task.start = of, start + (stop - start) * k // pieces
         task.stop = start + (stop - start) * (k + 1) // pieces
         now.tasks += 1
-
-
-@jit_unmanaged
-def _part(task: Any, sample: Sample, space: Space, nodes: Nodes, team: Team, work: Work) -> None:
-    """Part a tile of a node's rows; if it is the whole node, they come to their places at once."""
-    node = team.splits[task.of].node
-    here, rows, spare = nodes.at[node], sample.order[task.start : task.stop], team.spare[task.start : task.stop]
-    fill_table(node, space, nodes, work.goes_left)
-    column = sample.columns[here.feature]
-    if task.stop - task.start == here.stop - here.start:
-        task.left = partition(column, work.goes_left, rows, spare)
-    else:
-        task.left = part_outside(column, work.goes_left, rows, spare)
 
 
 @jit_unmanaged
@@ -214,19 +115,6 @@ def _place_children(tasks: Int, space: Space, nodes: Nodes, team: Team) -> bool:
 
 
 @jit_unmanaged
-def _move(task: Any, order: Array, parted: Array) -> None:
-    """Bring the rows of a parted tile to their places."""
-    if task.to_left < 0:
-        return
-    left, others, end = task.left, task.stop - task.start - task.left, task.stop - 1
-    source, to, to_right = parted[task.start : task.stop], order[task.to_left : task.to_left + left], task.to_right
-    for r in range(left):
-        to[r] = source[r]
-    for r in range(others):
-        order[to_right + r] = parted[end - r]
-
-
-@jit_unmanaged
 def _plan_counts(sample: Sample, nodes: Nodes, hists: Array, team: Team) -> None:
     """Tasks that count the smaller children: by rows where a node is large beside its histograms, else by columns."""
     now, first = team.now[0], sample.joint.first
@@ -247,38 +135,6 @@ def _plan_counts(sample: Sample, nodes: Nodes, hists: Array, team: Team) -> None
             now.step = COUNT
             pieces = 1 if joint else min((now.threads + many - 1) // many, first.shape[0])
             _cut(team, e, 0, first.shape[0], pieces)
-
-
-@jit_unmanaged
-def _count(split: Any, a: Int, b: Int, sample: Sample, space: Space, nodes: Nodes, hists: Array) -> Int:
-    """Count the smaller child's rows by the columns a … b − 1, and take them from the larger one's; how many rows."""
-    child, first, hist = nodes.at[split.small], sample.joint.first, hists[split.hist]
-    rows = sample.order[child.start : child.stop]
-    start, stop = np.int64(0), hist.shape[0]
-    if b - a == first.shape[0]:
-        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
-    else:
-        start, stop = np.int64(first[a]), np.int64(first[b]) if b < first.shape[0] else stop
-        clear(hist[start:stop])
-        add_columns(sample.joint.codes, sample.words, sample.labels, rows, a, b, first, hist)
-    if split.node >= 0:
-        subtract(hists[nodes.at[split.node].hist][start:stop], hist[start:stop])
-    return child.stop - child.start
-
-
-@jit_unmanaged
-def _merge(split: Any, a: Int, b: Int, sample: Sample, nodes: Nodes, hists: Array, team: Team) -> None:
-    """Add up the slots a … b − 1 of the threads' histograms, and take them from the larger child's."""
-    hist = hists[split.hist][a:b].reshape(-1)
-    for k in range(hist.shape[0]):
-        hist[k] = 0
-    for t in range(team.used.shape[0]):
-        if team.used[t] == team.now[0].round:
-            part = team.hists[t][a:b].reshape(-1)
-            for k in range(hist.shape[0]):
-                hist[k] += part[k]
-    if split.node >= 0 and sample.joint.starts.shape[0] == 1:
-        subtract(hists[nodes.at[split.node].hist][a:b], hists[split.hist][a:b])
 
 
 @jit_unmanaged
@@ -407,25 +263,18 @@ def _choose(limits: Any, nodes: Nodes, hists: Array, team: Team) -> None:
             break
         if not best_first:
             now.waiting -= 1
-        _claim(node, nodes, team)
+        split = team.splits[now.splits]
+        split.node, split.left, split.right, split.hist = node, now.nodes, now.nodes + 1, -1
+        here.left, here.right = split.left, split.right
+        if here.hist >= 0 and now.free > 0:  # the larger child will get its histogram, the smaller one a free one
+            now.free -= 1
+            split.hist = team.free[now.free]
+        elif here.hist >= 0:
+            team.free[now.free] = here.hist
+            now.free += 1
+            here.hist = -1
+        now.nodes += 2
+        now.splits += 1
         size = here.stop - here.start
         pieces = max(min(size // TILE, 4 * now.threads), 1) if now.threads > 1 else np.int64(1)
         _cut(team, now.splits - 1, here.start, here.stop, pieces)
-
-
-@jit_unmanaged
-def _claim(node: Int, nodes: Nodes, team: Team) -> None:
-    """Number the children of a node that is to be split, and find a histogram for the smaller one."""
-    now, here = team.now[0], nodes.at[node]
-    split = team.splits[now.splits]
-    split.node, split.left, split.right, split.hist = node, now.nodes, now.nodes + 1, -1
-    here.left, here.right = split.left, split.right
-    now.nodes += 2
-    now.splits += 1
-    if here.hist >= 0 and now.free > 0:
-        now.free -= 1
-        split.hist = team.free[now.free]
-    elif here.hist >= 0:
-        team.free[now.free] = here.hist
-        now.free += 1
-        here.hist = -1
