@@ -189,10 +189,7 @@ class _Boosting(Estimator):
             raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
         shape = getattr(X, "shape", None)
         if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
-            raise InputError(
-                "The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out, and a share "
-                "of X is held out."
-            )
+            raise InputError("The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
         try:
             rows = self._rows(X, y, w, target=self._target, reset=False)
         except ValueError as error:
@@ -305,9 +302,7 @@ class _Boosting(Estimator):
         if not self._continues():
             return None
         if self.max_iter < self.n_iter_:
-            raise ParameterError(
-                f"max_iter is {self.max_iter}, but the last fit has {self.n_iter_} iterations already."
-            )
+            raise ParameterError(f"max_iter={self.max_iter} is below the {self.n_iter_} iterations of the last fit.")
         if self.n_trees_per_iteration_ != objective.outputs:
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed

@@ -182,11 +182,7 @@ class _Growth:
     def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
         self.layout, self.grower = layout, grower
         self.nodes = grower.node_room(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
-        root = self.nodes.at[0]
-        root["start"], root["depth"], root["key"] = 0, 0, np.uint64(seed)
-        root["left"] = root["right"] = -1
-        root["low"], root["high"] = -np.inf, np.inf
-        self.nodes.masks[0] = ~np.uint64(0)
+        grower.make_root(self.nodes, 0, seed)  # the rows are counted later
         how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
         self.space = Space(grower.features, grower.slots, grower.member, grower.chosen, layout.inverse, how)
         self.sample = Sample(grower.columns, grower.joint, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32))
