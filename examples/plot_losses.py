@@ -28,7 +28,7 @@ classification = {
     "hinge (support vectors)": losses.Hinge(),
     "squared hinge": losses.SquaredHinge(),
     "log-loss (logistic)": losses.Logistic(),
-    "exponential (boosting)": losses.Exponential(),
+    "exponential (boosting)": losses.ExponentialLoss(),
     "perceptron": losses.Perceptron(),
 }
 

@@ -211,20 +211,29 @@ def _compiled(tree):
 # ------------------------------------------------------------------------------------------------ privates
 
 # What a class declares of itself, for its subclasses and the machinery, and what a NamedTuple offers under such names.
-DECLARED = {"_parameter_constraints", "_test_skips", "_replace", "_fields", "_make", "_asdict"}
+DECLARED = {"_parameter_constraints", "_attrs", "_test_skips", "_replace", "_fields", "_make", "_asdict"}
+# What estimators offer to the functions of their own packages, and hide from tab completion.
+OFFERED = {"_rows", "_map_rows", "_after_fit", "_numbers_like"}
 PRIVATES = {
     "core/": (
-        {"_sparse", "_missing", "_infinite", "_finds_infinity", "_tensors"}  # traits that estimators declare
+        {
+            "_sparse",
+            "_missing",
+            "_infinite",
+            "_finds_infinity",
+            "_tensors",
+            "_largest_target",
+        }  # traits that estimators declare
         | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
         | {"_cache", "_getframe"},  # of Numba and Python, which have no other way
         "the machinery reads what estimators declare, and the ecosystem's own privates",
     ),
     "ensemble/prune.py": (
-        {"_members", "_weights_not_none"},
+        {"_members", "_weights_not_none", "_pack"},
         "a copy of an ensemble of any kind with some of its learners has their part of its state",
     ),
     "linear_model/glm_cv.py": (
-        {"_model", "_target_rows", "_objective", "_minimise", "_estimates", "_alternate", "_fitted"},
+        {"_target_rows", "_minimise", "_estimates", "_alternate", "_fitted"},
         "the cross-validated model goes along the steps of the plain one",
     ),
     "linear_model/logistic_cv.py": ({"_encoded", "_fitted"}, "as above"),
@@ -241,9 +250,11 @@ PRIVATES = {
 def privates(tree):
     """Private attributes that are read of or written to anything but the object itself or a new one of its class."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr in DECLARED:
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_") or node.attr in DECLARED | OFFERED:
             continue
         receiver = node.value.func if isinstance(node.value, ast.Call) else node.value
+        if isinstance(node.value, ast.Call) and isinstance(receiver, ast.Attribute):
+            receiver = receiver.value  # what a method of one's own returns
         own = isinstance(receiver, ast.Name) and receiver.id in {"self", "cls", "super"}
         if not own and not node.attr.startswith("__"):
             yield node.attr

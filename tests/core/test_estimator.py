@@ -19,7 +19,7 @@ from sklearn.externals._numpydoc.docscrape import ClassDoc
 from didact import Batches
 from didact.core import estimator as module
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, instances, registry
+from didact.core.estimator import Estimator, instances, registry, report_convergence
 from didact.core.parameters import (
     INSTEAD,
     above,
@@ -54,7 +54,7 @@ class Mean(RegressorMixin, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit."""
-        rows = self.rows(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight)
         w = np.ones(rows.n_rows) if rows.columns[2] is None else rows.columns[2]
         self.mean_ = self.scale * float(np.average(rows.columns[1], weights=w))
         if self.kind == "double":
@@ -63,7 +63,7 @@ class Mean(RegressorMixin, Estimator):
 
     def predict(self, X):
         """Predict."""
-        return self.fitted().map_rows(X, lambda X, mean: np.full(X.shape[0], mean), self.mean_)
+        return self._after_fit()._map_rows(X, lambda X, mean: np.full(X.shape[0], mean), self.mean_)
 
 
 X = np.arange(6.0).reshape(3, 2)
@@ -269,7 +269,7 @@ def test_type_of_dask_collections(dtype):
     kept = np.float32 if dtype == np.float32 else np.float64
     frame = pd.DataFrame(table, columns=["a", "b"])
     for collection in (da.from_array(table, chunks=(5, 2)), dd.from_pandas(frame, npartitions=2)):
-        rows = Mean().rows(collection, target="none")
+        rows = Mean()._rows(collection, target="none")
         assert rows.dtype == kept
         answer = rows.map(lambda X: X[:, 0] * 2)
         assert answer.dtype == kept
@@ -286,13 +286,13 @@ def ended(status, n_iter=7):
 def test_report_convergence():
     model = Mean()
     for status in ("converged", "stopped"):
-        model.report_convergence(ended(status))  # warnings are errors here
+        report_convergence(model, ended(status))  # warnings are errors here
         assert model.n_iter_ == 7
-    model.report_convergence(ended("converged", 0))
+    report_convergence(model, ended("converged", 0))
     assert model.n_iter_ == 1
     for status, word in [("iteration limit", "max_iter"), ("not finite", "NaN"), ("no progress", "No step")]:
         with pytest.warns(ConvergenceWarning, match=f"^Mean: .*{word}.*iterations: 7, optimality: 0.001") as caught:
-            model.report_convergence(ended(status))
+            report_convergence(model, ended(status))
         assert caught[0].filename == __file__
 
 
@@ -360,14 +360,16 @@ class Overflowing(RegressorMixin, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit."""
-        X = self.rows(X, y).columns[0]
+        X = self._rows(X, y).columns[0]
         with np.errstate(all="ignore"):
             self.coef_ = (X**2).sum(axis=0) / (X**2).sum()
         return self
 
     def predict(self, X):
         """Predict."""
-        return self.fitted().map_rows(X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), self.coef_)
+        return self._after_fit()._map_rows(
+            X, lambda X, coef: (X * X).sum(axis=1) / (X * X).max() + coef.sum(), self.coef_
+        )
 
 
 def test_coefficients_that_are_no_numbers_end_in_a_sentence():
@@ -381,7 +383,7 @@ class Solving(RegressorMixin, Estimator):
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit."""
-        X = self.rows(X, y).columns[0]
+        X = self._rows(X, y).columns[0]
         X = X.toarray() if sp.issparse(X) else X
         with np.errstate(all="ignore"):
             self.values_ = np.linalg.eigvalsh(np.asarray_chkfinite(X.T @ X))

@@ -43,12 +43,12 @@ class _Reader(Estimator):
     categorical_features: Any = param("from_dtype", [one_of("from_dtype"), array_like, none], "Columns of categories.")
 
     def fit(self, X, y=None):
-        rows = self.rows(X, y, target="none" if y is None else "label columns", categories=self.categorical_features)
+        rows = self._rows(X, y, target="none" if y is None else "label columns", categories=self.categorical_features)
         self.seen_ = rows.reduce(look)
         return self
 
     def predict(self, X):
-        return self.fitted().map_rows(X, row_sums, self.categories_)
+        return self._after_fit()._map_rows(X, row_sums, self.categories_)
 
 
 def frame(colours=("b", "a", None, "b", "c", "a")):
@@ -113,7 +113,7 @@ def test_infinity_is_refused_and_columns_must_match():
 def test_several_columns_of_labels():
     X = np.zeros((3, 2))
     y = np.array([["a", "u"], ["b", "v"], ["a", "v"]], dtype=object)
-    columns = _Reader().rows(X, y, target="label columns").columns
+    columns = _Reader()._rows(X, y, target="label columns").columns
     assert columns[1].shape == (3, 2)
 
 

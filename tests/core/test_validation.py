@@ -145,7 +145,7 @@ def test_dates_are_refused_in_words():
 
 
 def check(target="numeric", names=("a", "b"), width=3, n_features=2):
-    return BlockCheck(n_features, names, target, width, True)
+    return BlockCheck(n_features=n_features, names=names, target=target, width=width, sparse=True)
 
 
 def test_blocks_become_plain_columns():
@@ -259,7 +259,7 @@ def test_targets_without_finite_squares_are_refused():
 
 
 def test_labels_of_a_block_are_one_column():
-    check = BlockCheck(2, None, "labels", 3, True)
+    check = BlockCheck(n_features=2, names=None, target="labels", width=3, sparse=True)
     np.testing.assert_array_equal(check(X3, [["a"], ["b"], ["a"]])[1], ["a", "b", "a"])
     with pytest.raises(ValueError, match="1d"):
         check(X3, [["a", "b"]] * 3)
@@ -278,6 +278,6 @@ def test_tensors_of_a_batch_are_read_where_numpy_cannot():
             return self.as_subclass(torch.Tensor)
 
     X, y, w = (torch.as_tensor(a).as_subclass(Far) for a in (np.ones((3, 2)), np.arange(3.0), np.ones(3)))
-    columns = BlockCheck(2, None, "numeric", 3, True)(X, y, w)[:3]
+    columns = BlockCheck(n_features=2, names=None, target="numeric", width=3, sparse=True)(X, y, w)[:3]
     assert [type(c) for c in columns] == [np.ndarray] * 3
     assert next(iter(blocks_of(X))).shape == (3, 2)

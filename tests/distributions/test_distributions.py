@@ -266,3 +266,9 @@ def test_values_are_equal_by_class_and_parameters():
     assert d.Beta(1.0, 2.0) == d.Beta(1.0, 2.0)
     assert d.Beta(1.0, 2.0) != d.Gamma(1.0, 2.0)
     assert d.Gaussian(np.zeros(2), np.ones(2)) == d.Gaussian(np.zeros(2), np.ones(2))
+
+
+@pytest.mark.parametrize("value", [0.1, 1e8 + 0.1, -1 / 3])
+def test_a_sample_without_variance_is_refused_whatever_the_rounding_of_its_mean(value):
+    with pytest.raises(InputError, match="All observations are the same"):
+        d.Gaussian.fit(np.full(50, value), np.linspace(0.1, 2.0, 50))

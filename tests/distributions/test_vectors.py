@@ -10,6 +10,7 @@ from scipy import stats
 from didact import Batches
 from didact import distributions as d
 from didact.core.errors import InputError, ParameterError
+from didact.parts.statistics.components import components
 
 MEAN = np.array([1.0, -0.5, 2.0])
 COVARIANCE = np.array([[2.0, 0.6, -0.3], [0.6, 1.5, 0.4], [-0.3, 0.4, 1.0]])
@@ -239,3 +240,19 @@ def test_batches_and_dask_give_the_same_fit(name):
     for other in (batches, cluster):
         for a, b in zip(other, whole, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_gaussians_read_the_statistic_of_components():
+    """Of labels or responsibilities: one Gaussian for each component and column, or one of vectors."""
+    rng = np.random.default_rng(0)
+    X, R = rng.normal(size=(200, 3)) + 5.0, rng.dirichlet(np.ones(2), 200)
+    for given_by, shares in ((R, R.T), (R.argmax(axis=1), np.eye(2)[R.argmax(axis=1)].T)):
+        columns = d.Gaussian.from_stats(components(X, given_by, "diagonal"))
+        full = components(X, given_by, "full")
+        for k, w in enumerate(shares):
+            alone, vectors = d.Gaussian.fit(X, w), d.MultivariateGaussian.fit(X, w)
+            np.testing.assert_allclose(columns.mean[k], alone.mean, rtol=1e-12)
+            np.testing.assert_allclose(columns.variance[k], alone.variance, rtol=1e-10)
+            one = d.MultivariateGaussian.from_stats(full.component(k))
+            np.testing.assert_allclose(one.mean, vectors.mean, rtol=1e-12)
+            np.testing.assert_allclose(one.covariance, vectors.covariance, rtol=1e-10)

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss, r2_score
 from didact import EarlyStopping
 from didact.core.errors import InputError, ParameterError
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from didact.parts.losses import Exponential, HalfSquared, Logistic, Poisson, SquaredHinge, Tweedie
+from didact.parts.losses import ExponentialLoss, HalfSquared, Logistic, Poisson, SquaredHinge, Tweedie
 
 
 def numbers(n=600, p=4, seed=0):
@@ -63,7 +63,7 @@ def test_missing_values_and_categories_as_scikit_learn_predicts_them():
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", [HalfSquared(), Poisson(), Tweedie(1.5), Logistic(), Exponential()])
+@pytest.mark.parametrize("loss", [HalfSquared(), Poisson(), Tweedie(1.5), Logistic(), ExponentialLoss()])
 @pytest.mark.parametrize("learning_rate", [0.2, 1.0])
 def test_one_leaf_values_are_newton_steps(loss, learning_rate):
     X, y = labels() if loss.classes else numbers()

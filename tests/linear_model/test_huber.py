@@ -57,7 +57,9 @@ def test_it_agrees_with_scikit_learn_where_that_converges():
 def test_gradient_and_curvature_are_differences(kind):
     X, y, _ = problem(n=50)
     w = np.random.default_rng(0).uniform(0.5, 2.0, 50)
-    objective = Objective(MemoryRows(kind(X), y, w), 1.35, 0.1, float(w.sum()), True, 1e-10)
+    objective = Objective(
+        rows=MemoryRows(kind(X), y, w), epsilon=1.35, alpha=0.1, weight=float(w.sum()), fit_intercept=True, exact=1e-10
+    )
     x = np.array([0.3, -0.2, 0.5, 0.1, 2.0, 1.7])
     _, gradient, hessian = objective.value_gradient(x, 0.0)
     step = 1e-6

@@ -321,3 +321,19 @@ def test_without_smoothing_nothing_breaks():
 def test_one_class_and_one_row():
     assert nb.GaussianNB().fit([[1.0, 2.0]], ["a"]).predict([[5.0, 5.0]]).tolist() == ["a"]
     assert nb.ComplementNB().fit([[1.0, 2.0]], ["a"]).predict([[5.0, 5.0]]).tolist() == ["a"]
+
+
+def test_a_class_without_weight_and_a_column_without_values_have_the_moments_of_all_rows():
+    """Whatever the rows of no weight hold, and in whatever blocks the rows come."""
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(5000, 3)) + LABELS[:3], rng.integers(0, 3, 5000), rng.uniform(0.5, 2.0, 5000)
+    w[y == 0] = 0.0
+    models = [nb.GaussianNB(var_smoothing=0.0).fit(Z, y, w) for Z in (X, np.where(y[:, None] == 0, 1e3, X))]
+    for model in models:
+        np.testing.assert_allclose(model.theta_[0], np.average(X, axis=0, weights=w), rtol=1e-10)
+        np.testing.assert_allclose(model.var_[0], np.cov(X.T, aweights=w, ddof=0).diagonal(), rtol=1e-9)
+        np.testing.assert_allclose(model.theta_[1:], models[0].theta_[1:], rtol=1e-10)
+    X[y == 1, 2] = np.nan
+    model = nb.GaussianNB(var_smoothing=0.0).fit(X, y)
+    np.testing.assert_allclose(model.theta_[1, 2], np.nanmean(X[:, 2]), rtol=1e-10)
+    np.testing.assert_allclose(model.var_[1, 2], np.nanvar(X[:, 2]), rtol=1e-9)

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binned_statistic, binned_statistic_dd
 
 from didact import Batches
+from didact.core.rows import Block
 from didact.neighbors import Regressogram
 from didact.neighbors.regressogram import Bins, fill, find, grouped
 
@@ -98,10 +99,10 @@ def test_several_outputs_and_batches():
 
 
 def test_bins_merge_in_any_grouping():
-    parts = [fill(X[s], y[s], None, np.zeros(2), [np.array([0.7, 0.4])]).grids[0] for s in np.split(np.arange(400), 4)]
+    parts = [fill(Block(X[s], y[s]), np.zeros(2), [np.array([0.7, 0.4])]).grids[0] for s in np.split(np.arange(400), 4)]
     a, b, c, d = parts
     left, right = a.merge(b).merge(c).merge(d), a.merge(b.merge(c.merge(d)))
-    whole = fill(X, y, None, np.zeros(2), [np.array([0.7, 0.4])]).grids[0]
+    whole = fill(Block(X, y), np.zeros(2), [np.array([0.7, 0.4])]).grids[0]
     for one in (left, right):
         for got, expected in zip(one, whole, strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)

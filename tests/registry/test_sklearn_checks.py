@@ -84,9 +84,14 @@ def name(check):
 
 
 def reason(model, check):
-    """Why a check may fail, if the class says so; "defaults/check_…" is for the instance with the defaults alone."""
-    prefix = ("defaults/", "") if label(model) == label(type(model)()) else ("",)
-    return next((model._test_skips[p + name(check)] for p in prefix if p + name(check) in model._test_skips), None)
+    """Why a check may fail, if the class says so.
+
+    "defaults/check_…" is for the instance with the defaults alone, "check_…:float32" for the variant with such an X.
+    """
+    prefixes = ("defaults/", "") if label(model) == label(type(model)()) else ("",)
+    names = name(check), f"{name(check)}:{_keywords(check).get('X_dtype')}"
+    found = (model._test_skips.get(prefix + one) for prefix in prefixes for one in names)
+    return next((why for why in found if why is not None), None)
 
 
 def _keywords(check):

@@ -30,7 +30,13 @@ def cases_of(X, y, w=None, categorical=()):
     for j in categorical:
         counts[j] = int(np.nanmax(X[:, j])) + 1
     codes = np.unique(y, return_inverse=True)[1]
-    return Cases(np.ascontiguousarray(X.T), codes, np.ones(len(X)) if w is None else w, codes.max() + 1, counts)
+    return Cases(
+        columns=np.ascontiguousarray(X.T),
+        codes=codes,
+        weights=np.ones(len(X)) if w is None else w,
+        n_classes=codes.max() + 1,
+        n_categories=counts,
+    )
 
 
 def coded_people():
@@ -366,7 +372,9 @@ def test_a_forged_tree_is_refused_before_anything_is_made_of_it():
     """The sizes add up in 32 bits, but the branches of the nodes would fill 6 GiB."""
     first = np.array([0, 2**31 - 1, -(2**31), 2**31 - 1, 0], np.int32)
     leaves, none = np.full(4, LEAF, np.int32), np.full(4, np.nan)
-    tree = MultiwayTree(leaves, none, first, np.zeros(0, np.int32), np.ones((4, 2)))
+    tree = MultiwayTree(
+        feature=leaves, threshold=none, first=first, children=np.zeros(0, np.int32), value=np.ones((4, 2))
+    )
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match="do not fit together"):

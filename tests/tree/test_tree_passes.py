@@ -43,8 +43,8 @@ def nothing_gathered(monkeypatch):
     def refuse(*args, **kwargs):
         raise Gone
 
-    monkeypatch.setattr(tree_base, "in_memory", refuse)
-    monkeypatch.setattr("didact.tree.decision_tree.in_memory", refuse)
+    for name in ("gather", "whole"):
+        monkeypatch.setattr(f"didact.core.rows.memory.Rows.{name}", refuse)
     monkeypatch.setattr("didact.tree.decision_tree.coded_rows", refuse)
 
 
@@ -116,7 +116,7 @@ def test_forests_of_batches_keep_codes_alone(bins, monkeypatch):
     X, y, labels, w = table()
     options = {"n_estimators": 5, "random_state": 3, "max_bins": bins, "oob_score": False}
     memory = [RandomForestClassifier(**options).fit(X, labels, w), RandomForestRegressor(**options).fit(X, y, w)]
-    monkeypatch.setattr("didact.ensemble.forest_base.in_memory", None)
+    monkeypatch.setattr("didact.core.rows.memory.Rows.whole", None)
     for model, target in zip(memory, (labels, y), strict=True):
         other = type(model)(**options).fit(batches(X, target, w))
         np.testing.assert_allclose(

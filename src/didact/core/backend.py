@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.typing import Array
+
 
 def is_tensor(x: Any) -> bool:
     """Whether x is a torch tensor (without importing torch)."""
@@ -64,3 +66,17 @@ def is_sparse(x: Any) -> bool:
 def float_type(x: Any) -> Any:
     """The NumPy float type of x's values: float32 stays, all else is float64."""
     return np.float32 if str(x.dtype).endswith("float32") else np.float64
+
+
+def of_types(arrays: Any, types: Any) -> bool:
+    """Whether arrays have these types and lie in C order, as loops are compiled for: a file may hold any others."""
+    pairs = zip(arrays, types, strict=True)
+    return all(isinstance(a, np.ndarray) and a.dtype == kind and a.flags.c_contiguous for a, kind in pairs)
+
+
+def read_only(a: Array) -> Array:
+    """A read-only view in row order with native bytes: compiled loops then have one variant for each type."""
+    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
+    a = np.array(a) if not a.flags.aligned else a.view()
+    a.flags.writeable = False
+    return a

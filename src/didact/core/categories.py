@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from didact.core.errors import InputError, ParameterError
 from didact.core.frames import column_names, table
 from didact.core.threads import parallel_map
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 ARRAYS = (np.ndarray, list, tuple, sp.spmatrix, sp.sparray)
 ENCODED_ROWS = 16_384  # rows of an array that one thread encodes

@@ -1,7 +1,7 @@
 """The base of all estimators: a declarative shell around pure functions.
 
 A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
-constructor, validation at `fit`, both sections of its docstring, the door for data (`rows`, `map_rows`), a place in
+constructor, validation at `fit`, both sections of its docstring, the door for data (`_rows`, `_map_rows`), a place in
 the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
 """
 
@@ -90,7 +90,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._missing
         return tags
 
-    def rows(
+    def _rows(
         self,
         X: Any,
         y: Any = None,
@@ -127,36 +127,38 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         rows.missing = self._missing
         return rows
 
-    def fitted(self) -> Self:
+    def _after_fit(self) -> Self:
         """The model itself, once it is fitted; else scikit-learn's `NotFittedError`."""
         check_is_fitted(self)
         return self
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+    def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
         """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
 
-        Attributes are read after a look at whether there are any: ``self.fitted().map_rows(X, predict, self.coef_)``.
+        Attributes are read once it is known that there are any: ``self._after_fit()._map_rows(X, fn, self.coef_)``.
         """
-        rows = self.rows(X, target="none", reset=False)
-        return self.numbers_like(X, rows.map(fn, *args))
+        rows = self._rows(X, target="none", reset=False)
+        return self._numbers_like(X, rows.map(fn, *args))
 
-    def numbers_like(self, X: Any, found: Any) -> Any:
+    def _numbers_like(self, X: Any, found: Any) -> Any:
         """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""
         floats = isinstance(found, np.ndarray) and found.dtype.kind == "f"
         return like(found, X) if floats and not self._tensors else found
 
-    def report_convergence(self, result: Any) -> None:
-        """Store the number of iterations, and warn once if the solver stopped short."""
-        self.n_iter_ = max(1, int(result.n_iter))
-        if not result.converged and result.status != "stopped":
-            self.warn_convergence(result.message)
 
-    def warn_convergence(self, sentence: str) -> None:
-        """A `ConvergenceWarning` that points at the line of the user's own code that led here."""
-        frame, level = sys._getframe(), 1
-        while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
-            frame, level = frame.f_back, level + 1
-        warnings.warn(f"{type(self).__name__}: {sentence}", ConvergenceWarning, stacklevel=level)
+def report_convergence(model: Any, result: Any) -> None:
+    """Store the number of iterations, and warn once if the solver stopped short."""
+    model.n_iter_ = max(1, int(result.n_iter))
+    if not result.converged and result.status != "stopped":
+        warn_convergence(model, result.message)
+
+
+def warn_convergence(model: Any, sentence: str) -> None:
+    """A `ConvergenceWarning` that points at the line of the user's own code that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(f"{type(model).__name__}: {sentence}", ConvergenceWarning, stacklevel=level)
 
 
 def registry() -> dict[str, type]:

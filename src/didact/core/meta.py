@@ -20,8 +20,8 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -87,11 +87,11 @@ class OfModels(MetaEstimatorMixin):
             how.add(caller="partial_fit", callee="partial_fit")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
 
-    def training(self, X: Any, y: Any, sample_weight: Any, target: str, reset: bool = True) -> tuple[Any, Any, Any]:
+    def _training(self, X: Any, y: Any, sample_weight: Any, target: str, reset: bool = True) -> tuple[Any, Any, Any]:
         """The checked columns X, y and weights (or None) in memory; NaN is refused unless the base model reads it."""
         name = type(self).__name__
         self._check_bases()
-        rows = self.rows(X, y, sample_weight, target=target, reset=reset).require_memory(
+        rows = self._rows(X, y, sample_weight, target=target, reset=reset).require_memory(
             f"{name} needs all rows in memory, not Batches or Dask collections: pass a sample of them."
         )
         finite_first(rows.X, rows.names, self._missing)
@@ -110,7 +110,7 @@ class OfModels(MetaEstimatorMixin):
                 f"{name} cannot cut a precomputed kernel or distances for its base model: let that compute them itself."
             )
 
-    def coded(self, y: Any) -> tuple[Array, Array]:
+    def _coded(self, y: Any) -> tuple[Array, Array]:
         """The labels, sorted, and the code of every row; at least two classes."""
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -118,21 +118,21 @@ class OfModels(MetaEstimatorMixin):
             raise InputError(f"{name} needs at least 2 classes, but y has one class only: {classes[:1].tolist()[0]!r}.")
         return classes, codes
 
-    def map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
+    def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
         """``fn(X, *args)`` on new data of any kind; what the base models cannot read is refused before."""
-        rows = self.rows(X, target="none", reset=False)
-        return self.numbers_like(X, rows.map(checked_call, fn, rows.names, rows.missing, *args))
+        rows = self._rows(X, target="none", reset=False)
+        return self._numbers_like(X, rows.map(checked_call, fn, rows.names, rows.missing, *args))
 
-    def arrays(self, X: Any) -> Any:
+    def _arrays(self, X: Any) -> Any:
         """New rows X in memory as the base models get them, checked."""
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False).require_memory(
+        rows = self._rows(X, target="none", reset=False).require_memory(
             "This needs all rows in memory, not Batches or Dask collections: pass some at a time."
         )
         finite_first(rows.X, rows.names, rows.missing)
         return rows.X
 
-    def routed(self, fit_params: dict[str, Any], method: str = "fit") -> dict[str, Any]:
+    def _routed(self, fit_params: dict[str, Any], method: str = "fit") -> dict[str, Any]:
         """The metadata for the fit (or another method) of the base models."""
         _raise_for_params(fit_params, self, method)
         return dict(process_routing(self, method, **fit_params).estimator[method])
@@ -178,7 +178,7 @@ class OfSeveral(OfModels, _BaseComposition):
             router.add(**{name: model}, method_mapping=how)
         return router
 
-    def routed_each(self, fit_params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def _routed_each(self, fit_params: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """The metadata for the fit of each model, by name."""
         _raise_for_params(fit_params, self, "fit")
         found = process_routing(self, "fit", **fit_params)

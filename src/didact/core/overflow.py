@@ -11,8 +11,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Largest(NamedTuple):

@@ -86,7 +86,7 @@ random_state: Any = "random_state"
 none: Any = None
 
 
-KINDS: dict[Any, list[str]] = {
+TYPE_NAMES: dict[Any, list[str]] = {
     None: ["None"],
     Real: ["float"],
     Integral: ["int"],
@@ -125,7 +125,7 @@ def _kinds(constraint: Any) -> list[str]:
     if isinstance(constraint, HasMethods):
         methods = constraint.methods
         return ["estimator object" if "fit" in methods else f"object with {' and '.join(methods)}"]
-    return KINDS.get(constraint) or [constraint.__name__]
+    return TYPE_NAMES.get(constraint) or [constraint.__name__]
 
 
 class Attribute(NamedTuple):

@@ -7,9 +7,8 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from didact.core.errors import ParameterError
 from didact.core.meta import margins
+from didact.core.typing import Array
 from didact.decision.rules import by_firing, by_thresholds, expected_risks, least_risk
-
-Array = np.ndarray[Any, Any]
 
 
 def require_probabilities(model: Any) -> None:

@@ -24,6 +24,7 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_model
 from didact.core.parameters import array_like, at_least, attr, between, has, is_bool, none, one_of, param, splitter
 from didact.core.rows import Batches
+from didact.core.typing import Array
 from didact.decision.answers import (
     chosen_risk,
     decided,
@@ -39,7 +40,6 @@ from didact.decision.rules import action_labels, loss_matrix, reject_row
 from didact.decision.thresholds import mean_loss, tune
 from didact.linear_model import LogisticRegression
 
-Array = np.ndarray[Any, Any]
 FOLDS = "Thresholds are tuned on folds of the rows: repeated rows, or another order of them, make other folds."
 
 
@@ -144,12 +144,12 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BayesDecision":
         """Fit the classifier to rows X with labels y, and tune thresholds if asked for; sample_weight counts rows."""
         base, raw = self._base(), as_it_is(self._base(), X)
-        columns = raw_columns(X, y, sample_weight) if raw else self.training(X, y, sample_weight, target="labels")
-        params = self.routed(fit_params)
+        columns = raw_columns(X, y, sample_weight) if raw else self._training(X, y, sample_weight, target="labels")
+        params = self._routed(fit_params)
         if isinstance(base, FrozenEstimator):
             self._set_rule(base.fit(*columns[:2]))
         else:
-            self.coded(columns[1])
+            self._coded(columns[1])
             self._set_rule(fit_model(clone(base), *columns, params))
         return self._tune(base, columns, params)
 
@@ -193,24 +193,24 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def _ask(self, X: Any, fn: Any, *args: Any) -> Any:
         """``fn(X, *args)`` on rows of any kind, which a pipeline reads by itself."""
-        return fn(X, *args) if as_it_is(self._base(), X) else self.map_rows(X, fn, *args)
+        return fn(X, *args) if as_it_is(self._base(), X) else self._map_rows(X, fn, *args)
 
     def predict(self, X: Any) -> Any:
         """The label of the action taken for each row."""
-        return self.fitted()._ask(X, labels, self.estimator_, self.loss_, self._cuts, self.doubt, self.actions_)
+        return self._after_fit()._ask(X, labels, self.estimator_, self.loss_, self._cuts, self.doubt, self.actions_)
 
     @available_if(lambda self: hasattr(self._base(), "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), as the classifier gives them."""
-        return self.fitted()._ask(X, probabilities, self.estimator_)
+        return self._after_fit()._ask(X, probabilities, self.estimator_)
 
     def risks(self, X: Any) -> Any:
         """The expected risk of each row and action, (n, n_actions), in the order of actions_."""
-        return self.fitted()._ask(X, risks, self.estimator_, self.loss_)
+        return self._after_fit()._ask(X, risks, self.estimator_, self.loss_)
 
     def expected_risk(self, X: Any, sample_weight: Any = None) -> float:
         """The mean, over rows X, of the risk that the probabilities promise for the actions taken."""
-        found = in_memory(self.fitted()._ask(X, chosen_risk, self.estimator_, self.loss_, self._cuts, self.doubt))
+        found = in_memory(self._after_fit()._ask(X, chosen_risk, self.estimator_, self.loss_, self._cuts, self.doubt))
         return float(np.average(found.astype(np.float64), weights=sample_weight))
 
     def risk(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -219,7 +219,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def share_rejected(self, X: Any, sample_weight: Any = None) -> float:
         """The share of the rows that are rejected."""
-        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
+        chosen = in_memory(self._after_fit()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         last = len(self.actions_) - 1 if self.doubt or self.reject_cost is not None else len(self.actions_)
         return float(np.average(chosen == last, weights=sample_weight))
 
@@ -230,7 +230,7 @@ class BayesDecision(OfModels, ClassifierMixin, Estimator):
 
     def _losses(self, X: Any, y: Any) -> tuple[Array, Array]:
         """What the action of each row costs, and what the cheapest one would."""
-        chosen = in_memory(self.fitted()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
+        chosen = in_memory(self._after_fit()._ask(X, decided, self.estimator_, self.loss_, self._cuts, self.doubt))
         codes = code_of(np.asarray(y), self.classes_)
         return self.loss_[chosen, codes], self.loss_.min(axis=0)[codes]
 

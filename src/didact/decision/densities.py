@@ -10,8 +10,7 @@ from didact.core.backend import is_sparse
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, none, param
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def joint(X: Any, distributions: Any, log_prior: Array) -> Array:
@@ -52,7 +51,7 @@ class _KnownDensities(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, in the order of the distributions."""
-        return self.fitted().map_rows(X, posterior, self.distributions, self.log_prior_)
+        return self._after_fit()._map_rows(X, posterior, self.distributions, self.log_prior_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, colum
 
 from didact.core.errors import InputError
 from didact.core.meta import fit_each, fit_model, take
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def as_it_is(model: Any, X: Any) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 LEAST = 1e-300  # a probability of 0 stays comparable
 

@@ -9,14 +9,11 @@ Fumera, Roli, Giacinto (2000), Reject option with multiple thresholds, doi:10.10
 Elkan (2001), The foundations of cost-sensitive learning.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
+from didact.core.typing import Array
 from didact.decision.rules import LEAST, by_thresholds
-
-Array = np.ndarray[Any, Any]
 
 ROUNDS = 20
 SMALL = 1e-12

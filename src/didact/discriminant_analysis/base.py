@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import attr
 from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
 from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
 from didact.engines.components.posterior import (
@@ -25,7 +26,6 @@ from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.row_components import row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk
 
-Array = np.ndarray[Any, Any]
 FEW = {"check_sample_weight_equivalence_on_dense_data": "The check has a class with a single row."}
 SINGULAR = FEW | {
     "check_sample_weights_shape": "A column of the check is constant within a class: a singular covariance.",
@@ -63,7 +63,7 @@ class _Discriminant(ClassifierMixin, Estimator):
             self.n_iter_ = 1
             return S
         S, result = fit_with_gaps(rows, S.pool() if shared else S, tol, self.max_iter, progress.report)
-        self.report_convergence(result)
+        report_convergence(self, result)
         return S
 
     def _weights(self, S: Any) -> Array:
@@ -109,15 +109,15 @@ class _Discriminant(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, most_probable, self.classes_, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, most_probable, self.classes_, self._scores, *self._score_values())
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, posterior, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, posterior, self._scores, *self._score_values())
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, log_posterior, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, log_posterior, self._scores, *self._score_values())
 
 
 class _Density(_Discriminant):
@@ -125,15 +125,15 @@ class _Density(_Discriminant):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.fitted().map_rows(X, in_blocks, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, in_blocks, self._scores, *self._score_values())
 
     def decision_function(self, X: Any) -> Any:
         r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
-        return self.fitted().map_rows(X, discriminants, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, discriminants, self._scores, *self._score_values())
 
     def score_samples(self, X: Any) -> Any:
         """The log density of each row, all classes together."""
-        return self.fitted().map_rows(X, log_density, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, log_density, self._scores, *self._score_values())
 
 
 def discriminants(X: Any, fn: Any, *args: Any) -> Any:

@@ -17,7 +17,8 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
-from didact.discriminant_analysis.base import FEW, SINGULAR, Array, _Density, require_spread, singular
+from didact.core.typing import Array
+from didact.discriminant_analysis.base import FEW, SINGULAR, _Density, require_spread, singular
 from didact.discriminant_analysis.gaussian_estimates import (
     FORMS,
     Form,
@@ -151,7 +152,7 @@ class GaussianClassifier(_Density):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         self._check_parameters()
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         for name in ("covariance_", "_low_ranks", "_whiteners"):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}

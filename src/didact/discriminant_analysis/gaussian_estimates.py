@@ -14,7 +14,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.rows import Rows
-from didact.discriminant_analysis.base import Array
+from didact.core.typing import Array
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.row_components import require_values, row_components
 from didact.parts.statistics.shrinkage import auto_shrunk, fourth_moments, scales, shrunk

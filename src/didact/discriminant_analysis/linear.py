@@ -20,9 +20,9 @@ from didact.core.parameters import array_like, at_least, attr, between, has, is_
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.discriminant_analysis.base import (
     EM_TOL,
-    Array,
     _Discriminant,
     estimated_covariances,
     refuse_together,
@@ -145,7 +145,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         for name in ("covariance_", "_low_rank", "scalings_", "explained_variance_ratio_", "xbar_"):
             self.__dict__.pop(name, None)
         weighed = self.priors is not None and (self.solver != "svd" or self.store_covariance)
@@ -168,7 +168,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         with np.errstate(divide="ignore"):
             log_prior = np.log(priors)
         tol = self.tol if self.solver == "svd" else 0.0
-        shared = Shared(within, whitening(within, tol), means, log_prior, tol)
+        shared = Shared(covariance=within, whiten=whitening(within, tol), means=means, log_prior=log_prior, tol=tol)
         with blas_for(rows.n_features):
             found = {"means_": means, "priors_": priors} | self._directions(shared, priors, total, most)
         if len(means) == 2:
@@ -247,13 +247,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def decision_function(self, X: Any) -> Any:
         """Discriminants of the classes (n, K); for two classes the second less the first, (n,)."""
-        return self.fitted().map_rows(X, decision, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, decision, self._scores, *self._score_values())
 
     def transform(self, X: Any) -> Any:
         """The rows in the directions in which the classes differ most."""
         if self.solver == "lsqr":
             raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
-        return self.fitted().map_rows(X, in_blocks, self._project, self._projection, self._origin, self._shared)
+        return self._after_fit()._map_rows(X, in_blocks, self._project, self._projection, self._origin, self._shared)
 
     @property
     def _projection(self) -> Array:

@@ -14,12 +14,12 @@ from scipy import linalg, special
 from didact.core.backend import is_tensor, like, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
-from didact.discriminant_analysis.base import Array
+from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.engines.components.posterior import in_blocks
 from didact.engines.components.scores import joint_of_gaps
 from didact.parts.statistics.components import GAPS_IN_TENSORS
-from didact.parts.statistics.gaps import fill, patterns
+from didact.parts.statistics.gaps import fill_gaps, patterns
 from didact.parts.statistics.shrinkage import scales
 
 
@@ -131,7 +131,7 @@ def filled(X: Array, shared: Shared) -> Array:
     out = np.where(missing, 0.0, X)
     for k, mean in enumerate(shared.means):
         D = np.where(missing, 0.0, X - mean)
-        fill(D, groups, shared.whiten @ shared.whiten.T)
+        fill_gaps(D, groups, shared.whiten @ shared.whiten.T)
         out += np.where(missing, share[:, k : k + 1] * (mean + D), 0.0)
     return out
 

@@ -17,11 +17,11 @@ from didact.core.parameters import array_like, at_least, attr, between, has, is_
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.threads import blas_for, parallel_map
+from didact.core.typing import Array
 from didact.discriminant_analysis.base import (
     EM_TOL,
     FEW,
     SINGULAR,
-    Array,
     _Density,
     estimated_covariances,
     refuse_together,
@@ -30,7 +30,7 @@ from didact.discriminant_analysis.base import (
     singular,
 )
 from didact.distributions.multivariate import log_det
-from didact.engines.components.low_rank import LowRank, Whitener, WideScatter, dense
+from didact.engines.components.low_rank import LowRank, Whitener, WideScatter, dense_covariance
 from didact.engines.components.scores import gaussian_joint, wide_joint
 from didact.parts.statistics.components import Components
 
@@ -105,7 +105,7 @@ class QuadraticDiscriminantAnalysis(_Density):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from rows X with labels y; sample_weight counts rows."""
         refuse_together(self.solver, shrinkage=self.shrinkage, covariance_estimator=self.covariance_estimator)
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         for name in ("covariance_", "scalings_", "rotations_", "_axes", "_whiteners"):
             self.__dict__.pop(name, None)
         steps = {"X": X, "y": y, "attributes": lambda S: self._attributes(rows, S)}
@@ -120,7 +120,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         found = self._wide(S) if isinstance(S, WideScatter) else self._narrow(rows, S)
         found |= {"priors_": self._class_priors(S, self.priors).astype(dtype), "means_": S.mean.astype(dtype)}
         if self.store_covariance:
-            found["covariance_"] = [dense(C).astype(dtype) for C in found["_covariances"]]
+            found["covariance_"] = [dense_covariance(C).astype(dtype) for C in found["_covariances"]]
         names = ("means_", "covariance_", "_covariances", "_whiten", "_log_dets", "_whiteners")
         return self._of_all_classes(found, S, *names)
 
@@ -183,7 +183,7 @@ class QuadraticDiscriminantAnalysis(_Density):
     @cached_property
     def _axes(self) -> list[tuple[Array, Array]]:
         with blas_for(self.n_features_in_):
-            return parallel_map(lambda C: principal_axes(dense(C)), self._covariances)
+            return parallel_map(lambda C: principal_axes(dense_covariance(C)), self._covariances)
 
     @cached_property
     def scalings_(self) -> list[Array]:

@@ -17,10 +17,9 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.random import streams
 from didact.core.rows import reduce_blocks
+from didact.core.typing import AnyArray
 from didact.parts.noun import Noun
 from didact.parts.statistics.components import Components, components
-
-Array = Any
 
 
 class Distribution(Noun):
@@ -40,28 +39,28 @@ class Distribution(Noun):
 
     __hash__ = None  # type: ignore[assignment]  # parameters can be arrays
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         """The logarithm of the density, or of the probability of a discrete value, at x."""
         raise NotImplementedError
 
-    def prob(self, x: Array) -> Array:
+    def prob(self, x: AnyArray) -> AnyArray:
         """The density, or the probability of a discrete value, at x."""
         return np.exp(self.log_prob(x))
 
-    def sample(self, size: int | tuple[int, ...] = (), random_state: Any = None) -> Array:
+    def sample(self, size: int | tuple[int, ...] = (), random_state: Any = None) -> AnyArray:
         """Independent draws; `size` stands before the shape of the parameters."""
         size = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         return self._draw(generator(random_state), size)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         raise NotImplementedError
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         """The expected information −E[log p(x)], in nats."""
         raise NotImplementedError
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Any:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Any:
         """The sums over a sample that `from_stats` and `posterior` need; they merge."""
         raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
 
@@ -71,7 +70,7 @@ class Distribution(Noun):
         raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
 
     @classmethod
-    def fit(cls, x: Array, sample_weight: Array = None, **known: Any) -> Any:
+    def fit(cls, x: AnyArray, sample_weight: AnyArray = None, **known: Any) -> Any:
         """The distribution of greatest likelihood; `known` parameters are held fixed where the class says so.
 
         x is a sample in memory, `Batches` or a Dask array: their statistics merge.
@@ -99,43 +98,43 @@ class Distribution(Noun):
         return known
 
     @classmethod
-    def bayes(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
+    def bayes(cls, x: AnyArray, prior: Any, sample_weight: AnyArray = None, **known: Any) -> Any:
         """The Bayes estimate under squared loss: the mean of the posterior."""
         stats = reduce_blocks(cls.stats, x, sample_weight)
         return cls._of_parameters(cls.posterior(stats, prior, **known).mean, **cls._known(stats, **known))
 
     @classmethod
-    def map(cls, x: Array, prior: Any, sample_weight: Array = None, **known: Any) -> Any:
+    def map(cls, x: AnyArray, prior: Any, sample_weight: AnyArray = None, **known: Any) -> Any:
         """The parameters of greatest posterior density: the mode of the posterior."""
         stats = reduce_blocks(cls.stats, x, sample_weight)
         return cls._of_parameters(cls.posterior(stats, prior, **known).mode, **cls._known(stats, **known))
 
     # The view as an exponential family; classes without one say so.
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         """The natural parameters η, along the last axis."""
         raise ParameterError(f"{type(self).__name__} is no exponential family in all of its parameters.")
 
     @classmethod
-    def from_natural(cls, eta: Array) -> Any:
+    def from_natural(cls, eta: AnyArray) -> Any:
         """The distribution with natural parameters η."""
         raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         """The sufficient statistic T(x), along the last axis."""
         raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         """a(η), whose gradient is E[T] and whose second derivative is Cov[T]."""
         raise ParameterError(f"{cls.__name__} is no exponential family in all of its parameters.")
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         """E[T(x)], the gradient of the log partition function."""
         raise ParameterError(f"{type(self).__name__} is no exponential family in all of its parameters.")
 
     @classmethod
-    def log_base(cls, x: Array) -> Array:
+    def log_base(cls, x: AnyArray) -> AnyArray:
         """log b(x)."""
         return np.zeros(np.shape(x)[: np.ndim(x) - cls.event_ndim])
 
@@ -143,15 +142,15 @@ class Distribution(Noun):
 class Weighted(NamedTuple):
     """Total weight of a sample and the weighted sums of some functions of its entries; mergeable."""
 
-    weight: Array
-    sums: tuple[Array, ...]
+    weight: AnyArray
+    sums: tuple[AnyArray, ...]
 
     def merge(self, other: "Weighted") -> "Weighted":
         """Sums add."""
         return Weighted(self.weight + other.weight, tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
     @property
-    def means(self) -> tuple[Array, ...]:
+    def means(self) -> tuple[AnyArray, ...]:
         """The weighted averages."""
         require_weight(self.weight)
         return tuple(s / self.weight for s in self.sums)
@@ -161,8 +160,8 @@ class Extremes(NamedTuple):
     """Weight, smallest and largest value of a sample."""
 
     weight: float
-    low: Array
-    high: Array
+    low: AnyArray
+    high: AnyArray
 
     def merge(self, other: "Extremes") -> "Extremes":
         """The extremes of both samples together."""
@@ -172,8 +171,8 @@ class Extremes(NamedTuple):
 class Sample(NamedTuple):
     """The sample itself, with weights: for estimators that no fixed number of sums is enough for."""
 
-    x: Array
-    w: Array
+    x: AnyArray
+    w: AnyArray
 
     @property
     def weight(self) -> float:
@@ -190,7 +189,7 @@ def generator(random_state: Any) -> np.random.Generator:
     return random_state if isinstance(random_state, np.random.Generator) else streams(random_state, 1)[0]
 
 
-def checked(x: Array, w: Array, name: str, inside: Any = None, support: str = "") -> tuple[Array, Array]:
+def checked(x: AnyArray, w: AnyArray, name: str, inside: Any = None, support: str = "") -> tuple[AnyArray, AnyArray]:
     """A sample as float64 with its weights; refuses what is not finite or outside the support."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim == 0:
@@ -224,7 +223,7 @@ def require_positive(**values: Any) -> None:
             raise ParameterError(f"{name} must be positive and finite, not {value if value.ndim == 0 else 'as given'}.")
 
 
-def centred(x: Array, w: Array) -> Components:
+def centred(x: AnyArray, w: AnyArray) -> Components:
     """Mean and scatter of the entries of a sample, each observation being of any shape."""
     S = components(x.reshape(len(x), math.prod(x.shape[1:])), None, "diagonal", w)
     one = (1,) * x.ndim

@@ -12,12 +12,13 @@ from scipy import special
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import reduce_blocks
-from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Weighted, checked, conjugate
 from didact.distributions.bounded import Dirichlet
 from didact.distributions.discrete import require_probability, whole
 
 
-def require_simplex(p: Array) -> None:
+def require_simplex(p: AnyArray) -> None:
     """Refuse what are no probabilities that add up to 1."""
     require_probability(p)
     if np.ndim(p) == 0 or not np.allclose(np.sum(p, axis=-1), 1.0, atol=1e-8):
@@ -25,7 +26,7 @@ def require_simplex(p: Array) -> None:
 
 
 class _Categorical(NamedTuple):
-    p: Array
+    p: AnyArray
 
 
 class Categorical(Distribution, _Categorical):
@@ -49,11 +50,11 @@ class Categorical(Distribution, _Categorical):
 
     __slots__ = ()
 
-    def __new__(cls, p: Array) -> "Categorical":
+    def __new__(cls, p: AnyArray) -> "Categorical":
         require_simplex(p)
         return super().__new__(cls, np.asarray(p, np.float64))
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         K = self.p.shape[-1]
         inside = whole(x) & (x < K)
@@ -65,30 +66,30 @@ class Categorical(Distribution, _Categorical):
         )[..., 0]  # fmt: skip
         return np.where(inside, value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         u = rng.uniform(size=size + self.p.shape[:-1])
         edges = np.cumsum(self.p, axis=-1)[..., :-1]
         return (u[..., None] >= edges).sum(axis=-1).astype(np.float64)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         """The probabilities: the expected indicators."""
         return self.p
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """The covariance matrix of the indicators."""
         return self.p[..., :, None] * (np.eye(self.p.shape[-1]) - self.p[..., None, :])
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.p.argmax(axis=-1).astype(np.float64)
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         return special.entr(self.p).sum(axis=-1)
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None, n_values: int | None = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None, n_values: int | None = None) -> Weighted:
         x, w = checked(x, w, "Categorical", whole, "the numbers 0, 1, 2, …")
         K = int(x.max(initial=-1.0)) + 1 if n_values is None else n_values
         if x.size and x.max() >= K:
@@ -98,7 +99,9 @@ class Categorical(Distribution, _Categorical):
         return Weighted(w.sum(), (counts.reshape(x.shape[1:] + (K,)),))
 
     @classmethod
-    def fit(cls, x: Array, sample_weight: Array = None, n_values: int | None = None, **known: Any) -> "Categorical":
+    def fit(
+        cls, x: AnyArray, sample_weight: AnyArray = None, n_values: int | None = None, **known: Any
+    ) -> "Categorical":
         """The relative frequencies; `n_values` counts also values that do not occur."""
         return cls.from_stats(reduce_blocks(partial(cls.stats, n_values=n_values), x, sample_weight))
 
@@ -120,25 +123,25 @@ class Categorical(Distribution, _Categorical):
         conjugate(cls, posterior, Dirichlet)
         return cls(posterior.mean)
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         with np.errstate(divide="ignore"):
             return np.log(self.p[..., :-1]) - np.log(self.p[..., -1:])
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "Categorical":
+    def from_natural(cls, eta: AnyArray) -> "Categorical":
         eta = np.asarray(eta, np.float64)
         return cls(special.softmax(np.concatenate([eta, np.zeros(eta.shape[:-1] + (1,))], axis=-1), axis=-1))
 
     @classmethod
-    def sufficient(cls, x: Array, n_values: int | None = None) -> Array:
+    def sufficient(cls, x: AnyArray, n_values: int | None = None) -> AnyArray:
         x = np.asarray(x, np.float64)
         K = int(x.max()) + 1 if n_values is None else n_values
         return (x[..., None] == np.arange(K - 1)).astype(np.float64)
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return self.p[..., :-1]
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         eta = np.asarray(eta, np.float64)
         return special.logsumexp(np.concatenate([eta, np.zeros(eta.shape[:-1] + (1,))], axis=-1), axis=-1)

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.discrete import entropy_of_counts, require_probability, whole
 from didact.distributions.positive import Gamma
 from didact.parts.families.log_densities import log_failures, log_hits, log_poisson
 
 
 class _Poisson(NamedTuple):
-    rate: Array
+    rate: AnyArray
 
 
 class Poisson(Distribution, _Poisson):
@@ -36,36 +37,36 @@ class Poisson(Distribution, _Poisson):
 
     __slots__ = ()
 
-    def __new__(cls, rate: Array) -> "Poisson":
+    def __new__(cls, rate: AnyArray) -> "Poisson":
         require_positive(rate=np.maximum(rate, np.finfo(float).tiny))  # a rate of 0: nothing ever happens
         return super().__new__(cls, rate)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         with np.errstate(invalid="ignore"):
             value = log_poisson(x, self.rate)
         return np.where(whole(x), value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return rng.poisson(self.rate, size + np.shape(self.rate)).astype(np.float64)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return self.rate
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return self.rate
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return np.floor(self.rate)
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         return entropy_of_counts(self, np.max(self.rate) + 40 * np.sqrt(np.max(self.rate)) + 50)
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Weighted:
         x, w = checked(x, w, "Poisson", whole, "0, 1, 2, …")
         return Weighted(w.sum(), (w @ x,))
 
@@ -83,32 +84,32 @@ class Poisson(Distribution, _Poisson):
         conjugate(cls, posterior, Gamma)
         return NegativeBinomial(posterior.shape, posterior.rate / (posterior.rate + 1.0))
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return np.log(np.asarray(self.rate, np.float64))[..., None]
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "Poisson":
+    def from_natural(cls, eta: AnyArray) -> "Poisson":
         return cls(np.exp(np.asarray(eta)[..., 0]))
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         return np.asarray(x, np.float64)[..., None]
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return np.asarray(self.rate, np.float64)[..., None]
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         return np.exp(np.asarray(eta)[..., 0])
 
     @classmethod
-    def log_base(cls, x: Array) -> Array:
+    def log_base(cls, x: AnyArray) -> AnyArray:
         return -special.gammaln(np.asarray(x, np.float64) + 1)
 
 
 class _NegativeBinomial(NamedTuple):
-    shape: Array
-    p: Array
+    shape: AnyArray
+    p: AnyArray
 
 
 class NegativeBinomial(Distribution, _NegativeBinomial):
@@ -129,30 +130,30 @@ class NegativeBinomial(Distribution, _NegativeBinomial):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Array, p: Array) -> "NegativeBinomial":
+    def __new__(cls, shape: AnyArray, p: AnyArray) -> "NegativeBinomial":
         require_positive(shape=shape, p=p)
         require_probability(p)
         return super().__new__(cls, shape, p)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         r, p = (np.asarray(v, np.float64) for v in self)
         with np.errstate(invalid="ignore"):
             value = log_failures(x, r) + log_hits(r, x, p)
         return np.where(whole(x), value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.p))
         return rng.negative_binomial(self.shape, self.p, size + shape).astype(np.float64)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return self.shape * (1 - np.asarray(self.p)) / self.p
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return self.mean / self.p
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         most = np.max(self.mean) + 60 * np.sqrt(np.max(self.variance)) + 40 / np.min(self.p) + 50
         return entropy_of_counts(self, most)

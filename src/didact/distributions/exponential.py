@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.beta_prime import BetaPrime
 from didact.distributions.positive import Gamma
 
 
 class _Exponential(NamedTuple):
-    rate: Array
+    rate: AnyArray
 
 
 class Exponential(Distribution, _Exponential):
@@ -33,34 +34,34 @@ class Exponential(Distribution, _Exponential):
 
     __slots__ = ()
 
-    def __new__(cls, rate: Array) -> "Exponential":
+    def __new__(cls, rate: AnyArray) -> "Exponential":
         require_positive(rate=rate)
         return super().__new__(cls, rate)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x, r = np.asarray(x, np.float64), np.asarray(self.rate, np.float64)
         return np.where(x >= 0, np.log(r) - r * x, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return rng.exponential(1.0, size + np.shape(self.rate)) / self.rate
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return 1.0 / np.asarray(self.rate, np.float64)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return self.mean**2
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return np.zeros(np.shape(self.rate))
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         return 1.0 - np.log(np.asarray(self.rate, np.float64))
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Weighted:
         x, w = checked(x, w, "Exponential", lambda v: v >= 0, "numbers of at least 0")
         return Weighted(w.sum(), (w @ x,))
 
@@ -81,20 +82,20 @@ class Exponential(Distribution, _Exponential):
         conjugate(cls, posterior, Gamma)
         return BetaPrime(1.0, posterior.shape, posterior.rate)
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return -np.asarray(self.rate, np.float64)[..., None]
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "Exponential":
+    def from_natural(cls, eta: AnyArray) -> "Exponential":
         return cls(-np.asarray(eta, np.float64)[..., 0])
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         return np.asarray(x, np.float64)[..., None]
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return self.mean[..., None]
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         return -np.log(-np.asarray(eta, np.float64)[..., 0])

@@ -12,15 +12,8 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import (
-    Array,
-    Distribution,
-    centred,
-    checked,
-    conjugate,
-    require_positive,
-    require_weight,
-)
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, centred, checked, conjugate, require_positive, require_weight
 from didact.distributions.heavy import StudentT
 from didact.distributions.positive import InverseGamma
 from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
@@ -28,8 +21,8 @@ from didact.parts.statistics.components import Components
 
 
 class _Gaussian(NamedTuple):
-    mean: Array
-    variance: Array
+    mean: AnyArray
+    variance: AnyArray
 
 
 class Gaussian(Distribution, _Gaussian):
@@ -56,31 +49,31 @@ class Gaussian(Distribution, _Gaussian):
 
     __slots__ = ()
 
-    def __new__(cls, mean: Array, variance: Array) -> "Gaussian":
+    def __new__(cls, mean: AnyArray, variance: AnyArray) -> "Gaussian":
         require_positive(variance=variance)
         return super().__new__(cls, mean, variance)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         d = np.asarray(x, np.float64) - self.mean
         return gaussian_log_density(d * d / self.variance, np.log(self.variance))
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         shape = np.broadcast_shapes(np.shape(self.mean), np.shape(self.variance))
         return self.mean + np.sqrt(self.variance) * rng.standard_normal(size + shape)
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.mean
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         return 0.5 * (LOG_2PI + 1 + np.log(self.variance)) + np.zeros(np.shape(self.mean))
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Components:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Components:
         return centred(*checked(x, w, "Gaussian"))
 
     @classmethod
-    def from_stats(cls, stats: Components, mean: Array = None) -> "Gaussian":
+    def from_stats(cls, stats: Components, mean: AnyArray = None) -> "Gaussian":
         n, average, scatter = stats.finished().sums
         require_weight(n)
         d = 0.0 if mean is None else average - mean
@@ -90,7 +83,9 @@ class Gaussian(Distribution, _Gaussian):
         return cls(average if mean is None else mean, variance)
 
     @classmethod
-    def posterior(cls, stats: Components, prior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Any:
+    def posterior(
+        cls, stats: Components, prior: Any, variance: AnyArray = None, mean: AnyArray = None, **known: Any
+    ) -> Any:
         _require_known(cls, prior, variance, mean)
         if isinstance(prior, NormalInverseGamma):
             return prior.updated(stats)
@@ -102,13 +97,13 @@ class Gaussian(Distribution, _Gaussian):
         return cls((n * average / variance + prior.mean / prior.variance) / precision, 1 / precision)
 
     @classmethod
-    def _of_parameters(cls, values: Any, variance: Array = None, mean: Array = None, **known: Any) -> "Gaussian":
+    def _of_parameters(cls, values: Any, variance: AnyArray = None, mean: AnyArray = None, **known: Any) -> "Gaussian":
         if variance is None and mean is None:
             return cls(*values)
         return cls(values, variance) if mean is None else cls(mean, values)
 
     @classmethod
-    def predictive(cls, posterior: Any, variance: Array = None, mean: Array = None, **known: Any) -> Distribution:
+    def predictive(cls, posterior: Any, variance: AnyArray = None, mean: AnyArray = None, **known: Any) -> Distribution:
         _require_known(cls, posterior, variance, mean)
         if isinstance(posterior, NormalInverseGamma):
             m, kappa, k, s = posterior
@@ -118,35 +113,35 @@ class Gaussian(Distribution, _Gaussian):
             return StudentT(2 * k, mean, np.sqrt(s / k))
         return cls(posterior.mean, posterior.variance + np.asarray(variance))
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         v = np.asarray(self.variance, np.float64)
         return np.stack(np.broadcast_arrays(self.mean / v, -0.5 / v), axis=-1)
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "Gaussian":
+    def from_natural(cls, eta: AnyArray) -> "Gaussian":
         eta = np.asarray(eta, np.float64)
         return cls(-0.5 * eta[..., 0] / eta[..., 1], -0.5 / eta[..., 1])
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         return np.stack([x, x * x], axis=-1)
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         m = np.asarray(self.mean, np.float64)
         return np.stack(np.broadcast_arrays(m, m * m + self.variance), axis=-1)
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         eta = np.asarray(eta, np.float64)
         return -0.25 * eta[..., 0] ** 2 / eta[..., 1] - 0.5 * np.log(-2 * eta[..., 1])
 
     @classmethod
-    def log_base(cls, x: Array) -> Array:
+    def log_base(cls, x: AnyArray) -> AnyArray:
         return np.full(np.shape(x), -0.5 * LOG_2PI)
 
 
-def _require_known(cls: type, belief: Any, variance: Array, mean: Array) -> None:
+def _require_known(cls: type, belief: Any, variance: AnyArray, mean: AnyArray) -> None:
     """Refuse a prior or a posterior that is not over just the parameters that are unknown."""
     conjugate(cls, belief, Gaussian, InverseGamma, NormalInverseGamma)
     if isinstance(belief, Gaussian) and (variance is None or mean is not None):
@@ -158,10 +153,10 @@ def _require_known(cls: type, belief: Any, variance: Array, mean: Array) -> None
 
 
 class _NormalInverseGamma(NamedTuple):
-    location: Array
-    strength: Array
-    shape: Array
-    scale: Array
+    location: AnyArray
+    strength: AnyArray
+    shape: AnyArray
+    scale: AnyArray
 
 
 class NormalInverseGamma(Distribution, _NormalInverseGamma):
@@ -185,7 +180,7 @@ class NormalInverseGamma(Distribution, _NormalInverseGamma):
     __slots__ = ()
     event_ndim = 1
 
-    def __new__(cls, location: Array, strength: Array, shape: Array, scale: Array) -> "NormalInverseGamma":
+    def __new__(cls, location: AnyArray, strength: AnyArray, shape: AnyArray, scale: AnyArray) -> "NormalInverseGamma":
         require_positive(strength=strength, shape=shape, scale=scale)
         return super().__new__(cls, location, strength, shape, scale)
 
@@ -197,7 +192,7 @@ class NormalInverseGamma(Distribution, _NormalInverseGamma):
         scale = s + 0.5 * scatter + 0.5 * kappa * n * d * d / total
         return NormalInverseGamma(m + n * d / total, total, k + 0.5 * n, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         mu, v = x[..., 0], x[..., 1]
         inside = v > 0
@@ -205,21 +200,21 @@ class NormalInverseGamma(Distribution, _NormalInverseGamma):
         value = InverseGamma(self.shape, self.scale).log_prob(v)
         return np.where(inside, value + Gaussian(self.location, v / self.strength).log_prob(mu), -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         size = size + np.broadcast_shapes(*(np.shape(p) for p in self))
         v = 1.0 / (rng.gamma(self.shape, size=size) / self.scale)
         return np.stack([self.location + np.sqrt(v / self.strength) * rng.standard_normal(size), v], axis=-1)
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> tuple[AnyArray, AnyArray]:
         """E[μ] and E[σ²]."""
         return self.location, InverseGamma(self.shape, self.scale).mean
 
     @property
-    def mode(self) -> tuple[Array, Array]:
+    def mode(self) -> tuple[AnyArray, AnyArray]:
         """The pair of greatest density: m and s/(k + 3/2)."""
         return self.location, self.scale / (np.asarray(self.shape) + 1.5)
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         inner = 0.5 * (LOG_2PI + 1 - np.log(self.strength) + np.log(self.scale) - special.digamma(self.shape))
         return InverseGamma(self.shape, self.scale).entropy() + inner + np.zeros(np.shape(self.location))

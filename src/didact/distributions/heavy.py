@@ -10,16 +10,17 @@ import numpy as np
 from scipy import optimize, special
 
 from didact.core.errors import InputError
-from didact.distributions.base import Array, Distribution, Sample, checked, require_positive, require_weight
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Sample, checked, require_positive, require_weight
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 MAX_DOF = 1e6
 
 
 class _StudentT(NamedTuple):
-    dof: Array
-    location: Array
-    scale: Array
+    dof: AnyArray
+    location: AnyArray
+    scale: AnyArray
 
 
 class StudentT(Distribution, _StudentT):
@@ -42,36 +43,36 @@ class StudentT(Distribution, _StudentT):
 
     __slots__ = ()
 
-    def __new__(cls, dof: Array, location: Array, scale: Array) -> "StudentT":
+    def __new__(cls, dof: AnyArray, location: AnyArray, scale: AnyArray) -> "StudentT":
         require_positive(dof=dof, scale=scale)
         return super().__new__(cls, dof, location, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         v, m, s = (np.asarray(p, np.float64) for p in self)
         z = (np.asarray(x, np.float64) - m) / s
         constant = special.gammaln((v + 1) / 2) - special.gammaln(v / 2) - 0.5 * np.log(v * np.pi) - np.log(s)
         return constant - (v + 1) / 2 * np.log1p(z * z / v)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         shape = size + np.broadcast_shapes(*(np.shape(p) for p in self))
         return self.location + self.scale * rng.standard_t(self.dof, shape)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         """The location; undefined (NaN) for ν ≤ 1."""
         return np.where(np.asarray(self.dof) > 1, self.location, np.nan)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """s² ν/(ν−2); infinite for 1 < ν ≤ 2, undefined below."""
         v, _, s = (np.asarray(p, np.float64) for p in self)
         return np.where(v > 2, s**2 * v / np.where(v > 2, v - 2, 1.0), np.where(v > 1, np.inf, np.nan))
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.location
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         v, m, s = (np.asarray(p, np.float64) for p in self)
         half = (v + 1) / 2
         return (
@@ -82,7 +83,7 @@ class StudentT(Distribution, _StudentT):
         )
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Sample:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Sample:
         return Sample(*checked(x, w, "StudentT"))
 
     @classmethod
@@ -94,7 +95,7 @@ class StudentT(Distribution, _StudentT):
         return cls(*(fits[:, k].reshape(stats.x.shape[1:]) for k in range(3)))
 
 
-def _fit_student(x: Array, w: Array, dof: float | None) -> tuple[float, float, float]:
+def _fit_student(x: AnyArray, w: AnyArray, dof: float | None) -> tuple[float, float, float]:
     x, w = x[w > 0], w[w > 0] / w.sum()
     m = weighted_quantile(x, w, 0.5)
     s = float(np.sqrt(w @ (x - m) ** 2))
@@ -117,7 +118,7 @@ def _fit_student(x: Array, w: Array, dof: float | None) -> tuple[float, float, f
     return v, m, s
 
 
-def _best_dof(squares: Array, w: Array) -> float:
+def _best_dof(squares: AnyArray, w: AnyArray) -> float:
     """The degrees of freedom of greatest likelihood for given standardised squares (ECME)."""
 
     def slope(v: float) -> float:

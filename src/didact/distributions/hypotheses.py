@@ -10,8 +10,7 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Posterior(NamedTuple):
@@ -113,7 +112,13 @@ def posterior(
     evidence = float(special.logsumexp(joint))
     if not np.isfinite(evidence):
         raise InputError("The data are impossible under every hypothesis that the prior allows.")
-    return Posterior(hypotheses, np.exp(joint - evidence), logs, evidence, likelihood)
+    return Posterior(
+        hypotheses=hypotheses,
+        probabilities=np.exp(joint - evidence),
+        log_likelihoods=logs,
+        log_evidence=evidence,
+        likelihood=likelihood,
+    )
 
 
 def _likelihood(likelihood: Any, k: int, hypothesis: Any, x: Any) -> float:

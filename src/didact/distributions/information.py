@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.distributions.base import Distribution
 from didact.distributions.choices import Categorical
 from didact.distributions.counts import Poisson
@@ -25,7 +26,6 @@ from didact.distributions.multinomial import Multinomial
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
 from didact.distributions.uniform import Uniform
 
-Array = np.ndarray[Any, Any]
 UNITS = {"bits": math.log(2), "nats": 1.0}
 
 

@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, Sample, checked, conjugate, require_positive, require_weight
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Sample, checked, conjugate, require_positive, require_weight
 from didact.distributions.positive import InverseGamma
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 
 class _Laplace(NamedTuple):
-    location: Array
-    scale: Array
+    location: AnyArray
+    scale: AnyArray
 
 
 class Laplace(Distribution, _Laplace):
@@ -36,38 +37,38 @@ class Laplace(Distribution, _Laplace):
 
     __slots__ = ()
 
-    def __new__(cls, location: Array, scale: Array) -> "Laplace":
+    def __new__(cls, location: AnyArray, scale: AnyArray) -> "Laplace":
         require_positive(scale=scale)
         return super().__new__(cls, location, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         s = np.asarray(self.scale, np.float64)
         return -np.log(2 * s) - np.abs(np.asarray(x, np.float64) - self.location) / s
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return rng.laplace(self.location, self.scale, size + np.broadcast_shapes(*(np.shape(p) for p in self)))
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return self.location
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return 2 * np.asarray(self.scale, np.float64) ** 2
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.location
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         return 1 + np.log(2 * np.asarray(self.scale, np.float64)) + np.zeros(np.shape(self.location))
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Sample:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Sample:
         return Sample(*checked(x, w, "Laplace"))
 
     @classmethod
-    def from_stats(cls, stats: Sample, location: Array = None) -> "Laplace":
+    def from_stats(cls, stats: Sample, location: AnyArray = None) -> "Laplace":
         require_weight(stats.weight)
         x = stats.x.reshape(len(stats.x), -1)
         middle = np.array([weighted_quantile(column, stats.w, 0.5) for column in x.T]).reshape(stats.x.shape[1:])
@@ -78,51 +79,51 @@ class Laplace(Distribution, _Laplace):
         return cls(m, scale)
 
     @classmethod
-    def posterior(cls, stats: Sample, prior: InverseGamma, location: Array = None, **known: Any) -> InverseGamma:
+    def posterior(cls, stats: Sample, prior: InverseGamma, location: AnyArray = None, **known: Any) -> InverseGamma:
         conjugate(cls, prior, InverseGamma)
         distance = stats.w @ np.abs(stats.x - _known_location(location))
         return InverseGamma(prior.shape + stats.weight, prior.scale + distance)
 
     @classmethod
-    def _of_parameters(cls, values: Any, location: Array = None, **known: Any) -> "Laplace":
+    def _of_parameters(cls, values: Any, location: AnyArray = None, **known: Any) -> "Laplace":
         return cls(_known_location(location), values)
 
     @classmethod
-    def predictive(cls, posterior: InverseGamma, location: Array = None, **known: Any) -> "DoubleLomax":
+    def predictive(cls, posterior: InverseGamma, location: AnyArray = None, **known: Any) -> "DoubleLomax":
         conjugate(cls, posterior, InverseGamma)
         return DoubleLomax(_known_location(location), posterior.shape, posterior.scale)
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return -1.0 / np.asarray(self.scale, np.float64)[..., None]
 
     @classmethod
-    def from_natural(cls, eta: Array, location: Array = 0.0) -> "Laplace":
+    def from_natural(cls, eta: AnyArray, location: AnyArray = 0.0) -> "Laplace":
         """The distribution with natural parameter η, around the known location."""
         return cls(location, -1.0 / np.asarray(eta, np.float64)[..., 0])
 
     @classmethod
-    def sufficient(cls, x: Array, location: Array = 0.0) -> Array:
+    def sufficient(cls, x: AnyArray, location: AnyArray = 0.0) -> AnyArray:
         """T(x), the distance from the known location."""
         return np.abs(np.asarray(x, np.float64) - location)[..., None]
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return np.asarray(self.scale, np.float64)[..., None]
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         return np.log(2.0) - np.log(-np.asarray(eta, np.float64)[..., 0])
 
 
-def _known_location(location: Array) -> Array:
+def _known_location(location: AnyArray) -> AnyArray:
     if location is None:
         raise ParameterError("The prior is over the scale alone: give the known location, as in location=0.0.")
     return location
 
 
 class _DoubleLomax(NamedTuple):
-    location: Array
-    shape: Array
-    scale: Array
+    location: AnyArray
+    shape: AnyArray
+    scale: AnyArray
 
 
 class DoubleLomax(Distribution, _DoubleLomax):
@@ -143,35 +144,35 @@ class DoubleLomax(Distribution, _DoubleLomax):
 
     __slots__ = ()
 
-    def __new__(cls, location: Array, shape: Array, scale: Array) -> "DoubleLomax":
+    def __new__(cls, location: AnyArray, shape: AnyArray, scale: AnyArray) -> "DoubleLomax":
         require_positive(shape=shape, scale=scale)
         return super().__new__(cls, location, shape, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         m, k, s = (np.asarray(p, np.float64) for p in self)
         return np.log(k / (2 * s)) - (k + 1) * np.log1p(np.abs(np.asarray(x, np.float64) - m) / s)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         shape = size + np.broadcast_shapes(*(np.shape(p) for p in self))
         distance = self.scale * np.expm1(rng.exponential(1.0, shape) / self.shape)
         return self.location + np.where(rng.uniform(size=shape) < 0.5, -distance, distance)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         """The location; undefined (NaN) for k ≤ 1."""
         return np.where(np.asarray(self.shape) > 1, self.location, np.nan)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """2s²/((k−1)(k−2)); infinite for k ≤ 2."""
         _, k, s = (np.asarray(p, np.float64) for p in self)
         safe = np.where(k > 2, k, 3.0)
         return np.where(k > 2, 2 * s**2 / ((safe - 1) * (safe - 2)), np.inf)
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.location
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         m, k, s = (np.asarray(p, np.float64) for p in self)
         return np.log(2 * s / k) + (k + 1) / k + np.zeros(m.shape)

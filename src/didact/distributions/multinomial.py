@@ -9,7 +9,8 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError
-from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.bounded import Dirichlet
 from didact.distributions.choices import Categorical, require_simplex
 from didact.distributions.discrete import BetaBinomial, Binomial, whole
@@ -17,7 +18,7 @@ from didact.distributions.discrete import BetaBinomial, Binomial, whole
 
 class _Multinomial(NamedTuple):
     n: int
-    p: Array
+    p: AnyArray
 
 
 class Multinomial(Distribution, _Multinomial):
@@ -41,36 +42,36 @@ class Multinomial(Distribution, _Multinomial):
     __slots__ = ()
     event_ndim = 1
 
-    def __new__(cls, n: int, p: Array) -> "Multinomial":
+    def __new__(cls, n: int, p: AnyArray) -> "Multinomial":
         require_positive(n=n)
         require_simplex(p)
         return super().__new__(cls, n, np.asarray(p, np.float64))
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         inside = whole(x).all(axis=-1) & (x.sum(axis=-1) == self.n)
         x = np.where(inside[..., None], x, 0.0)
         value = special.gammaln(self.n + 1) + (special.xlogy(x, self.p) - special.gammaln(x + 1)).sum(axis=-1)
         return np.where(inside, value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return rng.multinomial(self.n, self.p, size or None).astype(np.float64)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return self.n * self.p
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return self.n * Categorical(self.p).variance
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         values = np.arange(self.n + 1.0)
         factorials = Binomial(self.n, self.p[..., None]).prob(values) @ special.gammaln(values + 1)  # E[log x_k!]
         return -special.gammaln(self.n + 1) + (self.n * special.entr(self.p) + factorials).sum(axis=-1)
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Weighted:
         x, w = checked(x, w, "Multinomial", whole, "vectors of counts")
         if x.ndim != 2 or len(np.unique(x.sum(axis=1))) > 1:
             raise InputError("The observations of a multinomial are rows of counts with the same sum n.")
@@ -99,33 +100,33 @@ class Multinomial(Distribution, _Multinomial):
         conjugate(cls, posterior, Dirichlet)
         return DirichletMultinomial(n, posterior.alpha)
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return Categorical(self.p).natural()
 
     @classmethod
-    def from_natural(cls, eta: Array, n: int = 1) -> "Multinomial":
+    def from_natural(cls, eta: AnyArray, n: int = 1) -> "Multinomial":
         """The distribution with natural parameters η, for the known n."""
         return cls(n, Categorical.from_natural(eta).p)
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         return np.asarray(x, np.float64)[..., :-1]
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return self.n * self.p[..., :-1]
 
     @classmethod
-    def log_partition(cls, eta: Array, n: int = 1) -> Array:
+    def log_partition(cls, eta: AnyArray, n: int = 1) -> AnyArray:
         """a(η) for the known n."""
         return n * Categorical.log_partition(eta)
 
     @classmethod
-    def log_base(cls, x: Array) -> Array:
+    def log_base(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         return special.gammaln(x.sum(axis=-1) + 1) - special.gammaln(x + 1).sum(axis=-1)
 
 
-def _number(mean: Array, n: int | None) -> int:
+def _number(mean: AnyArray, n: int | None) -> int:
     """The number of draws, which each row of counts adds up to."""
     total = round(float(mean.sum()))
     if n is not None and n != total:
@@ -135,7 +136,7 @@ def _number(mean: Array, n: int | None) -> int:
 
 class _DirichletMultinomial(NamedTuple):
     n: int
-    alpha: Array
+    alpha: AnyArray
 
 
 class DirichletMultinomial(Distribution, _DirichletMultinomial):
@@ -160,11 +161,11 @@ class DirichletMultinomial(Distribution, _DirichletMultinomial):
     __slots__ = ()
     event_ndim = 1
 
-    def __new__(cls, n: int, alpha: Array) -> "DirichletMultinomial":
+    def __new__(cls, n: int, alpha: AnyArray) -> "DirichletMultinomial":
         require_positive(n=n, alpha=alpha)
         return super().__new__(cls, n, np.asarray(alpha, np.float64))
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         inside = whole(x).all(axis=-1) & (x.sum(axis=-1) == self.n)
         x = np.where(inside[..., None], x, 0.0)
@@ -175,19 +176,19 @@ class DirichletMultinomial(Distribution, _DirichletMultinomial):
         total = self.alpha.sum()
         return float(special.gammaln(self.n + 1) + special.gammaln(total) - special.gammaln(self.n + total))
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return rng.multinomial(self.n, rng.dirichlet(self.alpha, size or None)).astype(np.float64)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return self.n * self.alpha / self.alpha.sum()
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         total = self.alpha.sum()
         return self.n * Categorical(self.alpha / total).variance * (self.n + total) / (1 + total)
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         values = np.arange(self.n + 1.0)
         total = -self._constant()
         for a in self.alpha:

@@ -13,12 +13,13 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, checked, conjugate, require_weight
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, checked, conjugate, require_weight
 from didact.parts.families.log_densities import LOG_2PI, gaussian_log_density
 from didact.parts.statistics.components import Components, components
 
 
-def factor(matrix: Array, name: str = "covariance") -> Array:
+def factor(matrix: AnyArray, name: str = "covariance") -> AnyArray:
     """The lower Cholesky factor, or one sentence on why there is none."""
     try:
         L = linalg.cholesky(matrix, lower=True)
@@ -32,14 +33,14 @@ def factor(matrix: Array, name: str = "covariance") -> Array:
     return L
 
 
-def log_det(L: Array) -> float:
+def log_det(L: AnyArray) -> float:
     """log |LLᵀ|."""
     return 2.0 * float(np.log(np.diag(L)).sum())
 
 
 class _MultivariateGaussian(NamedTuple):
-    mean: Array
-    covariance: Array
+    mean: AnyArray
+    covariance: AnyArray
 
 
 class MultivariateGaussian(Distribution, _MultivariateGaussian):
@@ -65,7 +66,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     __slots__ = ()
     event_ndim = 1
 
-    def __new__(cls, mean: Array, covariance: Array) -> "MultivariateGaussian":
+    def __new__(cls, mean: AnyArray, covariance: AnyArray) -> "MultivariateGaussian":
         mean, covariance = np.asarray(mean, np.float64), np.asarray(covariance, np.float64)
         if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
             raise ParameterError(f"A mean of shape {mean.shape} does not go with a covariance of {covariance.shape}.")
@@ -75,24 +76,24 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
         return super().__new__(cls, mean, covariance)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """The covariance matrix."""
         return self.covariance
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.mean
 
-    def mahalanobis(self, x: Array) -> Array:
+    def mahalanobis(self, x: AnyArray) -> AnyArray:
         """The squared distance (x−μ)ᵀΣ⁻¹(x−μ) of each row."""
         d = np.asarray(x, np.float64) - self.mean
         z = linalg.solve_triangular(factor(self.covariance), d.reshape(-1, len(self.mean)).T, lower=True)
         return (z * z).sum(axis=0).reshape(d.shape[:-1])
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         return gaussian_log_density(self.mahalanobis(x), log_det(factor(self.covariance)), len(self.mean))
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return self.mean + rng.standard_normal(size + self.mean.shape) @ factor(self.covariance).T
 
     def entropy(self) -> float:
@@ -136,7 +137,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
     # ------------------------------------------------------------------------------------------ estimates
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Components:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Components:
         x, w = checked(x, w, "MultivariateGaussian")
         if x.ndim != 2:
             raise InputError("The observations of a multivariate Gaussian are rows of numbers.")
@@ -176,33 +177,33 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
 
     # ------------------------------------------------------------------------------------------ exponential family
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         P = linalg.cho_solve((factor(self.covariance), True), np.eye(len(self.mean)))
         return np.concatenate([P @ self.mean, (-0.5 * P).ravel()])
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "MultivariateGaussian":
+    def from_natural(cls, eta: AnyArray) -> "MultivariateGaussian":
         h, P = _split(eta)
         covariance = linalg.cho_solve((factor(P, "precision"), True), np.eye(len(h)))
         return cls(covariance @ h, 0.5 * (covariance + covariance.T))
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         outer = x[..., :, None] * x[..., None, :]
         return np.concatenate([x, outer.reshape(x.shape[:-1] + (-1,))], axis=-1)
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return np.concatenate([self.mean, (self.covariance + np.outer(self.mean, self.mean)).ravel()])
 
     @classmethod
-    def log_partition(cls, eta: Array) -> float:
+    def log_partition(cls, eta: AnyArray) -> float:
         h, P = _split(eta)
         L = factor(P, "precision")
         return 0.5 * float(h @ linalg.cho_solve((L, True), h)) - 0.5 * log_det(L)
 
     @classmethod
-    def log_base(cls, x: Array) -> Array:
+    def log_base(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x)
         return np.full(x.shape[:-1], -0.5 * x.shape[-1] * LOG_2PI)
 
@@ -213,7 +214,7 @@ def _require_wishart(cls: type, belief: Any) -> None:
     conjugate(cls, belief, MultivariateGaussian, NormalInverseWishart)
 
 
-def _split(eta: Array) -> tuple[Array, Array]:
+def _split(eta: AnyArray) -> tuple[AnyArray, AnyArray]:
     """The vector Σ⁻¹μ and the matrix Σ⁻¹ of natural parameters."""
     eta = np.asarray(eta, np.float64)
     p = round((math.sqrt(1 + 4 * len(eta)) - 1) / 2)

@@ -13,18 +13,19 @@ import numpy as np
 from scipy import special
 
 from didact.core.errors import InputError, ParameterError
-from didact.distributions.base import Array, Distribution, Weighted, checked, conjugate, require_positive
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, Weighted, checked, conjugate, require_positive
 from didact.distributions.beta_prime import BetaPrime
 from didact.parts.families.log_densities import log_gamma
 
 
-def _positive(x: Array) -> Array:
+def _positive(x: AnyArray) -> AnyArray:
     return x > 0
 
 
 class _Gamma(NamedTuple):
-    shape: Array
-    rate: Array
+    shape: AnyArray
+    rate: AnyArray
 
 
 class Gamma(Distribution, _Gamma):
@@ -47,94 +48,94 @@ class Gamma(Distribution, _Gamma):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Array, rate: Array) -> "Gamma":
+    def __new__(cls, shape: AnyArray, rate: AnyArray) -> "Gamma":
         require_positive(shape=shape, rate=rate)
         return super().__new__(cls, shape, rate)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         k, r = (np.asarray(v, np.float64) for v in self)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = log_gamma(x, k, r)
         return np.where(x >= 0, value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         shape = np.broadcast_shapes(np.shape(self.shape), np.shape(self.rate))
         return rng.gamma(self.shape, size=size + shape) / self.rate
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         return np.asarray(self.shape, np.float64) / self.rate
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         return np.asarray(self.shape, np.float64) / np.asarray(self.rate) ** 2
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return np.maximum(np.asarray(self.shape) - 1.0, 0.0) / self.rate
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         k, r = (np.asarray(v, np.float64) for v in self)
         return k - np.log(r) + special.gammaln(k) + (1 - k) * special.digamma(k)
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Weighted:
         x, w = checked(x, w, "Gamma", _positive, "positive numbers")
         return Weighted(w.sum(), (w @ x, w @ np.log(x)))
 
     @classmethod
-    def from_stats(cls, stats: Weighted, shape: Array = None) -> "Gamma":
+    def from_stats(cls, stats: Weighted, shape: AnyArray = None) -> "Gamma":
         mean, mean_log = stats.means
         k = solve_gamma_shape(np.log(mean) - mean_log) if shape is None else shape
         return cls(k, k / mean)
 
     @classmethod
-    def posterior(cls, stats: Weighted, prior: "Gamma", shape: Array = None, **known: Any) -> "Gamma":
+    def posterior(cls, stats: Weighted, prior: "Gamma", shape: AnyArray = None, **known: Any) -> "Gamma":
         conjugate(cls, prior, Gamma)
         return Gamma(prior.shape + _known_shape(shape) * stats.weight, prior.rate + stats.sums[0])
 
     @classmethod
-    def _of_parameters(cls, values: Any, shape: Array = None, **known: Any) -> "Gamma":
+    def _of_parameters(cls, values: Any, shape: AnyArray = None, **known: Any) -> "Gamma":
         return cls(_known_shape(shape), values)
 
     @classmethod
-    def predictive(cls, posterior: "Gamma", shape: Array = None, **known: Any) -> BetaPrime:
+    def predictive(cls, posterior: "Gamma", shape: AnyArray = None, **known: Any) -> BetaPrime:
         conjugate(cls, posterior, Gamma)
         return BetaPrime(_known_shape(shape), posterior.shape, posterior.rate)
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return np.stack(np.broadcast_arrays(np.asarray(self.shape) - 1.0, -np.asarray(self.rate)), axis=-1)
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "Gamma":
+    def from_natural(cls, eta: AnyArray) -> "Gamma":
         eta = np.asarray(eta, np.float64)
         return cls(eta[..., 0] + 1, -eta[..., 1])
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         return np.stack([np.log(x), x], axis=-1)
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         return np.stack(
             np.broadcast_arrays(special.digamma(self.shape) - np.log(np.asarray(self.rate)), self.mean), axis=-1
         )
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         k, r = np.asarray(eta, np.float64)[..., 0] + 1, -np.asarray(eta, np.float64)[..., 1]
         return special.gammaln(k) - k * np.log(r)
 
 
-def _known_shape(shape: Array) -> Array:
+def _known_shape(shape: AnyArray) -> AnyArray:
     if shape is None:
         raise ParameterError("The prior is over the rate or scale alone: give the known shape, as in shape=2.0.")
     require_positive(shape=shape)
     return shape
 
 
-def solve_gamma_shape(gap: Array) -> Array:
+def solve_gamma_shape(gap: AnyArray) -> AnyArray:
     """The shape k with log k − ψ(k) = gap."""
     if not (np.asarray(gap) > 1e-14).all():
         raise InputError("All observations are the same: the likelihood grows without end as they concentrate.")
@@ -148,8 +149,8 @@ def solve_gamma_shape(gap: Array) -> Array:
 
 
 class _InverseGamma(NamedTuple):
-    shape: Array
-    scale: Array
+    shape: AnyArray
+    scale: AnyArray
 
 
 class InverseGamma(Distribution, _InverseGamma):
@@ -171,83 +172,83 @@ class InverseGamma(Distribution, _InverseGamma):
 
     __slots__ = ()
 
-    def __new__(cls, shape: Array, scale: Array) -> "InverseGamma":
+    def __new__(cls, shape: AnyArray, scale: AnyArray) -> "InverseGamma":
         require_positive(shape=shape, scale=scale)
         return super().__new__(cls, shape, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         k, s = (np.asarray(v, np.float64) for v in self)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = k * np.log(s) - special.gammaln(k) - (k + 1) * np.log(x) - s / x
         return np.where(x > 0, value, -np.inf)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         return 1.0 / Gamma(self.shape, self.scale).sample(size, rng)
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         """s/(k−1); infinite for k ≤ 1."""
         k, s = (np.asarray(v, np.float64) for v in self)
         return np.where(k > 1, s / np.where(k > 1, k - 1, 1.0), np.inf)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """s²/((k−1)²(k−2)); infinite for k ≤ 2."""
         k, s = (np.asarray(v, np.float64) for v in self)
         safe = np.where(k > 2, k, 3.0)
         return np.where(k > 2, s**2 / ((safe - 1) ** 2 * (safe - 2)), np.inf)
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return np.asarray(self.scale, np.float64) / (np.asarray(self.shape) + 1.0)
 
-    def entropy(self) -> Array:
+    def entropy(self) -> AnyArray:
         k, s = (np.asarray(v, np.float64) for v in self)
         return k + np.log(s) + special.gammaln(k) - (1 + k) * special.digamma(k)
 
     @classmethod
-    def stats(cls, x: Array, w: Array = None) -> Weighted:
+    def stats(cls, x: AnyArray, w: AnyArray = None) -> Weighted:
         x, w = checked(x, w, "InverseGamma", _positive, "positive numbers")
         return Weighted(w.sum(), (w @ (1 / x), -(w @ np.log(x))))
 
     @classmethod
-    def from_stats(cls, stats: Weighted, shape: Array = None) -> "InverseGamma":
+    def from_stats(cls, stats: Weighted, shape: AnyArray = None) -> "InverseGamma":
         return cls(*Gamma.from_stats(stats, shape))
 
     @classmethod
-    def posterior(cls, stats: Weighted, prior: Gamma, shape: Array = None, **known: Any) -> Gamma:
+    def posterior(cls, stats: Weighted, prior: Gamma, shape: AnyArray = None, **known: Any) -> Gamma:
         conjugate(cls, prior, Gamma)
         return Gamma.posterior(stats, prior, shape)
 
     @classmethod
-    def _of_parameters(cls, values: Any, shape: Array = None, **known: Any) -> "InverseGamma":
+    def _of_parameters(cls, values: Any, shape: AnyArray = None, **known: Any) -> "InverseGamma":
         return cls(_known_shape(shape), values)
 
     @classmethod
-    def predictive(cls, posterior: Gamma, shape: Array = None, **known: Any) -> BetaPrime:
+    def predictive(cls, posterior: Gamma, shape: AnyArray = None, **known: Any) -> BetaPrime:
         conjugate(cls, posterior, Gamma)
         return BetaPrime(posterior.shape, _known_shape(shape), 1.0 / np.asarray(posterior.rate))
 
-    def natural(self) -> Array:
+    def natural(self) -> AnyArray:
         return np.stack(np.broadcast_arrays(-np.asarray(self.shape) - 1.0, -np.asarray(self.scale)), axis=-1)
 
     @classmethod
-    def from_natural(cls, eta: Array) -> "InverseGamma":
+    def from_natural(cls, eta: AnyArray) -> "InverseGamma":
         eta = np.asarray(eta, np.float64)
         return cls(-eta[..., 0] - 1, -eta[..., 1])
 
     @classmethod
-    def sufficient(cls, x: Array) -> Array:
+    def sufficient(cls, x: AnyArray) -> AnyArray:
         x = np.asarray(x, np.float64)
         return np.stack([np.log(x), 1 / x], axis=-1)
 
-    def expected_sufficient(self) -> Array:
+    def expected_sufficient(self) -> AnyArray:
         k, s = (np.asarray(v, np.float64) for v in self)
         return np.stack(np.broadcast_arrays(np.log(s) - special.digamma(k), k / s), axis=-1)
 
     @classmethod
-    def log_partition(cls, eta: Array) -> Array:
+    def log_partition(cls, eta: AnyArray) -> AnyArray:
         eta = np.asarray(eta, np.float64)
         k, s = -eta[..., 0] - 1, -eta[..., 1]
         return special.gammaln(k) - k * np.log(s)

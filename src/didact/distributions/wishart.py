@@ -10,15 +10,16 @@ import numpy as np
 from scipy import linalg, special
 
 from didact.core.errors import ParameterError
-from didact.distributions.base import Array, Distribution, require_positive
+from didact.core.typing import AnyArray
+from didact.distributions.base import Distribution, require_positive
 from didact.distributions.multivariate import MultivariateGaussian, factor, log_det
 from didact.parts.statistics.components import Components
 
 
 class _NormalInverseWishart(NamedTuple):
-    location: Array
+    location: AnyArray
     strength: float
-    scale: Array
+    scale: AnyArray
     dof: float
 
 
@@ -43,7 +44,7 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
 
     __slots__ = ()
 
-    def __new__(cls, location: Array, strength: float, scale: Array, dof: float) -> "NormalInverseWishart":
+    def __new__(cls, location: AnyArray, strength: float, scale: AnyArray, dof: float) -> "NormalInverseWishart":
         location, scale = np.asarray(location, np.float64), np.asarray(scale, np.float64)
         require_positive(strength=strength)
         if not dof > len(location) - 1:
@@ -63,7 +64,7 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
         dof = self.dof - len(self.location) + 1
         return MultivariateStudentT(dof, self.location, self.scale * (self.strength + 1) / (self.strength * dof))
 
-    def log_prob(self, x: tuple[Array, Array]) -> float:
+    def log_prob(self, x: tuple[AnyArray, AnyArray]) -> float:
         """The log density at a pair (μ, Σ)."""
         mu, S = x
         p, L = len(self.location), factor(np.asarray(S, np.float64))
@@ -76,11 +77,11 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
         )
         return float(wishart + MultivariateGaussian(self.location, np.asarray(S) / self.strength).log_prob(mu))
 
-    def sample(self, size: Any = (), random_state: Any = None) -> tuple[Array, Array]:
+    def sample(self, size: Any = (), random_state: Any = None) -> tuple[AnyArray, AnyArray]:
         """Draws of means and of covariances, by Bartlett's decomposition."""
         return super().sample(size, random_state)
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[Array, Array]:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[AnyArray, AnyArray]:
         p, L = len(self.location), factor(self.scale)
         count = int(np.prod(size, dtype=int))
         means, covariances = np.empty((count, p)), np.empty((count, p, p))
@@ -93,7 +94,7 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
         return means.reshape(*size, p), covariances.reshape(*size, p, p)
 
     @property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> tuple[AnyArray, AnyArray]:
         """E[μ] and E[Σ] = Ψ/(ν−p−1), which needs ν > p+1."""
         spare = self.dof - len(self.location) - 1
         if not spare > 0:
@@ -101,15 +102,15 @@ class NormalInverseWishart(Distribution, _NormalInverseWishart):
         return self.location, self.scale / spare
 
     @property
-    def mode(self) -> tuple[Array, Array]:
+    def mode(self) -> tuple[AnyArray, AnyArray]:
         """The pair of greatest density: m and Ψ/(ν+p+2)."""
         return self.location, self.scale / (self.dof + len(self.location) + 2)
 
 
 class _MultivariateStudentT(NamedTuple):
     dof: float
-    location: Array
-    scale: Array
+    location: AnyArray
+    scale: AnyArray
 
 
 class MultivariateStudentT(Distribution, _MultivariateStudentT):
@@ -133,13 +134,13 @@ class MultivariateStudentT(Distribution, _MultivariateStudentT):
     __slots__ = ()
     event_ndim = 1
 
-    def __new__(cls, dof: float, location: Array, scale: Array) -> "MultivariateStudentT":
+    def __new__(cls, dof: float, location: AnyArray, scale: AnyArray) -> "MultivariateStudentT":
         require_positive(dof=dof)
         location, scale = np.asarray(location, np.float64), np.asarray(scale, np.float64)
         factor(scale, "scale matrix")
         return super().__new__(cls, dof, location, scale)
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, x: AnyArray) -> AnyArray:
         v, p = self.dof, len(self.location)
         squares = MultivariateGaussian(self.location, self.scale).mahalanobis(x)
         return self._constant() - 0.5 * (v + p) * np.log1p(squares / v)
@@ -149,22 +150,22 @@ class MultivariateStudentT(Distribution, _MultivariateStudentT):
         logs = special.gammaln((v + p) / 2) - special.gammaln(v / 2) - 0.5 * p * math.log(v * math.pi)
         return float(logs - 0.5 * log_det(factor(self.scale)))
 
-    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    def _draw(self, rng: np.random.Generator, size: tuple[int, ...]) -> AnyArray:
         z = rng.standard_normal((*size, len(self.location))) @ factor(self.scale).T
         return self.location + z / np.sqrt(rng.chisquare(self.dof, size) / self.dof)[..., None]
 
     @property
-    def mean(self) -> Array:
+    def mean(self) -> AnyArray:
         """The location, for ν > 1."""
         return self.location if self.dof > 1 else np.full_like(self.location, np.nan)
 
     @property
-    def variance(self) -> Array:
+    def variance(self) -> AnyArray:
         """S ν/(ν−2), for ν > 2."""
         return self.scale * self.dof / (self.dof - 2) if self.dof > 2 else np.full_like(self.scale, np.inf)
 
     @property
-    def mode(self) -> Array:
+    def mode(self) -> AnyArray:
         return self.location
 
     def entropy(self) -> float:

@@ -34,12 +34,11 @@ from didact.core.meta import IN_MEMORY, OfModels
 from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 PERFECT = np.finfo(float).eps  # an error of 0 counts as this: the vote is large, but finite
 
@@ -193,13 +192,13 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "AdaBoostClassifier":
         """Fit to rows X with labels y; sample_weight is the weight of the rows in the first round."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        self.classes_, codes = self._coded(y)
         self.n_classes_ = K = len(self.classes_)
         if self.algorithm == "binary" and K != 2:
             raise InputError(f"algorithm='binary' is for two classes, but y has {K}: use 'M1' or 'SAMME'.")
         weights, seeds = np.ones(len(codes)) if w is None else w, streams(self.random_state, self.n_estimators)
-        learn = learner(self._base(), X, codes, self.weighting, self.routed(fit_params))
+        learn = learner(self._base(), X, codes, self.weighting, self._routed(fit_params))
         with FitProgress(self, self.n_estimators, X=X, y=y) as progress:
             found = boost(learn, codes, K, weights, self.algorithm, self.learning_rate, seeds, progress.report)
         self.estimators_, self.estimator_weights_, self.estimator_errors_, self.error_bound_ = found
@@ -213,30 +212,32 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Votes relative to all votes: (n, K), or (n,) for two classes."""
-        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimator_weights_, self.n_classes_)
+        return self._after_fit()._map_rows(X, decisions, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict(self, X: Any) -> Any:
         """The class with the most votes."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, labels, self.estimators_, self.estimator_weights_, self.n_classes_, self.classes_
         )
 
     def predict_proba(self, X: Any) -> Any:
         """The softmax of the decision values."""
-        return self.fitted().map_rows(X, probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
+        return self._after_fit()._map_rows(X, probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.fitted().map_rows(X, log_probabilities, self.estimators_, self.estimator_weights_, self.n_classes_)
+        return self._after_fit()._map_rows(
+            X, log_probabilities, self.estimators_, self.estimator_weights_, self.n_classes_
+        )
 
     def _staged(self, X: Any) -> Iterator[tuple[Array, Any]]:
-        rows = self.arrays(X)
+        rows = self._arrays(X)
         for scores in staged_scores(rows, self.estimators_, self.estimator_weights_, self.n_classes_):
             yield scores, rows.dtype
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Decision values after each round."""
-        return (self.numbers_like(X, decide(scores, dtype)) for scores, dtype in self._staged(X))
+        return (self._numbers_like(X, decide(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predicted labels after each round."""
@@ -244,7 +245,7 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probabilities after each round."""
-        return (self.numbers_like(X, shares(scores, dtype)) for scores, dtype in self._staged(X))
+        return (self._numbers_like(X, shares(scores, dtype)) for scores, dtype in self._staged(X))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""

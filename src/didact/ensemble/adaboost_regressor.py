@@ -22,13 +22,12 @@ from didact.core.meta import IN_MEMORY, RANDOM_ROWS, OfModels
 from didact.core.parameters import above, attr, has, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.ensemble.members import OfLearners
 from didact.ensemble.weak_learners import Learner, learner, predicted
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.tree import DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 4096  # rows whose predictions of all learners are sorted at once
 
@@ -125,9 +124,9 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "AdaBoostRegressor":
         """Fit to rows X with targets y; sample_weight is the weight of the rows in the first round."""
-        X, y, w = self.training(X, y, sample_weight, target="numeric")
+        X, y, w = self._training(X, y, sample_weight, target="numeric")
         weights, seeds = np.ones(len(y)) if w is None else w, streams(self.random_state, self.n_estimators)
-        learn = learner(self._base(), X, y, self.weighting, self.routed(fit_params))
+        learn = learner(self._base(), X, y, self.weighting, self._routed(fit_params))
         with FitProgress(self, self.n_estimators, X=X, y=y) as progress:
             found = boost(learn, y, weights, self.loss, self.learning_rate, seeds, progress.report)
         self.estimators_, self.estimator_weights_, self.estimator_errors_ = found
@@ -141,13 +140,13 @@ class AdaBoostRegressor(OfLearners, OfModels, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The weighted median of the learners' predictions."""
-        return self.fitted().map_rows(X, medians, self.estimators_, self.estimator_weights_)
+        return self._after_fit()._map_rows(X, medians, self.estimators_, self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predictions after each round."""
-        rows = self.arrays(X)
+        rows = self._arrays(X)
         for t in range(1, len(self.estimators_) + 1):
-            yield self.numbers_like(X, medians(rows, self.estimators_[:t], self.estimator_weights_[:t]))
+            yield self._numbers_like(X, medians(rows, self.estimators_[:t], self.estimator_weights_[:t]))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R² after each round."""

@@ -13,12 +13,11 @@ from sklearn.utils.metaestimators import available_if
 
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS
 from didact.core.parameters import attr, one_of, param
+from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_decisions, class_probabilities, grouped_sum, nan_mean, nan_median
 from didact.ensemble.warm_start import continued
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 OTHER_COLUMNS = {
     f"constant_columns/{check}:max_features": "With one more column, other columns are drawn."
@@ -122,7 +121,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BaggingClassifier":
         """Fit to rows X with labels y; sample_weight weighs the draws, other metadata go to the base models."""
         with continued(self, "estimators_"):
-            X, y, w = self.training(X, y, sample_weight, target="labels")
+            X, y, w = self._training(X, y, sample_weight, target="labels")
             self.classes_, codes = np.unique(y, return_inverse=True)
             self.n_classes_ = len(self.classes_)
         self._fit_draws(X, codes, w, fit_params)
@@ -140,26 +139,26 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K): means, or shares of the votes."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
         )
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, log_probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
         )
 
     def predict(self, X: Any) -> Any:
         """The class of the highest probability, or with most votes."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, labels, self.estimators_, self.estimators_features_, self.n_classes_, self.combine, self.classes_
         )
 
     @available_if(_decides)
     def decision_function(self, X: Any) -> Any:
         """The mean of the base models' decision values; a class that a draw lacked gets the lowest of its model."""
-        return self.fitted().map_rows(X, decisions, self.estimators_, self.estimators_features_, self.n_classes_)
+        return self._after_fit()._map_rows(X, decisions, self.estimators_, self.estimators_features_, self.n_classes_)
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
@@ -215,7 +214,7 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         """Fit to rows X with targets y; sample_weight weighs the draws, other metadata go to the base models."""
         with continued(self, "estimators_"):
             several = get_tags(self._base()).target_tags.multi_output
-            X, y, w = self.training(X, y, sample_weight, target="outputs" if several else "numeric")
+            X, y, w = self._training(X, y, sample_weight, target="outputs" if several else "numeric")
             self.n_outputs_ = y.shape[1] if y.ndim == 2 else 1
         self._fit_draws(X, y, w, fit_params)
         self._score_out_of_bag(X, y)
@@ -236,4 +235,4 @@ class BaggingRegressor(RegressorMixin, _Bagging):
 
     def predict(self, X: Any) -> Any:
         """The mean or the median of the base models' predictions."""
-        return self.fitted().map_rows(X, numbers, self.estimators_, self.estimators_features_, self.combine)
+        return self._after_fit()._map_rows(X, numbers, self.estimators_, self.estimators_features_, self.combine)

@@ -20,9 +20,8 @@ from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, seeded, take, takes_weights
 from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.ensemble.members import OfLearners
-
-Array = np.ndarray[Any, Any]
 
 
 def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bootstrap_features: bool,
@@ -85,7 +84,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
 
     def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
         """Draw, fit, and set estimators_ and estimators_features_."""
-        params, base = self.routed(fit_params), self._base()
+        params, base = self._routed(fit_params), self._base()
         self._plan(X, w)
         have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
         if have > self.n_estimators:

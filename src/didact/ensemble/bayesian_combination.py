@@ -26,10 +26,9 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, seeded, take
 from didact.core.parameters import above, array_like, attr, between, none, one_of, param, random_state, splitter, whole
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 LEAST = 1e-300
 
@@ -132,10 +131,10 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "BayesianModelCombination":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata go to the models by their names."""
-        pairs, params = self._checked_models(), self.routed_each(fit_params)
+        pairs, params = self._checked_models(), self._routed_each(fit_params)
         prior = self._prior(len(pairs))
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        self.classes_, codes = self._coded(y)
         seeds = seed_sequence(self.random_state).spawn(len(pairs) + 1)
         models = [seeded(model, np.random.default_rng(s)) for (_, model), s in zip(pairs, seeds, strict=False)]
         metadata = [params[name] for name, _ in pairs]
@@ -179,8 +178,8 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """The weighted mean of the models' probabilities."""
-        return self.fitted().map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
+        return self._after_fit()._map_rows(X, probabilities, self.estimators_, self.weights_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The most probable class."""
-        return self.fitted().map_rows(X, labels, self.estimators_, self.weights_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.estimators_, self.weights_, self.classes_)

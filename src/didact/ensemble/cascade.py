@@ -20,11 +20,10 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, seeded, take
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.held_out import split_rows
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 FEW = 20  # rows that are left over must be at least this many, of two classes, to fit a stage to them alone
 
@@ -141,8 +140,8 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "CascadeClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata go to the models by their names."""
-        pairs, params = self._checked_models(), self.routed_each(fit_params)
-        X, y, w = self.training(X, y, sample_weight, target="labels")
+        pairs, params = self._checked_models(), self._routed_each(fit_params)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.stage_costs_ = self._numbers(self.costs, "costs", len(pairs), np.ones(len(pairs)))
         split, *seeds = streams(self.random_state, len(pairs) + 2)
@@ -202,15 +201,15 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from the stage that answers."""
-        return self.fitted().map_rows(X, probabilities, self.estimators_, self.thresholds_, self.classes_)
+        return self._after_fit()._map_rows(X, probabilities, self.estimators_, self.thresholds_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that the answering stage finds most probable."""
-        return self.fitted().map_rows(X, labels, self.estimators_, self.thresholds_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.estimators_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the stage that answers each row, from 0."""
-        return self.fitted().map_rows(X, stages, self.estimators_, self.thresholds_, self.classes_)
+        return self._after_fit()._map_rows(X, stages, self.estimators_, self.thresholds_, self.classes_)
 
     def cost(self, X: Any) -> Array:
         """The cost of each row: that of all stages up to the one that answers."""

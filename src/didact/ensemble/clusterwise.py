@@ -14,16 +14,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier
 
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, seeded, take
 from didact.core.parameters import at_least, attr, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.components.lloyd import assign, kmeans
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-Array = np.ndarray[Any, Any]
 
 
 def by_cluster(X: Any, centers: Array, models: list[Any], answer: Callable[[Any, Any], Array], width: int) -> Array:
@@ -81,7 +80,7 @@ class _Clusterwise(OfModels, Estimator):
         seeds = seed_sequence(self.random_state).spawn(self.n_init + self.n_clusters)
         rows = MemoryRows(X, None, w)
         result = kmeans(rows, self.n_clusters, seeds[: self.n_init], self.tol, self.max_iter)
-        self.report_convergence(result)
+        report_convergence(self, result)
         found, _ = assign(X, result.x)
         weights = np.ones(len(y)) if w is None else w
         self.cluster_sizes_ = np.bincount(found, weights, self.n_clusters)
@@ -101,7 +100,7 @@ class _Clusterwise(OfModels, Estimator):
 
     def predict_cluster(self, X: Any) -> Any:
         """The number of each row's cluster."""
-        return self.fitted().map_rows(X, clusters, self.cluster_centers_)
+        return self._after_fit()._map_rows(X, clusters, self.cluster_centers_)
 
 
 SKIPS = {
@@ -147,9 +146,9 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "ClusterwiseClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata go to the models."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
+        X, y, w = self._training(X, y, sample_weight, target="labels")
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._fit_clusters(X, codes, w, self.routed(fit_params))
+        self._fit_clusters(X, codes, w, self._routed(fit_params))
         return self
 
     def _fit_one(self, model: Any, X: Any, y: Array, w: Any, params: dict[str, Any]) -> Any:
@@ -159,11 +158,11 @@ class ClusterwiseClassifier(ClassifierMixin, _Clusterwise):
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes from each row's own model."""
-        return self.fitted().map_rows(X, probabilities, self.cluster_centers_, self.estimators_, self.classes_)
+        return self._after_fit()._map_rows(X, probabilities, self.cluster_centers_, self.estimators_, self.classes_)
 
     def predict(self, X: Any) -> Any:
         """The class that each row's own model finds most probable."""
-        return self.fitted().map_rows(X, labels, self.cluster_centers_, self.estimators_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.cluster_centers_, self.estimators_, self.classes_)
 
 
 class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
@@ -201,10 +200,10 @@ class ClusterwiseRegressor(RegressorMixin, _Clusterwise):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "ClusterwiseRegressor":
         """Fit to rows X with targets y; sample_weight counts rows, other metadata go to the models."""
-        X, y, w = self.training(X, y, sample_weight, target="numeric")
-        self._fit_clusters(X, y, w, self.routed(fit_params))
+        X, y, w = self._training(X, y, sample_weight, target="numeric")
+        self._fit_clusters(X, y, w, self._routed(fit_params))
         return self
 
     def predict(self, X: Any) -> Any:
         """The prediction of each row's own model."""
-        return self.fitted().map_rows(X, numbers, self.cluster_centers_, self.estimators_)
+        return self._after_fit()._map_rows(X, numbers, self.cluster_centers_, self.estimators_)

@@ -9,8 +9,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.meta import fit_each
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 GROUPS = 8  # sums are built in this many parts, whatever the number of threads, so that the last bit stays
 

@@ -18,12 +18,11 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfModels
 from didact.core.parameters import attr, between, has, none, param, random_state, whole
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.ensemble.adaboost import boost
 from didact.ensemble.held_out import split_rows
 from didact.ensemble.weak_learners import learner, predicted
 from didact.tree import DecisionTreeClassifier
-
-Array = np.ndarray[Any, Any]
 
 FEW = 10  # negatives that must be left for another stage
 
@@ -124,13 +123,13 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> Any:
         """Fit to rows X with labels y of two classes; sample_weight counts rows."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        self.classes_, codes = self._coded(y)
         if len(self.classes_) > 2:
             raise InputError(
                 f"Only binary classification is supported: a detector has two classes, but y has {len(self.classes_)}."
             )
-        params, w = self.routed(fit_params), np.ones(len(codes)) if w is None else w
+        params, w = self._routed(fit_params), np.ones(len(codes)) if w is None else w
         train, held = split_rows(codes, w, self.validation_fraction, streams(self.random_state, 1)[0])
         if not (codes[held] == 1).any() or not (codes[held] == 0).any():
             raise InputError("The validation set lacks one class: raise validation_fraction or bring more samples.")
@@ -178,15 +177,15 @@ class DetectionCascadeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Positive for rows that pass all stages, and the lower the earlier a row is rejected."""
-        return self.fitted().map_rows(X, decisions, self.stages_, self.thresholds_)
+        return self._after_fit()._map_rows(X, decisions, self.stages_, self.thresholds_)
 
     def predict(self, X: Any) -> Any:
         """The second class for rows that pass all stages, else the first."""
-        return self.fitted().map_rows(X, labels, self.stages_, self.thresholds_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.stages_, self.thresholds_, self.classes_)
 
     def predict_stage(self, X: Any) -> Any:
         """The number of the last stage that each row reaches, from 0."""
-        return self.fitted().map_rows(X, last_stages, self.stages_, self.thresholds_)
+        return self._after_fit()._map_rows(X, last_stages, self.stages_, self.thresholds_)
 
     def cost(self, X: Any) -> Array:
         """The number of learners that are asked about each row."""

@@ -31,6 +31,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
@@ -45,8 +46,6 @@ from didact.tree.tree_base import (
     monotone_signs,
     weights_in_cases,
 )
-
-Array = np.ndarray[Any, Any]
 
 READS_ALL = {"text_refused/category": "Columns of a category type are read as they are."}
 
@@ -152,7 +151,16 @@ class _Forest(Estimator):
         table = growth_table(X, weights, signs, self._random_splits, most, self.categories_)
         limits = growth_limits(self.get_params(deep=False), n, p, 1.0, self._random_splits)
         return Recipe(
-            table, targets, weights, X.shape[0], self._draws(n), limits, float(self.ccp_alpha), signs, unit, rows
+            table=table,
+            targets=targets,
+            weights=weights,
+            n_rows=X.shape[0],
+            draws=self._draws(n),
+            limits=limits,
+            ccp_alpha=float(self.ccp_alpha),
+            monotone=signs,
+            unit=unit,
+            drawn_from=rows,
         )
 
     def _most_bins(self) -> int:
@@ -258,11 +266,11 @@ class _Forest(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The number of the leaf in which each row ends in each tree, (n, trees)."""
-        return self.fitted().map_rows(X, _all_leaves, self.trees_)
+        return self._after_fit()._map_rows(X, _all_leaves, self.trees_)
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes in all trees, side by side, and where the columns of each tree begin."""
-        paths = self.fitted().map_rows(X, _all_paths, self.trees_)
+        paths = self._after_fit()._map_rows(X, _all_paths, self.trees_)
         return paths, np.concatenate([[0], np.cumsum([t.node_count for t in self.trees_])])
 
     def _out_of_bag(self, k: int) -> Array:

@@ -12,9 +12,8 @@ import numpy as np
 
 from didact.core.random import seed_sequence
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.tree import apply
-
-Array = np.ndarray[Any, Any]
 
 
 class PermutationImportances(NamedTuple):

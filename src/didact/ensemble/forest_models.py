@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from didact.core.backend import float_type, local
 from didact.core.errors import ParameterError
 from didact.core.parameters import attr, is_bool, none, one_of, param
+from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.forest import Recipe, draw_counts
 from didact.engines.trees.targets import drawn_counts, label_targets, value_targets
@@ -19,8 +20,6 @@ from didact.ensemble.forest_quantiles import collect, quantiles_of
 from didact.ensemble.warm_start import continued
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree.labels import encode, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def mean_shares(X: Any, packed: Any, n_classes: Any) -> Any:
@@ -81,7 +80,7 @@ class _ForestClassifier(ClassifierMixin, _Forest):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with labels y; sample_weight counts rows."""
         with continued(self, "trees_"):
-            rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
+            rows = self._rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
             data, labels, w = self._gathered(rows)
             codes, classes = encode(labels)
             self._set_classes(classes, labels.ndim == 2 and labels.shape[1] > 1)
@@ -137,19 +136,19 @@ class _ForestClassifier(ClassifierMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The label that the trees together find most probable."""
-        return self.fitted().map_rows(X, likely_labels, self._pack, self.n_classes_, self.classes_)
+        return self._after_fit()._map_rows(X, likely_labels, self._pack, self.n_classes_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """The mean of the trees' class probabilities or votes; a list of these if there are several outputs."""
-        return self.fitted().map_rows(X, mean_shares, self._pack, self.n_classes_)
+        return self._after_fit()._map_rows(X, mean_shares, self._pack, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.fitted().map_rows(X, log_mean_shares, self._pack, self.n_classes_)
+        return self._after_fit()._map_rows(X, log_mean_shares, self._pack, self.n_classes_)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag error rate when a feature is shuffled; X, y as they were in the fit."""
-        rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
+        rows = self._rows(X, y, sample_weight, target="label columns", reset=False)
         data, labels, w, *_ = rows.whole()
         self._require_bootstrap(data)
         codes = encode(labels)[0]
@@ -179,7 +178,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the trees from rows X with targets y; sample_weight counts rows."""
         with continued(self, "trees_"):
-            rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
+            rows = self._rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
             data, targets, w = self._gathered(rows)
             self.n_outputs_ = targets.shape[1] if targets.ndim == 2 else 1
         recipe = self._value_recipe(data, targets, w)
@@ -222,7 +221,7 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ParameterError("quantiles must be numbers from 0 to 1.")
-        return self.map_rows(X, quantiles_of, self.trees_, self._members, levels)
+        return self._map_rows(X, quantiles_of, self.trees_, self._members, levels)
 
     def _score_out_of_bag(self, X: Any, y: Array) -> None:
         values = [tree.value for tree in self.trees_]
@@ -234,11 +233,11 @@ class _ForestRegressor(MultiOutputMixin, RegressorMixin, _Forest):
 
     def predict(self, X: Any) -> Any:
         """The mean or median of the trees' predictions."""
-        return self.fitted().map_rows(X, combined, self._pack, self.n_outputs_, self.combine)
+        return self._after_fit()._map_rows(X, combined, self._pack, self.n_outputs_, self.combine)
 
     def oob_permutation_importances(self, X: Any, y: Any, sample_weight: Any = None) -> PermutationImportances:
         """The increase of the out-of-bag squared error when a feature is shuffled; X, y as they were in the fit."""
-        rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
+        rows = self._rows(X, y, sample_weight, target="outputs", reset=False)
         data, targets, w, *_ = rows.whole()
         self._require_bootstrap(data)
         Y = targets[:, None] if targets.ndim == 1 else targets

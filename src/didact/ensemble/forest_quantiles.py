@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import local
+from didact.core.backend import local, of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.quantile_loops import leaf_quantiles
 from didact.engines.trees.tree import Tree, apply
-
-Array = np.ndarray[Any, Any]
 
 
 class Members(NamedTuple):
@@ -33,11 +32,13 @@ class Members(NamedTuple):
         rows = np.concatenate([np.arange(part[0], part[-1]) for part in parts])
         offsets = np.cumsum([0, *map(len, sizes)])[:-1]
         starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-        return Members(offsets, starts, self.ranks[rows], self.weights[rows], self.values)
+        return Members(
+            offsets=offsets, starts=starts, ranks=self.ranks[rows], weights=self.weights[rows], values=self.values
+        )
 
     def check(self) -> None:
         """Refuse arrays that do not fit together: compiled code trusts them."""
-        whole = self.offsets.dtype == self.starts.dtype == np.int64 and self.ranks.dtype == np.int32
+        whole = of_types(self, (np.int64, np.int64, np.int32, np.float64, np.float64))
         lines = whole and all(part.ndim == 1 for part in self) and len(self.starts) > 0 and self.starts[0] == 0
         fits = lines and len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()
         if not fits or (len(self.ranks) and (self.ranks.min() < 0 or self.ranks.max() >= len(self.values))):
@@ -59,8 +60,8 @@ def collect(trees: list[Tree], X: Any, y: Array, weights: Any) -> Members:
     offsets = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])[:-1]
     starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     return Members(
-        offsets.astype(np.int64), starts.astype(np.int64), np.concatenate(found).astype(np.int32),
-        np.concatenate(shares).astype(np.float64), values,
+        offsets=offsets.astype(np.int64), starts=starts.astype(np.int64), ranks=np.concatenate(found).astype(np.int32),
+        weights=np.concatenate(shares).astype(np.float64), values=values,
     )  # fmt: skip
 
 

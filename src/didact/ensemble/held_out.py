@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
 from didact.core.errors import InputError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def split_rows(codes: Array, w: Any, share: float, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -22,3 +22,16 @@ def split_rows(codes: Array, w: Any, share: float, rng: np.random.Generator) -> 
             "raise validation_fraction or bring more rows."
         )
     return np.flatnonzero(~held & counts), np.flatnonzero(held)
+
+
+def stratified_split(n: int, strata: Array | None, share: Any, seed: int) -> tuple[Array, Array]:
+    """Numbers, ascending, of rows to fit and of rows to validate with, by class where that can be."""
+    few = strata is not None and np.bincount(strata).min() < 2
+    try:
+        kept, out = train_test_split(np.arange(n), test_size=share, random_state=seed, stratify=None if few else strata)
+    except ValueError as error:
+        raise InputError(
+            f"validation_fraction={share} leaves no rows to fit or to validate ({error}): set it to None or "
+            "early_stopping=False."
+        ) from error
+    return np.sort(kept), np.sort(out)

@@ -22,13 +22,14 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import attr, between, has, none, one_of, param
+from didact.core.typing import Array
 from didact.engines.trees.boost_loss import Following
 from didact.engines.trees.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import decisions, log_shares, most_probable, shares, targets
 from didact.parts.losses import (
     Absolute,
-    Exponential,
+    ExponentialLoss,
     Gamma,
     HalfSquared,
     Logistic,
@@ -40,14 +41,12 @@ from didact.parts.losses import (
 from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 
-Array = np.ndarray[Any, Any]
-
 REGRESSION = {
     "squared_error": HalfSquared, "absolute_error": Absolute, "huber": Following, "quantile": Quantile,
     "poisson": Poisson, "gamma": Gamma, "tweedie": Tweedie,
 }  # fmt: skip
 WITHIN = 0.9  # of the absolute residuals are within the width of Huber's loss, if nothing is said
-CLASSIFICATION = {"log_loss": Logistic, "exponential": Exponential}
+CLASSIFICATION = {"log_loss": Logistic, "exponential": ExponentialLoss}
 
 
 class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
@@ -126,7 +125,7 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted()._answer(X, targets, self._loss)
+        return self._after_fit()._answer(X, targets, self._loss)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predicted targets after each iteration."""
@@ -192,12 +191,22 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
             counts = data.label_counts()
             self._set_classes(np.flatnonzero(counts.weights > 0), counts.values)
             factors = class_factors(self.class_weight, counts)
-            return Task(data, self._with_codes(held), self._loss, self._outputs(), None, self.classes_, factors)
+            return Task(
+                data=data,
+                held=self._with_codes(held),
+                loss=self._loss,
+                outputs=self._outputs(),
+                strata=None,
+                classes=self.classes_,
+                factors=factors,
+            )
         table, labels, w = data
         codes, classes = encode(labels)
         self._set_classes(codes[:, 0] if w is None else codes[w > 0, 0], classes[0])
         rows = table, self._target_of(codes[:, 0]), weigh_classes(self.class_weight, codes, classes, w)
-        return Task(rows, self._with_codes(held), self._loss, self._outputs(), codes[:, 0])
+        return Task(
+            data=rows, held=self._with_codes(held), loss=self._loss, outputs=self._outputs(), strata=codes[:, 0]
+        )
 
     def _target_of(self, codes: Array) -> Array:
         """Codes of the classes as the loss reads them."""
@@ -240,19 +249,19 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores: (n,) for two classes, else (n, classes)."""
-        return self.fitted()._answer(X, decisions)
+        return self._after_fit()._answer(X, decisions)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, classes), in the order of classes_."""
-        return self.fitted()._answer(X, shares, self._loss)
+        return self._after_fit()._answer(X, shares, self._loss)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted()._answer(X, log_shares, self._loss)
+        return self._after_fit()._answer(X, log_shares, self._loss)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted()._answer(X, most_probable, self.classes_)
+        return self._after_fit()._answer(X, most_probable, self.classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each iteration."""

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_tensor, to_numpy
@@ -31,10 +30,11 @@ from didact.core.parameters import (
     param,
     random_state,
     whole,
-)  # fmt: skip
+)
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
+from didact.core.typing import Array
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.boost import Booster, Plan
 from didact.engines.trees.boost_loss import Objective
@@ -46,11 +46,10 @@ from didact.engines.trees.passes import Collection
 from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
 from didact.engines.trees.tree import Tree
+from didact.ensemble.held_out import stratified_split
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs
 from didact.ensemble.hist_gradient_boosting_outputs import answer, extended, raw_scores
 from didact.ensemble.hist_gradient_boosting_scores import ScoreHistory
-
-Array = np.ndarray[Any, Any]
 
 GATHERED = 1 << 28  # bytes of codes up to which the rows of a Dask collection are brought here: that is quicker
 
@@ -128,9 +127,15 @@ class _Boosting(Estimator):
     ]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None,
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
         sample_weight_val: Any = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Grow the ensemble from rows X with targets or labels y.
 
         `sample_weight` weighs the loss of the rows, but `min_samples_leaf` counts rows, whatever their weights. Early
@@ -160,7 +165,7 @@ class _Boosting(Estimator):
     def _training_rows(self, X: Any, y: Any, w: Any) -> Rows:
         """The rows to be fitted; where trees are added, columns and categories must be those of the last fit."""
         if not self._continues():
-            return self.rows(X, y, w, target=self._target, categories=self.categorical_features)
+            return self._rows(X, y, w, target=self._target, categories=self.categorical_features)
         new = learn_categories(self.categorical_features, blocks_of(X), column_names(X), self._negative_codes)
         known, now = (() if c is None else c.values for c in (self.categories_, new))
         if [v is None for v in known] != [v is None for v in now]:
@@ -172,7 +177,7 @@ class _Boosting(Estimator):
                 raise InputError(
                     f"warm_start needs the categories of the last fit, which had no {strange[0]!r} in column {name}."
                 )
-        return self.rows(X, y, w, target=self._target, reset=False)
+        return self._rows(X, y, w, target=self._target, reset=False)
 
     def _validation_rows(self, X: Any, y: Any, w: Any) -> tuple[Any, ...] | None:
         """The rows (X, y, w) that are given for early stopping; None if there are none."""
@@ -184,12 +189,9 @@ class _Boosting(Estimator):
             raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
         shape = getattr(X, "shape", None)
         if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
-            raise InputError(
-                "The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out, and a share "
-                "of X is held out."
-            )
+            raise InputError("The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
         try:
-            rows = self.rows(X, y, w, target=self._target, reset=False)
+            rows = self._rows(X, y, w, target=self._target, reset=False)
         except ValueError as error:
             raise InputError(f"In the validation set (X_val, y_val, sample_weight_val): {error}") from error
         if not isinstance(rows, MemoryRows):
@@ -300,9 +302,7 @@ class _Boosting(Estimator):
         if not self._continues():
             return None
         if self.max_iter < self.n_iter_:
-            raise ParameterError(
-                f"max_iter is {self.max_iter}, but the last fit has {self.n_iter_} iterations already."
-            )
+            raise ParameterError(f"max_iter={self.max_iter} is below the {self.n_iter_} iterations of the last fit.")
         if self.n_trees_per_iteration_ != objective.outputs:
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed
@@ -310,20 +310,22 @@ class _Boosting(Estimator):
     def _limits(self, p: int, unit: float = 1.0) -> Limits:
         """When trees stop growing, for rows whose mean weight is `unit`: sums of curvatures go by it."""
         wanted = max(1, int(self.max_features * p))
-        leaves = self.max_leaf_nodes or 0
-        depth = 1 << 30 if self.max_depth is None else int(self.max_depth)
         return Limits(
-            depth, leaves, 2, self.min_samples_leaf, 1e-3 * unit, 0.0,
-            0 if wanted >= p else wanted, False, 10.0 * unit, 10,
+            max_depth=1 << 30 if self.max_depth is None else int(self.max_depth),
+            max_leaf_nodes=self.max_leaf_nodes or 0, max_features=0 if wanted >= p else wanted,
+            min_samples_split=2, min_samples_leaf=self.min_samples_leaf, min_weight_leaf=1e-3 * unit, min_gain=0.0,
+            random_splits=False, category_smoothing=10.0 * unit, min_category=10,
         )  # fmt: skip
 
     def _plan(self, p: int, unit: float) -> Plan:
         """How trees are grown on rows of this mean weight."""
-        limits = self._limits(p, unit)
         names = list(getattr(self, "feature_names_in_", []))
         signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
         groups = interaction_groups(self.interaction_cst, p, names)
-        return Plan(self.learning_rate, self.l2_regularization, limits, self.subsample, self._seed, signs, groups)
+        return Plan(
+            learning_rate=self.learning_rate, l2=self.l2_regularization, limits=self._limits(p, unit),
+            subsample=self.subsample, seed=self._seed, monotone=signs, interactions=groups,
+        )  # fmt: skip
 
     def _counts(self) -> Array | None:
         """The number of categories of each column; None if no column has any."""
@@ -364,17 +366,7 @@ class _Boosting(Estimator):
             X, y, w, strata = X[keep], y[keep], w[keep], None if strata is None else strata[keep]
         if not self._holds_out(X.shape[0], given):
             return X, y, w, given
-        seed = self._seed_of_split()
-        few = strata is not None and np.bincount(strata).min() < 2
-        try:
-            kept, out = train_test_split(np.arange(X.shape[0]), test_size=self.validation_fraction, random_state=seed,
-                                         stratify=None if few else strata)  # fmt: skip
-        except ValueError as error:
-            raise InputError(
-                f"validation_fraction={self.validation_fraction} leaves no rows to fit or to validate ({error}): "
-                "set it to None or early_stopping=False."
-            ) from error
-        kept, out = np.sort(kept), np.sort(out)
+        kept, out = stratified_split(X.shape[0], strata, self.validation_fraction, self._seed_of_split())
         parts = [(X[i], y[i], None if w is None else w[i]) for i in (kept, out)]
         return (*parts[0], parts[1])
 
@@ -382,7 +374,7 @@ class _Boosting(Estimator):
         """``fn(raw scores of rows X, *args)``."""
         if (raw_of := getattr(self, "_raw_of", None)) is not None:  # the model is scored in a fit
             return fn(raw_of(X), *args)
-        return self.map_rows(X, partial(answer, fn), self._trees, self._start, *args)
+        return self._map_rows(X, partial(answer, fn), self._trees, self._start, *args)
 
     @property
     def _trees(self) -> Trees:
@@ -392,7 +384,7 @@ class _Boosting(Estimator):
     def _staged(self, X: Any) -> Iterator[Any]:
         """Raw predictions (n, outputs) after each iteration; rows in memory."""
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False)
+        rows = self._rows(X, target="none", reset=False)
         if not isinstance(rows, MemoryRows):
             raise InputError("Staged predictions need all rows in memory.")
         X, K = to_numpy(rows.X) if is_tensor(rows.X) else rows.X, self.n_trees_per_iteration_

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
 from didact.core.categories import Categories
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.tree.tree_base import monotone_signs
-
-Array = np.ndarray[Any, Any]
 
 
 def named_signs(given: Any, p: int, outputs: int, categories: Categories | None, names: list[str]) -> Array | None:

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.boost import raw_predictions
 from didact.engines.trees.packed import Packed, join, pack
 from didact.engines.trees.small_trees import Trees
 from didact.engines.trees.tree import Tree
-
-Array = np.ndarray[Any, Any]
 
 
 def extended(state: Packed | None, trees: list[Tree], outputs: int) -> Packed | None:

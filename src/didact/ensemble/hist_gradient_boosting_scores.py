@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.trees.boost import Booster
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.boost_rows import RowsBooster
 from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.tree import Tree
 
-Array = np.ndarray[Any, Any]
 Rows = tuple[Any, Any, Any]  # X, y and weights or None
 Scorer = Callable[[Rows, Array, list[Tree]], float]
 

@@ -19,20 +19,19 @@ from sklearn.utils.metaestimators import available_if
 
 from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.typing import Array
 from didact.engines.components.em import em
 from didact.engines.components.experts import Frame, Mixture, expectation, improved, log_softmax, penalty
 from didact.engines.loop.result import Result
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.moments import moments
-
-Array = np.ndarray[Any, Any]
 
 FAR = 8.0  # standard deviations along a direction of length 1 that the first gates still part without harm
 EQUAL = 16 * np.finfo(float).eps  # relative deviation of equal values from their mean
@@ -54,7 +53,11 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
     first = vectors[:, -1] * np.sign(vectors[np.argmax(np.abs(vectors[:, -1])), -1])
     first = first / max(1.0, np.sqrt(max(values[-1], 0.0) / S.weight) / FAR)
     spread = _scales(rows, S.yy / S.weight)[0]
-    return Frame(S.mean_x, scale, float(S.mean_y[0]), float(spread), classes), S.weight, first
+    return (
+        Frame(mean=S.mean_x, scale=scale, centre=float(S.mean_y[0]), spread=float(spread), classes=classes),
+        S.weight,
+        first,
+    )
 
 
 def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]:
@@ -72,7 +75,11 @@ def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]
     basis = V[: max(1, np.count_nonzero(sizes > 8 * len(X) * np.finfo(float).eps * sizes[0]))].T
     first = np.zeros(basis.shape[1])
     first[0] = np.sign(basis[np.argmax(np.abs(basis[:, 0])), 0]) / max(1.0, sizes[0] / FAR)
-    return Frame(mean, scale, centre, float(spread[0]), classes, basis), float(w.sum()), first
+    return (
+        Frame(mean=mean, scale=scale, centre=centre, spread=float(spread[0]), classes=classes, basis=basis),
+        float(w.sum()),
+        first,
+    )
 
 
 def _scales(rows: Rows, variances: Array) -> Array:
@@ -210,7 +217,7 @@ class MixtureOfExperts(Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MixtureOfExperts":
         """Fit to rows X with targets or labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="labels" if _classifies(self) else "numeric")
+        rows = self._rows(X, y, sample_weight, target="labels" if _classifies(self) else "numeric")
         frame, weight, first = frame_of(rows, _classifies(self))
         narrow, own = narrowed(rows, frame)
         if frame.classes is not None and len(frame.classes) < 2:
@@ -221,7 +228,7 @@ class MixtureOfExperts(Estimator):
             how = (own, weight, self.alpha, self.tol, self.max_iter, progress.report)
             best = min((run(narrow, s, *how) for s in self._starts(first, frame)), key=lambda result: result.value)
         self.__dict__.update(attributes(best.x), log_likelihood_=-best.value)
-        self.report_convergence(best)
+        report_convergence(self, best)
         return self
 
     def _starts(self, first: Array, frame: Frame) -> list[Mixture]:
@@ -250,17 +257,17 @@ class MixtureOfExperts(Estimator):
     def predict(self, X: Any) -> Any:
         """The mean of the mixture, or its most probable class."""
         if _classifies(self):
-            return self.fitted().map_rows(X, labels, *self._tables(), self.classes_)
-        return self.fitted().map_rows(X, numbers, *self._tables())
+            return self._after_fit()._map_rows(X, labels, *self._tables(), self.classes_)
+        return self._after_fit()._map_rows(X, numbers, *self._tables())
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K)."""
-        return self.fitted().map_rows(X, probabilities, *self._tables())
+        return self._after_fit()._map_rows(X, probabilities, *self._tables())
 
     def gate(self, X: Any) -> Any:
         """The share of each expert in each row, (n, M)."""
-        return self.fitted().map_rows(X, gates_of, self.gate_coef_, self.gate_intercept_)
+        return self._after_fit()._map_rows(X, gates_of, self.gate_coef_, self.gate_intercept_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of a classifier, R² of a regressor."""

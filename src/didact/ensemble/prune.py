@@ -18,12 +18,11 @@ from sklearn.utils import Bunch
 
 from didact.core.backend import local, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.ensemble.bagging_base import _Bagging
 from didact.ensemble.combine import class_probabilities
 from didact.ensemble.forest_base import _Forest
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 VOTING = (sklearn.ensemble.VotingClassifier, sklearn.ensemble.VotingRegressor)
 AVERAGES = (_Bagging, _Forest, *VOTING, *(
@@ -120,7 +119,13 @@ def prune_ensemble(
         full = value(outputs.mean(axis=0))
     else:
         full = float(measure(y, to_numpy(ensemble.predict(X)), sample_weight=sample_weight))
-    return PrunedEnsemble(indices, np.asarray(scores), full, _correlations(outputs), _pruned(ensemble, indices))
+    return PrunedEnsemble(
+        indices=indices,
+        scores=np.asarray(scores),
+        full_score=full,
+        correlations=_correlations(outputs),
+        ensemble=_pruned(ensemble, indices),
+    )
 
 
 def _forward(
@@ -184,14 +189,16 @@ def _outputs(ensemble: Any, X: Any, classes: Array | None, how: str) -> Array:
 
     if isinstance(ensemble, _Forest):
         found = to_numpy(
-            ensemble.fitted().map_rows(X, lambda block, trees: trees.each(local(block)), ensemble._pack)
+            ensemble._after_fit()._map_rows(X, lambda block, trees: trees.each(local(block)), ensemble._pack)
         )  # (n, L, columns)
         if classes is not None and len(classes) == 2:
             found = np.concatenate([1.0 - found, found], axis=2)
         return np.moveaxis(found[:, :, 0] if classes is None and found.shape[2] == 1 else found, 1, 0)
     if isinstance(ensemble, _Bagging):
         return np.moveaxis(
-            to_numpy(ensemble.fitted().map_rows(X, drawn, ensemble.estimators_, ensemble.estimators_features_)), 1, 0
+            to_numpy(ensemble._after_fit()._map_rows(X, drawn, ensemble.estimators_, ensemble.estimators_features_)),
+            1,
+            0,
         )
     if isinstance(ensemble, (list, tuple, *VOTING)):
         return np.asarray([one(m, X) for m in getattr(ensemble, "estimators_", ensemble)])

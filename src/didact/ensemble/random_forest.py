@@ -55,8 +55,7 @@ class RandomForestClassifier(_ForestClassifier):
         {"n_estimators": 5, "random_state": 1, "max_bins": None, "max_depth": 3},
     ]
     _test_skips = _ForestClassifier._test_skips | dict.fromkeys(
-        ("constant_columns/constant", "constant_columns/zeros"),
-        "Features are drawn among constant columns, too.",
+        ("constant_columns/constant", "constant_columns/zeros"), "Features are drawn among constant columns, too."
     )
 
 

@@ -11,9 +11,8 @@ import sklearn.ensemble
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 
 class VotingRegressor(sklearn.ensemble.VotingRegressor):

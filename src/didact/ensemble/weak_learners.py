@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters, fit_model, seeded, take, takes_weights
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.engines.trees.forest import grow_from
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import label_targets, value_targets
@@ -20,7 +21,6 @@ from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.tree_base import feature_count, growth_limits, growth_table, monotone_signs
 
-Array = np.ndarray[Any, Any]
 Learner = Callable[[Array, np.random.Generator], tuple[Any, Array]]
 
 

@@ -26,20 +26,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, namespace
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.evidence import Isotropic, Relevance, Scales, maximise
 from didact.engines.linear.least_squares import triangle
 from didact.linear_model.generalized_least_squares import factorise
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 DENSE_ROWS = 4096  # sparse rows made dense at a time
 
@@ -56,6 +55,7 @@ def read_prior(mean: Any, covariance: Any, p: int, ard: bool) -> Prior:
     """The prior from what the user gives: numbers, a diagonal, a matrix, or "evidence"."""
     if ard and not isinstance(covariance, str):
         raise ParameterError("ard=True estimates a prior variance for each weight: it takes no prior_covariance.")
+    refuse_square(p, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
     mean = np.asarray(mean, np.float64)
     if mean.ndim and mean.shape != (p,):
         raise ParameterError(f"prior_mean has shape {mean.shape}, but there are {p} features.")
@@ -174,8 +174,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianLinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
-        refuse_square(rows.n_features, "the covariance of the weights is that large; use fewer columns, or RidgeCV")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         prior = read_prior(self.prior_mean, self.prior_covariance, rows.n_features, self.ard)
         S, model = in_units_of_prior(rows, prior, self.fit_intercept, self.ard)
         noise = None if isinstance(self.noise_variance, str) else float(self.noise_variance)
@@ -188,7 +187,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
         constant = 0.5 * np.log(S.weight) if self.fit_intercept else 0.0
         scores = -model.n * np.asarray(result.history) - constant
         self.__dict__.update(fitted(result.x), scores_=scores, log_evidence_=float(scores[-1]))
-        self.report_convergence(result)
+        report_convergence(self, result)
         return self
 
     def _fitted(self, S: Moments, model: Any, prior: Prior, scales: Scales, dtype: Any) -> dict[str, Any]:
@@ -213,7 +212,7 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predictive mean of y for rows X; with return_std also its standard deviation, noise included."""
-        mean = self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        mean = self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
         return (mean, self._map(X, predictive_std, *self._spread(True))) if return_std else mean
 
     def predict_interval(self, X: Any, level: float = 0.95, noise: bool = True) -> Any:
@@ -248,4 +247,4 @@ class BayesianLinearRegression(RegressorMixin, Estimator):
         return self.sigma_, self.X_offset_, self.intercept_variance_ + noise / self.alpha_
 
     def _map(self, X: Any, fn: Any, *args: Any) -> Any:
-        return self.rows(X, target="none", reset=False).map(fn, *args)
+        return self._rows(X, target="none", reset=False).map(fn, *args)

@@ -27,6 +27,7 @@ from didact.core.parameters import above, attr, is_bool, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, Triangle, solve_normal, solve_triangle, triangle
 from didact.linear_model.linear_regression import (
     Solution,
@@ -38,8 +39,6 @@ from didact.linear_model.linear_regression import (
     predict,
 )
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 CANCELLED = 1e-8  # share of y left unexplained below which the difference of sums of squares is not trusted
 
@@ -86,12 +85,18 @@ def whiten_rows(rows: Rows, fit_intercept: bool) -> Whitened:
         mean_x, mean_y, weight, sizes = means(rows, fit_intercept)
         refuse_overflow(rows, (sizes, mean_y))
         R = rows.reduce(triangle, mean_x, mean_y).R
-        return Whitened(rows.reduce(count_rows).parts[0], weight, mean_x, mean_y, split(R, rows.n_features))
+        return Whitened(
+            rows=rows.reduce(count_rows).parts[0],
+            weight=weight,
+            mean_x=mean_x,
+            mean_y=mean_y,
+            factor=split(R, rows.n_features),
+        )
     S = rows.reduce(moments)
     refuse_overflow(rows, S)
     S = S if fit_intercept else S.about_zero()
     factor = factorise(S, lambda: rows.reduce(triangle, S.mean_x, S.mean_y))
-    return Whitened(S.rows, S.weight, S.mean_x, S.mean_y, factor)
+    return Whitened(rows=S.rows, weight=S.weight, mean_x=S.mean_x, mean_y=S.mean_y, factor=factor)
 
 
 def inverse_variances(block: Block) -> Block:
@@ -119,7 +124,7 @@ def whiten_full(X: Array, Y: Array, L: Array, fit_intercept: bool) -> Whitened:
     weight = float(u @ u)
     means = (u @ Z) / weight if fit_intercept else np.zeros(Z.shape[1])
     R = np.asarray(np.linalg.qr(Z - np.outer(u, means), mode="r"))
-    return Whitened(n, weight, means[:p], means[p:], split(R, p))
+    return Whitened(rows=n, weight=weight, mean_x=means[:p], mean_y=means[p:], factor=split(R, p))
 
 
 def lower_factor(covariance: Any, n: int, factor: bool) -> Array:
@@ -215,7 +220,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
         check_factor(covariance, factor)
         full = covariance is not None and _dimensions(covariance) == 2
         variances = None if full or covariance is None else _variances(covariance, factor)
-        rows = self.rows(X, y, offset=variances, groups=noise_mean, target="outputs")
+        rows = self._rows(X, y, offset=variances, groups=noise_mean, target="outputs")
         with FitProgress(self, X=X, y=y):
             Z = self._whitened(rows, covariance, factor) if full else whiten_rows(rows, self.fit_intercept)
             solution, scale, self._root, constant = estimate(Z, self.scale, self.fit_intercept)
@@ -244,7 +249,7 @@ class GeneralizedLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X, without noise."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def check_factor(covariance: Any, factor: Any) -> None:

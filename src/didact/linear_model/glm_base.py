@@ -20,12 +20,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.core.rows.memory import in_pieces
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.engines.loop.result import Result
@@ -38,8 +39,6 @@ from didact.parts.links import Log
 from didact.parts.losses.classification import Softmax
 from didact.parts.noun import Link
 from didact.parts.statistics.moments import Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 ESTIMATED = {NegativeBinomial: (1e-6, 1e4), Beta: (1e-3, 1e7)}  # families with a parameter beside the mean, its range
 
@@ -184,7 +183,7 @@ class _GLM(RegressorMixin, Estimator):
                 objective, result = self._alternate(objective, result, progress.report)
         self.__dict__.update(self._fitted(objective, result.x))
         self.dispersion_ = self._dispersion(objective, result.x)
-        self.report_convergence(result)
+        report_convergence(self, result)
         return self
 
     def _target_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, reset: bool = True) -> Rows:
@@ -192,7 +191,7 @@ class _GLM(RegressorMixin, Estimator):
         family, link = self._model()
         offset = combined_offset(offset, exposure, link)
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        return self.rows(X, y, sample_weight, offset=offset, target=target, reset=reset).prepared(check_target, family)
+        return self._rows(X, y, sample_weight, offset=offset, target=target, reset=reset).prepared(check_target, family)
 
     def _dispersion(self, objective: LinearObjective, x: Array) -> float:
         """The dispersion φ: given, 1 where the family fixes it, or Pearson's estimate."""
@@ -211,7 +210,9 @@ class _GLM(RegressorMixin, Estimator):
         loss = Softmax() if multi else GLMLoss(family, link)
         outputs = len(total) if multi else 0
         l2 = self.alpha * (1 - self.l1_ratio)
-        objective = LinearObjective(rows, loss, weight, l2, self.fit_intercept, outputs)
+        objective = LinearObjective(
+            rows=rows, loss=loss, weight=weight, alpha=l2, fit_intercept=self.fit_intercept, outputs=outputs
+        )
         if self.warm_start and hasattr(self, "coef_") and np.size(self.coef_) == rows.n_features * max(outputs, 1):
             return objective, objective.join(np.asarray(self.coef_, np.float64), self.intercept_)
         return objective, start_point(objective, sums, link)
@@ -245,8 +246,8 @@ class _GLM(RegressorMixin, Estimator):
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
         offset = combined_offset(offset, exposure, self._model()[1])
         if offset is None:
-            return self.fitted().map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
-        eta = self.fitted().map_rows(X, linear_scores, self.coef_, self.intercept_)
+            return self._after_fit()._map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
+        eta = self._after_fit()._map_rows(X, linear_scores, self.coef_, self.intercept_)
         if isinstance(eta, Batches):
             raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))

@@ -35,6 +35,7 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.linear_model.glm import GeneralizedLinearRegressor
@@ -58,8 +59,6 @@ from didact.linear_model.regularization_path import (
 from didact.parts.families import FAMILIES, Family, Multinomial
 from didact.parts.links import LINKS
 from didact.parts.noun import Link
-
-Array = np.ndarray[Any, Any]
 
 SPAN = 1e-4  # the least automatic α relative to the largest, with an L1 part
 FITTED = ("coef_", "intercept_", "loss_", "dispersion_", "n_iter_")
@@ -181,7 +180,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
     def _fold_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any) -> MemoryRows:
         family, link = self._model()
         target = "outputs" if isinstance(family, Multinomial) else "numeric"
-        rows = self.rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
+        rows = self._rows(X, y, sample_weight, offset=combined_offset(offset, exposure, link), target=target)
         return self._foldable(rows, plain="GeneralizedLinearRegressor(alpha=…)").prepared(check_target, family)
 
     _target_rows = _GLM._target_rows

@@ -17,13 +17,12 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.parts.families import Beta, Binomial, Multinomial
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def family_of(loss: Any) -> Any:
@@ -60,7 +59,14 @@ def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: boo
         start = loss.link.link(loss.family.inside(np.atleast_1d(total / weight)))
     if not offsets and not isinstance(family_of(loss), Beta):  # the mean of y is the best mean
         return start
-    objective = LinearObjective(rows.on_columns(np.arange(0)), loss, weight, 0.0, True, len(start) if several else 0)
+    objective = LinearObjective(
+        rows=rows.on_columns(np.arange(0)),
+        loss=loss,
+        weight=weight,
+        alpha=0.0,
+        fit_intercept=True,
+        outputs=len(start) if several else 0,
+    )
     return np.atleast_1d(objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1])
 
 

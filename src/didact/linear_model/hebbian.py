@@ -15,25 +15,25 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from didact.core.backend import float_type, is_tensor, like, to_numpy
+from didact.core.backend import float_type, is_tensor, like, read_only, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import finite_sum
+from didact.core.typing import Array
 from didact.engines.stochastic.hebbian_loops import HEBB, OJA, SANGER, hebbian_steps
-from didact.engines.stochastic.passes import fixed
 from didact.parts.statistics.components import Components, components
-
-Array = np.ndarray[Any, Any]
 
 RULES = {"hebb": HEBB, "oja": OJA, "sanger": SANGER}
 
 
 def spread(block: Block) -> Components:
     """How many rows of one block there are, their mean, and the sum of their squared distances to it."""
-    return components(block.X, None, "spherical")
+    found = components(block.X, None, "spherical")
+    return found if finite_sum(block.X) else found._replace(mean=np.nan * found.mean)  # refused, by name
 
 
 def taken(seen: Components, center: bool) -> tuple[Array, float]:
@@ -134,7 +134,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Learn from rows X, pass after pass, until the weights settle."""
-        rows, seed = self.rows(X, target="none"), seed_sequence(self.random_state)
+        rows, seed = self._rows(X, target="none"), seed_sequence(self.random_state)
         seen, W = rows.reduce(spread), first_weights(self.rule, self.n_components, rows.n_features, seed)
         n = int(seen.weight[0])
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda W: self._fitted(W, rows, seen)) as progress:
@@ -146,13 +146,13 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
                     break
         self._store(W, rows, seen, epoch, 1 + epoch * n)
         if not (done or progress.stopped or self.tol is None):
-            self.warn_convergence("The weights still change after max_iter passes: raise max_iter, power_t or tol.")
+            warn_convergence(self, "The weights still change after max_iter passes: raise max_iter, power_t or tol.")
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "HebbianLayer":
         """Make one pass over more rows, from where the last one ended."""
         first = not hasattr(self, "components_")
-        rows, seed = self.rows(X, target="none", reset=first), seed_sequence(self.random_state)
+        rows, seed = self._rows(X, target="none", reset=first), seed_sequence(self.random_state)
         new = rows.reduce(spread)
         if first:
             seen, t, W = new, 1, first_weights(self.rule, self.n_components, rows.n_features, seed)
@@ -167,7 +167,7 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         mean, scale = taken(seen, self.center)
         total, begin = 0.0, t
         for block in rows.stream():
-            X = fixed(to_numpy(block.X) if is_tensor(block.X) else block.X)
+            X = read_only(to_numpy(block.X) if is_tensor(block.X) else block.X)
             key = (*seed.spawn_key, t)
             generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
             order = generator.permutation(len(X)) if self.shuffle else np.arange(len(X))
@@ -191,4 +191,4 @@ class HebbianLayer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def transform(self, X: Any) -> Any:
         """The answers of the units to rows X, (n, n_components)."""
-        return self.fitted().map_rows(X, answers, self.components_, self.mean_)
+        return self._after_fit()._map_rows(X, answers, self.components_, self.mean_)

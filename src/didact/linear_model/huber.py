@@ -21,12 +21,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type, is_tensor, like, namespace, to_host, to_numpy
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import compiled_pass, in_pieces
+from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import rounding
 from didact.engines.loop.iterate import iterate
@@ -38,8 +39,6 @@ from didact.linear_model.huber_loops import huber_sums
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
 from didact.parts.statistics.moments import NARROW, Moments, Sums, gram, moments
-
-Array = np.ndarray[Any, Any]
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
 EXACT = 1e-10  # share of the spread of y at which the scale counts as zero,
@@ -234,12 +233,12 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         objective, start = self._objective(rows)
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
             result = minimise(objective, start, self.tol, self.max_iter, progress.report)
         self.__dict__.update(self._fitted(objective, result.x))
-        self.report_convergence(result)
+        report_convergence(self, result)
         if rows.n_rows is not None:
             X, y, *_ = rows.whole()
             error = np.abs(to_numpy(y) - to_numpy(predict(X, self.coef_, self.intercept_)))
@@ -252,7 +251,14 @@ class HuberRegressor(RegressorMixin, Estimator):
         S = S if self.fit_intercept else S.about_zero()
         spread = float(np.sqrt(S.yy[0] / S.weight))
         exact = EXACT * spread if spread > 0 else 1e-100
-        objective = Objective(rows, self.epsilon, self.alpha / S.weight, S.weight, self.fit_intercept, exact)
+        objective = Objective(
+            rows=rows,
+            epsilon=self.epsilon,
+            alpha=self.alpha / S.weight,
+            weight=S.weight,
+            fit_intercept=self.fit_intercept,
+            exact=exact,
+        )
         tail = [S.mean_y[0]] if self.fit_intercept else []
         if self.warm_start and np.shape(getattr(self, "coef_", ())) == (rows.n_features,):
             tail = [self.intercept_] if self.fit_intercept else []
@@ -268,4 +274,4 @@ class HuberRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.jit.simd import LANES
+from didact.core.typing import Array
 from didact.engines.linear.pass_loops import (
     NO_MATRIX,
     add_dots,
@@ -19,9 +20,7 @@ from didact.engines.linear.pass_loops import (
     tile_rows,
 )
 from didact.parts.exp_loops import ratio1
-from didact.parts.statistics.moment_loops import REASSOCIATE, add_strip, aligned_zeros, room
-
-Array = np.ndarray[Any, Any]
+from didact.parts.statistics.moment_loops import add_strip, aligned_zeros, room
 
 
 def huber_sums(

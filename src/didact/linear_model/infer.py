@@ -17,7 +17,6 @@ from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
 from didact.parts.links import Identity, Logit
 from didact.parts.losses.classification import Softmax
 
-Array = np.ndarray[Any, Any]
 Columns = tuple[Any, Any, Any, Any]  # X, y, sample_weight, offset
 
 
@@ -66,7 +65,9 @@ def infer_glm(
     rows = open_rows(model, data, groups, covariance, "outputs" if several else "numeric")
     rows = rows.prepared(*prepare)
     trials = several or isinstance(model.loss_.family, Binomial)
-    point = Point(model.loss_, model.coef_, model.intercept_, model.fit_intercept, trials)
+    point = Point(
+        loss=model.loss_, coef=model.coef_, intercept=model.intercept_, fit_intercept=model.fit_intercept, trials=trials
+    )
     classes = [f"y{j}" for j in range(len(model.coef_))] if several else []
     return build(model, rows, point, Options(covariance, dispersion, estimated), classes)
 
@@ -95,7 +96,7 @@ def open_rows(model: Any, data: Columns, groups: Any, covariance: str, target: s
         raise ParameterError("covariance='clustered' and groups belong together: give both or neither.")
     if groups is not None and not is_dask(groups):
         groups = np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.float64)
-    return model.rows(X, y, w, offset=offset, groups=groups, target=target, reset=False)
+    return model._rows(X, y, w, offset=offset, groups=groups, target=target, reset=False)
 
 
 def take_target(block: Block, column: int) -> Block:

@@ -18,13 +18,12 @@ from scipy import special
 
 from didact.core.errors import ParameterError
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.linear_model.inference_fit import Facts
 from didact.linear_model.inference_predict import Prediction, combined, predict_interval
 from didact.linear_model.inference_summary import frame, text
 from didact.linear_model.inference_tests import TestResult, chi_result, f_result, wald
 from didact.linear_model.influence import Point, Terms, design, leverages, linear_scores, residuals, terms
-
-Array = np.ndarray[Any, Any]
 
 KINDS = ("response", "pearson", "deviance", "standardized", "studentized", "working")
 
@@ -271,7 +270,7 @@ class Inference:
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         source = self._source
-        rows = source.model.rows(X, target="none", reset=False).require_memory(
+        rows = source.model._rows(X, target="none", reset=False).require_memory(
             "Intervals of predictions are for rows in memory: predict batch by batch."
         )
         U = design(rows.X, source.facts.centre, source.point.fit_intercept)

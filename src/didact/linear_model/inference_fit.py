@@ -16,6 +16,7 @@ from scipy import linalg
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, solve_normal
 from didact.linear_model.glm_deviance import null_constant
 from didact.linear_model.influence import (
@@ -30,8 +31,6 @@ from didact.linear_model.influence import (
     totals,
 )
 from didact.parts.families import Beta
-
-Array = np.ndarray[Any, Any]
 
 FLAT = 1e-10  # a column whose spread is this share of its size counts as constant
 ASTRAY = 0.1  # standard errors between the coefficients and the optimum of the rows: more is another data set
@@ -80,8 +79,11 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     if not (estimated and point.gaussian):
         df = np.inf
     null = _null_point(rows, point, total, options.null_constant)
-    values = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
-    return Facts(n, k, centre, root, spread, dispersion, estimated, df, deviance, *values)
+    null_deviance, likelihood, null_likelihood = _likelihoods(rows, point, null, dispersion, estimated, deviance, n)
+    return Facts(
+        n=n, k=k, centre=centre, root=root, spread=spread, dispersion=dispersion, estimated=estimated, df_inference=df,
+        deviance=deviance, null_deviance=null_deviance, log_likelihood=likelihood, null_log_likelihood=null_likelihood,
+    )  # fmt: skip
 
 
 def _root(rows: Rows, total: Totals, point: Point) -> tuple[Array, Array, Array]:

@@ -11,10 +11,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.linear_model.influence import Point
 from didact.parts.links import Log
-
-Array = np.ndarray[Any, Any]
 
 
 class Prediction(NamedTuple):

@@ -5,12 +5,12 @@ A hypothesis :math:`R\beta = r` of m rows, missed by the estimate by g = Rβ −
 of freedom.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, special
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class TestResult(NamedTuple):

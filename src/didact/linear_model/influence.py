@@ -22,14 +22,13 @@ from scipy.special import zeta
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle, triangle
 from didact.engines.linear.objective import linear_predictor
 from didact.parts.families import Gaussian, Multinomial, Tweedie
 from didact.parts.links import Identity
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.moments import Moments, Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 
 class Point(NamedTuple):
@@ -85,10 +84,10 @@ def terms(block: Block, point: Point) -> Terms:
     if point.several:
         Y = np.asarray(y, np.float64) if y.ndim == 2 else (y[:, None] == np.arange(eta.shape[1])).astype(np.float64)
         mu = point.loss.probabilities(eta)
-        return Terms(Y, eta, mu, count, size, mu - Y, np.ones(n))
+        return Terms(y=Y, eta=eta, mu=mu, count=count, size=size, g=mu - Y, h=np.ones(n))
     y = np.asarray(y, np.float64)
     g, h = point.loss.grad_hess(y, eta)
-    return Terms(y, eta, point.loss.mean(eta), count, size, g, h)
+    return Terms(y=y, eta=eta, mu=point.loss.mean(eta), count=count, size=size, g=g, h=h)
 
 
 def linear_scores(X: Any, offset: Any, point: Point) -> Array:

@@ -21,11 +21,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso import LassoSolver
 from didact.engines.linear.lasso_gram import MomentLassoSolver
@@ -35,8 +36,6 @@ from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.linear_regression import solve as solve_least_squares
 from didact.linear_model.ridge import solve as solve_ridge
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 TALL = 4  # rows per column from which cross-products are the cheaper way
 MOST_FEATURES = 10_000  # for which a dense p × p matrix is formed
@@ -155,7 +154,7 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
     model.coef_, model.intercept_ = one_or_many(solution, problem.rows.y_ndim, float_type(problem.rows))
     gaps = np.asarray([r.optimality for r in results])
     model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
-    model.report_convergence(max(results, key=lambda r: (not r.converged, r.n_iter)))
+    report_convergence(model, max(results, key=lambda r: (not r.converged, r.n_iter)))
 
 
 def refuse_one_target(model: Any, rows: Rows) -> None:
@@ -203,7 +202,7 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         problem = Problem(rows, self.fit_intercept, self.positive)
         solve_targets(self, problem, range(len(problem.mean_y)), self._ratio(), X, y)
         return self
@@ -217,7 +216,7 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class Lasso(_L1):

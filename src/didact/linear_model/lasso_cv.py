@@ -19,13 +19,12 @@ from didact.core.parameters import above, array_like, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
 from didact.linear_model.lasso_path import penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import _PathCV, split
-
-Array = np.ndarray[Any, Any]
 
 FINAL_TOL = 1e-6  # of the fit to all rows, as for `Lasso`: it costs little beside the folds
 STRIDE = 10  # penalties from one to the next on the way to the chosen one on all rows
@@ -92,7 +91,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
-        rows = self._foldable(self.rows(X, y, sample_weight, target="outputs"))
+        rows = self._foldable(self._rows(X, y, sample_weight, target="outputs"))
         ratios = np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), np.float64))
         search = Search(ratios, getattr(self, "positive", False), self._together)
         search.check(self, rows)
@@ -126,7 +125,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 class _L1CV(_L1Path):

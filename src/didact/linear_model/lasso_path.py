@@ -14,9 +14,8 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
+from didact.core.typing import Array
 from didact.linear_model.lasso import ElasticNet, Problem, Target
-
-Array = np.ndarray[Any, Any]
 
 
 class Path(NamedTuple):
@@ -128,7 +127,7 @@ def enet_path(
     """
     model = ElasticNet(l1_ratio=l1_ratio, positive=positive, tol=tol, max_iter=max_iter)
     check_parameters(model)
-    rows = model.rows(X, y, sample_weight, target="outputs")
+    rows = model._rows(X, y, sample_weight, target="outputs")
     problem = Problem(rows, False, positive)
     targets = range(len(problem.mean_y))
     grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)

@@ -27,13 +27,12 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.ridge import solve as solve_ridge
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def code_labels(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -114,7 +113,7 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LeastSquaresClassifier":
         """Fit to rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         coded = coded_rows(self, rows, code_labels)
         with FitProgress(self, X=X, y=y):
             solution = solve(coded, self.alpha, self.fit_intercept, self.tol)
@@ -124,8 +123,8 @@ class LeastSquaresClassifier(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K)."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one."""
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)

@@ -25,11 +25,10 @@ from didact.core.overflow import all_finite, refuse_overflow
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import SAFE, graded_svd, triangle
 from didact.linear_model.ridge import gram_trace
 from didact.parts.statistics.moments import Moments, Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 EPS = np.finfo(np.float64).eps
 
@@ -86,7 +85,9 @@ def _solve_triangle(rows: Rows, S: Moments, alphas: Array, fit_intercept: bool) 
 def _grid(S: Moments, s: Array, V: Array, target: Array, alphas: Array, fit_intercept: bool) -> Grid:
     inverse = _inverse(s[:, None] + alphas)
     share = 1.0 / S.weight if fit_intercept and S.weight > 0 else 0.0
-    return Grid(_combine(V, inverse, target), S.mean_x, S.mean_y, V, inverse, share)
+    return Grid(
+        coef=_combine(V, inverse, target), mean_x=S.mean_x, mean_y=S.mean_y, rotation=V, inverse=inverse, share=share
+    )
 
 
 def _inverse(values: Array) -> Array:

@@ -16,11 +16,12 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
@@ -36,8 +37,6 @@ from didact.linear_model.infer import infer_least_squares, ready
 from didact.linear_model.sparse_coef import sparse_scores
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, moments
-
-Array = np.ndarray[Any, Any]
 
 WIDE_SPARSE = 1500  # columns from which sparse data are solved by conjugate gradients
 MANY = 1000  # columns from which a pass that only counts rows pays, as it may save p × p numbers
@@ -228,19 +227,19 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         with FitProgress(self, X=X, y=y):
             solution = solve(rows, self.fit_intercept, self.positive, self.tol)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         if solution.rank is not None:
             self.rank_, self.singular_ = solution.rank, solution.singular
         if solution.result is not None:
-            self.report_convergence(solution.result)
+            report_convergence(self, solution.result)
         return self
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip

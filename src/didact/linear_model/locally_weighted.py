@@ -29,6 +29,7 @@ from didact.core.parameters import above, array_like, attr, is_bool, none, one_o
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.rows.gather import dense
+from didact.core.typing import Array
 from didact.engines.smoothing.local_regression import (
     LocalPoints,
     LocalRule,
@@ -37,8 +38,6 @@ from didact.engines.smoothing.local_regression import (
     local_smooth,
 )
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 12  # bandwidths, or numbers of neighbours, that are tried by default
 
@@ -135,7 +134,7 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LocallyWeightedRegression":
         """Keep the rows X with targets y, choose the bandwidth, find outliers; sample_weight counts rows."""
         self._check()
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         points = stored(rows)
         self.scale_ = _deviations(points) if self.scale else np.ones(rows.n_features)
         points = points._replace(X=points.X / self.scale_)
@@ -201,9 +200,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local fit at each row of X."""
-        self.fitted()
+        self._after_fit()
         rule = self.kernel, self.degree, self.bandwidth_, self.neighbors_, self.scale_
-        return self.map_rows(X, predict_smooth, *rule, self.X_fit_, self.y_fit_, self.sample_weight_, self.robustness_)
+        return self._map_rows(X, predict_smooth, *rule, self.X_fit_, self.y_fit_, self.sample_weight_, self.robustness_)
 
     def leave_one_out(self) -> Array:
         """Predictions of y_fit_ without the row itself, in closed form: windows and factors stay as they are."""

@@ -21,10 +21,11 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -34,8 +35,6 @@ from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -65,7 +64,15 @@ def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, lo
         noun = SquaredSoftmax() if squared else Softmax()
         reference = parametrization == "reference"
         outputs = classes - reference
-    objective = LinearObjective(rows, noun, weight, (1 - l1_ratio) * strength, fit_intercept, outputs, reference)
+    objective = LinearObjective(
+        rows=rows,
+        loss=noun,
+        weight=weight,
+        alpha=(1 - l1_ratio) * strength,
+        fit_intercept=fit_intercept,
+        outputs=outputs,
+        reference=reference,
+    )
     return objective, l1_ratio * strength
 
 
@@ -180,7 +187,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":
         """Fit to rows X with labels y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         rows, weight = self._encoded(rows)
         objective, l1 = build(rows, len(self.classes_), weight, self.C, self.l1_ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
@@ -221,26 +228,27 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype), "classes_": self.classes_}
 
     def _report(self, objective: LinearObjective, result: Result) -> None:
-        self.report_convergence(result)
+        report_convergence(self, result)
         self.n_iter_: Any = np.asarray([self.n_iter_], dtype=np.int32)
         free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
-            self.warn_convergence(
+            warn_convergence(
+                self,
                 "The classes can be separated (perfectly or in part), so without a penalty the coefficients grow "
-                "without bound; the fit stopped at tol. Set C to a finite number."
+                "without bound; the fit stopped at tol. Set C to a finite number.",
             )
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
@@ -253,7 +261,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
 
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:

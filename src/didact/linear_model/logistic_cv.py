@@ -33,6 +33,7 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.rows import MemoryRows
+from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
@@ -61,8 +62,6 @@ from didact.linear_model.regularization_path import (
     total_weight,
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
-
-Array = np.ndarray[Any, Any]
 
 
 class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
@@ -107,7 +106,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         "callbacks/stop": CALLBACKS,
         "callbacks/limit:tol": CALLBACKS,
         "defaults/check_sparsify_coefficients": "It has classes of fewer rows than there are folds.",
-        "defaults/check_classifiers_train": "It compares log P with the logarithm of a P that float32 rounds to 1.",
+        "defaults/check_classifiers_train:float32": "It compares log P with the logarithm of a P that is rounded to 1.",
         "weight_scale": "C multiplies the sum of losses, as in scikit-learn: twice the weights are twice C.",
     }
 
@@ -143,7 +142,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
         """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
@@ -231,18 +230,18 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     inference = no_inference("LogisticRegression(C=inf)")
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, predict_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_probabilities, self.coef_, self.intercept_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_log_probabilities, self.coef_, self.intercept_)

@@ -13,7 +13,6 @@ problems, doi:10.1007/s11222-008-9111-x; Yuan, Lin (2006), doi:10.1111/j.1467-98
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
@@ -22,8 +21,6 @@ from didact.core.parameters import above, array_like, at_least, attr, between, i
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.linear_regression import predict
-
-Array = np.ndarray[Any, Any]
 
 
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
@@ -48,12 +45,12 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets (n, n_targets) for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
 def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit all targets together for one penalty."""
-    rows = model.rows(X, y, sample_weight, target="outputs")
+    rows = model._rows(X, y, sample_weight, target="outputs")
     refuse_one_target(model, rows)
     solve_targets(model, Problem(rows, model.fit_intercept, False), TOGETHER, ratio, X, y)
     return model

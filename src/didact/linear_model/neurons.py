@@ -16,9 +16,8 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, none, param
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def fires(X: Any, weights: Array, threshold: float, inhibitory: Array) -> Any:
@@ -90,7 +89,7 @@ class McCullochPittsNeuron(Estimator):
 
     def fit(self, X: Any, y: Any = None) -> "McCullochPittsNeuron":
         """Check the input; nothing is learnt."""
-        rows = self.rows(X, target="none")
+        rows = self._rows(X, target="none")
         rows.reduce(column_sums)
         p = rows.n_features
         weights = np.ones(p) if self.weights is None else np.array(self.weights, np.float64)
@@ -105,4 +104,4 @@ class McCullochPittsNeuron(Estimator):
 
     def predict(self, X: Any) -> Any:
         """1 where the neuron fires, else 0."""
-        return self.fitted().map_rows(X, fires, self.weights_, self.threshold, self._silent)
+        return self._after_fit()._map_rows(X, fires, self.weights_, self.threshold, self._silent)

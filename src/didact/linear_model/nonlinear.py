@@ -21,20 +21,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle
-from didact.engines.loop.differences import KINDS, Differences, differences
+from didact.engines.loop.differences import DIFFERENCE_KINDS, Differences, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.linear_model.inference_predict import Prediction
 from didact.optimize.least_squares import check_bounds, covariance
 from didact.optimize.problem import check_start, shown
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def linear(X: Array, *b: Any) -> Array:
@@ -200,7 +199,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
     )
     jac: Any = param(
         None,
-        [is_callable, one_of(*KINDS), none],
+        [is_callable, one_of(*DIFFERENCE_KINDS), none],
         "``jac(X, *parameters)``: derivatives, a column for each parameter; or the kind of differences. None: central.",
     )
     bounds: Any = param(
@@ -223,7 +222,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NonlinearRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight)
         function, dtype = self.function or linear, float_type(rows)
         start = first_parameters(function, self.p0, rows.n_features)
         bounds = check_bounds(self.bounds, start)
@@ -234,7 +233,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         self.coef_, self.covariance_ = fit.result.x.astype(dtype), fit.covariance
         self.standard_errors_ = np.sqrt(np.diag(fit.covariance))
         self.residual_variance_, self.dof_ = fit.variance, fit.dof
-        self.report_convergence(fit.result)
+        report_convergence(self, fit.result)
         return self
 
     def _jacobian(self, b: Array, bounds: Any) -> Any:
@@ -246,7 +245,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, partial(predict, function=self.function or linear), self.coef_)
+        return self._after_fit()._map_rows(X, partial(predict, function=self.function or linear), self.coef_)
 
     def interval(self, level: float = 0.95) -> Array:
         """Confidence limits of the parameters, (n_parameters, 2): b ± t·(standard error)."""
@@ -259,7 +258,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         if kind not in ("mean", "observation"):
             raise ParameterError(f"kind must be 'mean' or 'observation', got {kind!r}.")
         check_is_fitted(self)
-        rows = self.rows(X, target="none", reset=False).require_memory(
+        rows = self._rows(X, target="none", reset=False).require_memory(
             "Intervals of predictions are for rows in memory: predict batch by batch."
         )
         b = np.asarray(self.coef_, np.float64)

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -31,8 +32,6 @@ from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, 
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.margin import Perceptron as PerceptronLoss
-
-Array = np.ndarray[Any, Any]
 
 TRIAL_ROWS = 5_000  # so many rows are tried before a loss that no longer falls ends a fit
 LARGE = 1e15  # values beyond which, in single precision first, squares may overflow
@@ -179,7 +178,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Perceptron":
         """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls."""
         training = self._training()
-        rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
+        rows, total = labelled(self, self._rows(X, y, sample_weight, target="labels"))
         weights = start(self, outputs(self.classes_), rows.n_features, training, None, None)
         kept = stores(weights) if self.variant == "voted" else None
         passes = stochastic if kept is None else voted(kept)
@@ -192,7 +191,7 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "Perceptron":
         """Make one pass over more rows; the first call names all classes. Margin and radius are of these rows."""
         training, first = self._training(), not hasattr(self, "coef_")
-        rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
+        rows = labelled_part(self, self._rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
         last = self._voters() if hasattr(self, "votes_") else None
         kept = stores(weights, last) if self.variant == "voted" else None
@@ -205,8 +204,15 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         if self.variant == "voted" and self.penalty is not None:
             raise ParameterError("The voted perceptron has no penalty: all its weight vectors are kept as they were.")
         averaged_from = 1.0 if self.variant == "averaged" else math.inf
-        return Training(PerceptronLoss(), penalty_noun(self.penalty, self.alpha, self.l1_ratio), Rate(self.eta0),
-                        self.fit_intercept, 1, averaged_from, self.shuffle)  # fmt: skip
+        return Training(
+            loss=PerceptronLoss(),
+            penalty=penalty_noun(self.penalty, self.alpha, self.l1_ratio),
+            rate=Rate(self.eta0),
+            fit_intercept=self.fit_intercept,
+            batch=1,
+            averaged_from=averaged_from,
+            shuffle=self.shuffle,
+        )
 
     def _fitted(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> dict[str, Any]:
         coef, intercept = weights.tables()
@@ -227,10 +233,11 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
     def _report(self, result: Result) -> None:
         self.n_iter_ = result.n_iter
         if result.status == "iteration limit":
-            self.warn_convergence(
+            warn_convergence(
+                self,
                 f"Still mistakes after max_iter={self.max_iter} passes: no hyperplane separates the classes, or more "
                 "passes are needed. Classes that cannot be separated are never learnt; variant='averaged', or "
-                "SGDClassifier with the hinge or logistic loss, make the best of them."
+                "SGDClassifier with the hinge or logistic loss, make the best of them.",
             )
 
     @property
@@ -249,15 +256,15 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         With variant="voted", the share of votes for a class less the share against it.
         """
         if self.variant == "voted":
-            return self.fitted().map_rows(X, voted_scores, *self._voters(), self.classes_)
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+            return self._after_fit()._map_rows(X, voted_scores, *self._voters(), self.classes_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
         if self.variant == "voted":
-            return self.fitted().map_rows(X, predict_voted, *self._voters(), self.classes_)
-        return self.fitted().map_rows(X, predict_linear, self.coef_, self.intercept_, self.classes_)
+            return self._after_fit()._map_rows(X, predict_voted, *self._voters(), self.classes_)
+        return self._after_fit()._map_rows(X, predict_linear, self.coef_, self.intercept_, self.classes_)
 
     def signed_distances(self, X: Any) -> Any:
         """Distances (xᵀw + b)/‖w‖ to the hyperplane of coef_ (n,), or to those of all classes (n, K)."""
-        return self.fitted().map_rows(X, distances, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, distances, self.coef_, self.intercept_)

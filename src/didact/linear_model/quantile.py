@@ -21,17 +21,16 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import largest_entries
 from didact.core.parameters import at_least, attr, between, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.constrained.quantile_program import quantile_program
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-
-Array = np.ndarray[Any, Any]
 
 OWN_OPTIONS = {"tol", "max_iter"}
 MOST = 200  # iterations of the interior-point method
@@ -117,11 +116,11 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, MOST, X=X, y=y, attributes=lambda x: self._fitted(rows, x)) as progress:
             result = self._solve(rows, progress.report)
         self.__dict__.update(self._fitted(rows, result.x))
-        self.report_convergence(result)
+        report_convergence(self, result)
         return self
 
     def _solve(self, rows: Rows, report: Any) -> Result:
@@ -148,4 +147,4 @@ class QuantileRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The predicted quantile for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

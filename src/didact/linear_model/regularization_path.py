@@ -13,14 +13,14 @@ from sklearn.model_selection import check_cv
 
 from didact.core.backend import is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Sums
 
-Array = np.ndarray[Any, Any]
 Split = tuple[Array, Array]
 
 # Why some registry checks cannot hold for a model whose penalty is chosen on folds.
@@ -62,7 +62,7 @@ class _PathCV(Estimator):
             fits = walk(prepare, folds, orders, progress.report)
         short = [f.result for f in fits.values() if not f.result.converged and f.result.status != "stopped"]
         if short:
-            self.warn_convergence(f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
+            warn_convergence(self, f"{len(short)} of {len(fits)} fits on the path stopped short. {short[0].message}")
         return fits
 
 

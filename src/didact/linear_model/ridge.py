@@ -21,11 +21,12 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse
 from didact.core.errors import ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_square
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle, graded_svd, solve_nonnegative, solve_normal, triangle
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import (
@@ -38,8 +39,6 @@ from didact.linear_model.linear_regression import (
     wide_sparse,
 )
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 
 def solve_primal(S: Moments, alpha: Array) -> tuple[Array, bool]:
@@ -269,7 +268,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
@@ -277,7 +276,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         self.n_iter_ = 1
         if solution.result is not None:
-            self.report_convergence(solution.result)
+            report_convergence(self, solution.result)
         return self
 
     def _alphas(self, rows: Rows) -> Array:
@@ -292,4 +291,4 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

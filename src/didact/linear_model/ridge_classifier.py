@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from didact.core.backend import float_type, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import (
     above,
     array_like,
@@ -35,6 +35,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
 from didact.linear_model.least_squares_classifier import code_labels, coded_rows
 from didact.linear_model.leave_one_out import Grid, few_rows, solve_few_rows, solve_grid, stacked_errors, with_map
 from didact.linear_model.linear_regression import Solution
@@ -47,8 +48,6 @@ from didact.linear_model.regularization_path import (
 )
 from didact.linear_model.ridge import choose, solve
 from didact.linear_model.ridge_cv import _RidgeCV, score_errors
-
-Array = np.ndarray[Any, Any]
 
 
 def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -114,13 +113,13 @@ class _Signs(ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Fitted codes: (n,), positive for the second of two classes, or (n, K) for more classes or labels."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label whose code is nearest to the fitted one, or a table of 0 and 1."""
         if getattr(self, "multilabel_", False):
-            return self.fitted().map_rows(X, signs, self.coef_, self.intercept_)
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+            return self._after_fit()._map_rows(X, signs, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
 
 class RidgeClassifier(_Signs):
@@ -174,7 +173,7 @@ class RidgeClassifier(_Signs):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
-        rows = signed_rows(self, self.rows(X, y, sample_weight, target=kind_of(y)))
+        rows = signed_rows(self, self._rows(X, y, sample_weight, target=kind_of(y)))
         self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
@@ -183,7 +182,7 @@ class RidgeClassifier(_Signs):
         self._keep(solution, rows)
         self.n_iter_ = 1
         if solution.result is not None:
-            self.report_convergence(solution.result)
+            report_convergence(self, solution.result)
         return self
 
 
@@ -256,7 +255,7 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
         """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
-        given = self._foldable(self.rows(X, y, sample_weight, target=kind_of(y)))
+        given = self._foldable(self._rows(X, y, sample_weight, target=kind_of(y)))
         rows = signed_rows(self, given).require_memory("Folds are taken from rows in memory.")
         alphas = self._penalties()
         with FitProgress(self, X=X, y=y):

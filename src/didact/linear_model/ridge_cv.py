@@ -20,6 +20,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import above, array_like, attr, is_bool, param, splitter
 from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
 from didact.linear_model.infer import no_inference
 from didact.linear_model.leave_one_out import (
     Grid,
@@ -43,8 +44,6 @@ from didact.linear_model.regularization_path import (
 )
 from didact.linear_model.ridge import Ridge
 from didact.parts.statistics.moments import Moments, moments
-
-Array = np.ndarray[Any, Any]
 
 
 class _Given(RegressorMixin, BaseEstimator):
@@ -209,7 +208,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeCV":
         """Fit to rows X with targets y, after choosing the penalty."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         alphas = self._penalties()
         grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y)
         scores = np.where(np.isnan(scores), -np.inf, scores)
@@ -261,4 +260,4 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

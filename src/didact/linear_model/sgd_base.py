@@ -21,11 +21,12 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError
-from didact.core.estimator import Estimator
+from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.result import MESSAGES, Result
 from didact.engines.stochastic.passes import full, losses_and_slopes, row_blocks, stochastic
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
@@ -34,7 +35,6 @@ from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 from didact.parts.statistics.counts import Counts, label_counts
 
-Array = np.ndarray[Any, Any]
 TINY = float(np.finfo(np.float64).tiny)
 
 LOSSES = {
@@ -47,7 +47,7 @@ LOSSES = {
     "squared_hinge": losses.SquaredHinge,
     "modified_huber": losses.ModifiedHuber,
     "log_loss": losses.Logistic,
-    "exponential": losses.Exponential,
+    "exponential": losses.ExponentialLoss,
     "perceptron": losses.Perceptron,
 }
 
@@ -114,18 +114,18 @@ class _SGD(Estimator):
         if self.learning_rate in PASSIVE_AGGRESSIVE:
             refuse_unsuited(self)
         return Training(
-            loss, penalty_noun(self.penalty, self.alpha, self.l1_ratio, self.p),
-            rate_noun(self.learning_rate, loss, self.alpha, self.eta0, self.power_t, self.rate_scale,
+            loss=loss, penalty=penalty_noun(self.penalty, self.alpha, self.l1_ratio, self.p),
+            rate=rate_noun(self.learning_rate, loss, self.alpha, self.eta0, self.power_t, self.rate_scale,
                       self.rate_offset),
-            self.fit_intercept, 0 if self.batch_size == "full" else int(self.batch_size),
-            float(self.average) if self.average else math.inf, self.shuffle,
+            fit_intercept=self.fit_intercept, batch=0 if self.batch_size == "full" else int(self.batch_size),
+            averaged_from=float(self.average) if self.average else math.inf, shuffle=self.shuffle,
         )  # fmt: skip
 
     def _report(self, result: Result) -> None:
         if self.tol is None and result.status == "iteration limit":  # that many passes is what was asked for
             self.n_iter_ = result.n_iter
         else:
-            self.report_convergence(result)
+            report_convergence(self, result)
 
     @property
     def _loss(self) -> Any:
@@ -268,7 +268,9 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
     else:
         blocks = row_blocks(rows, total.weight / max(total.rows, 1), left_out)
         advance = passes(blocks, training, seed_sequence(model.random_state), rows.names)
-    stopping = Stopping(model.tol, model.n_iter_no_change, model.max_iter, judge, trial)
+    stopping = Stopping(
+        tol=model.tol, patience=model.n_iter_no_change, max_iter=model.max_iter, judge=judge, trial=trial
+    )
     with FitProgress(model, model.max_iter, X=X, y=y, attributes=fitted) as progress:
         result = run_passes(advance, weights, training, stopping, progress.report)
     refuse_divergence(model, result.status == "not finite", result.n_iter)
@@ -292,7 +294,7 @@ def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, pas
     refuse_divergence(model, not (np.isfinite(losses).all() and np.isfinite(weights.V).all()), 1)
     unit = 1.0 if training.batch == 0 else total.weight / max(total.rows, 1)  # weights of rows count as they are
     if ran_away(training.loss, float(np.max(losses)), idle_loss(total, training, labelled) * unit):
-        model.warn_convergence(MESSAGES["diverged"])
+        warn_convergence(model, MESSAGES["diverged"])
 
 
 def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:

@@ -9,14 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.backend import float_type, namespace
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
 from didact.linear_model.sparse_coef import SparseCoefficients
-
-Array = np.ndarray[Any, Any]
 
 
 def class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:
@@ -109,7 +108,7 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     ) -> "SGDClassifier":
         """Learn from rows X with labels y, pass after pass, beginning at zero or at the weights given."""
         training = self._training()
-        rows, total = labelled(self, self.rows(X, y, sample_weight, target="labels"))
+        rows, total = labelled(self, self._rows(X, y, sample_weight, target="labels"))
         weights = start(self, outputs(self.classes_), rows.n_features, training, coef_init, intercept_init)
         result = train(self, rows, total, weights, training, X, y, lambda x: self._fitted(x, rows))
         self._store(weights, rows)
@@ -119,7 +118,7 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "SGDClassifier":
         """Make one pass over more rows; the first call names all classes."""
         training, first = self._training(), not hasattr(self, "coef_")
-        rows = labelled_part(self, self.rows(X, y, sample_weight, target="labels", reset=first), classes)
+        rows = labelled_part(self, self._rows(X, y, sample_weight, target="labels", reset=first), classes)
         weights = resume(self, outputs(self.classes_), rows.n_features, training)
         learn_once(self, rows, weights, training)
         self._store(weights, rows)
@@ -138,18 +137,18 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the second class (n,), or of each class against the rest (n, K)."""
-        return self.fitted().map_rows(X, decision, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, decision, self.coef_, self.intercept_)
 
     def predict(self, X: Any) -> Any:
         """The label with the highest score of each row."""
-        return self.fitted().map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
+        return self._after_fit()._map_rows(X, predict_labels, self.coef_, self.intercept_, self.classes_)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), with loss="log_loss" or "modified_huber"."""
-        return self.fitted().map_rows(X, class_shares, self.coef_, self.intercept_, self._loss)
+        return self._after_fit()._map_rows(X, class_shares, self.coef_, self.intercept_, self._loss)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes, with loss="log_loss" or "modified_huber"."""
-        return self.fitted().map_rows(X, log_class_shares, self.coef_, self.intercept_, self._loss)
+        return self._after_fit()._map_rows(X, log_class_shares, self.coef_, self.intercept_, self._loss)

@@ -6,10 +6,9 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.linear_model.sgd_base import Seen, seen
 from didact.parts.statistics.counts import Counts, label_codes, weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def outputs(classes: Array) -> Array:

@@ -101,7 +101,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
     ) -> "SGDRegressor":
         """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
-        rows, training = self.rows(X, y, sample_weight), self._training()
+        rows, training = self._rows(X, y, sample_weight), self._training()
         weights = start(self, ONE, rows.n_features, training, coef_init, intercept_init)
         total = rows.reduce(seen, False, training.loss)
         result = train(self, rows, total, weights, training, X, y, lambda x: self._fitted(x, rows))
@@ -111,7 +111,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SGDRegressor":
         """Make one pass over more rows, from where the last one ended."""
-        rows, training = self.rows(X, y, sample_weight, reset=not hasattr(self, "coef_")), self._training()
+        rows, training = self._rows(X, y, sample_weight, reset=not hasattr(self, "coef_")), self._training()
         weights = resume(self, ONE, rows.n_features, training)
         learn_once(self, rows, weights, training)
         self._store(weights, rows)
@@ -130,4 +130,4 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
 
     def predict(self, X: Any) -> Any:
         """Predicted targets for rows X."""
-        return self.fitted().map_rows(X, values, self.coef_, self.intercept_, self._loss)
+        return self._after_fit()._map_rows(X, values, self.coef_, self.intercept_, self._loss)

@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.parameters import attr
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class SparseCoefficients:

@@ -26,11 +26,10 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.linear.least_squares import DEPENDENT_COLUMN, column_scale, triangle
 from didact.linear_model.linear_regression import Solution, means, one_or_many, predict
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 SINGULAR = 1e-10  # smallest singular value of V_YY, and relative gap of σ_p and σ_{p+1}, that can be told from zero
 
@@ -129,7 +128,7 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TotalLeastSquares":
         """Fit to rows X with targets y; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         with FitProgress(self, X=X, y=y):
             fit, solution = solve_rows(rows, self.fit_intercept)
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
@@ -138,4 +137,4 @@ class TotalLeastSquares(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """Targets for rows X that are without error: XB + constant."""
-        return self.fitted().map_rows(X, predict, self.coef_, self.intercept_)
+        return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)

@@ -15,8 +15,7 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.random import streams
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 MOST_CLASSES = 12  # of an exhaustive code: 2047 learners
 RESTARTS, SWEEPS = 8, 20

@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from didact.core.meta import fit_model, margins
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 LARGEST = 1e30  # of a margin: sums of several stay finite, also in float32
 PENALTY = "The base model of the tests, logistic regression, has a penalty beside the sum of weighted losses."

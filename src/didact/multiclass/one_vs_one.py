@@ -18,10 +18,9 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, take
 from didact.core.parameters import attr, has, none, one_of, param
+from didact.core.typing import Array
 from didact.linear_model import LogisticRegression
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
-
-Array = np.ndarray[Any, Any]
 
 
 def pair_scores(G: Array, n_classes: int, decision: str) -> Array:
@@ -93,9 +92,9 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OneVsOneClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        params, kernel = self.routed(fit_params), self._pairwise
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        params, kernel = self._routed(fit_params), self._pairwise
+        self.classes_, codes = self._coded(y)
         self.n_classes_ = len(self.classes_)
         pairs = [np.flatnonzero(np.isin(codes, pair)) for pair in combinations(range(self.n_classes_), 2)]
 
@@ -115,12 +114,12 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
     ) -> "OneVsOneClassifier":
         """Go on with rows X of labels y; `classes` are all labels that will come, needed in the first call."""
         first = self._begins(classes)
-        X, y, w = self.training(X, y, sample_weight, target="labels", reset=first)
+        X, y, w = self._training(X, y, sample_weight, target="labels", reset=first)
         known = np.unique(classes) if first else self.classes_
         strange = ~np.isin(y, known)
         if strange.any():
             raise InputError(f"y has the label {y[strange].tolist()[0]!r}, which is none of `classes`.")
-        pairs, params = list(combinations(known, 2)), self.routed(fit_params, "partial_fit")
+        pairs, params = list(combinations(known, 2)), self._routed(fit_params, "partial_fit")
         models = [clone(self._base()) for _ in pairs] if first else self.estimators_
 
         def go_on(task: tuple[Any, tuple[Any, Any]]) -> Any:
@@ -149,8 +148,12 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes (n, K); for two classes that of the second (n,)."""
-        return self.fitted().map_rows(X, decide, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)
+        return self._after_fit()._map_rows(
+            X, decide, self.estimators_, self.pairwise_indices_, self.classes_, self.decision
+        )
 
     def predict(self, X: Any) -> Any:
         """The class with the highest score."""
-        return self.fitted().map_rows(X, labels, self.estimators_, self.pairwise_indices_, self.classes_, self.decision)
+        return self._after_fit()._map_rows(
+            X, labels, self.estimators_, self.pairwise_indices_, self.classes_, self.decision
+        )

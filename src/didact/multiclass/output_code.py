@@ -22,11 +22,10 @@ from didact.core.estimator import Estimator
 from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, seeded, take
 from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
+from didact.core.typing import Array
 from didact.linear_model import LogisticRegression
 from didact.multiclass.codes import KINDS, checked_code, code_matrix
 from didact.multiclass.learners import PENALTY, all_margins, fit_sides
-
-Array = np.ndarray[Any, Any]
 
 SURE = 80.0  # a margin beyond which the exponential loss rises no more: its sums stay finite in float32
 
@@ -88,10 +87,7 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
     (['a', 'c'], (3, 3))
     """
 
-    _test_params = [
-        {"random_state": 0},
-        {"code": "sparse", "random_state": 0, "decoding": "hinge"},
-    ]
+    _test_params = [{"random_state": 0}, {"code": "sparse", "random_state": 0, "decoding": "hinge"}]
     _test_skips = {**IN_MEMORY, "weight_scale": PENALTY}
     _kernels, _regressors = True, True
 
@@ -114,9 +110,9 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "OutputCodeClassifier":
         """Fit to rows X with labels y; sample_weight counts rows, other metadata are routed to the base models."""
-        X, y, w = self.training(X, y, sample_weight, target="labels")
-        params = self.routed(fit_params)
-        self.classes_, codes = self.coded(y)
+        X, y, w = self._training(X, y, sample_weight, target="labels")
+        params = self._routed(fit_params)
+        self.classes_, codes = self._coded(y)
         seeds = seed_sequence(self.random_state).spawn(2)
         self.code_book_ = self._code(len(self.classes_), seeds[0])
         self._heavy = np.bincount(codes, w, len(self.classes_)) > 0
@@ -135,11 +131,11 @@ class OutputCodeClassifier(OfModels, ClassifierMixin, Estimator):
 
     def decision_function(self, X: Any) -> Any:
         """Minus the distances from the words of the classes (n, K); for two classes their difference (n,)."""
-        return self.fitted().map_rows(X, decide, *self._asked())
+        return self._after_fit()._map_rows(X, decide, *self._asked())
 
     def predict(self, X: Any) -> Any:
         """The class with the nearest word."""
-        return self.fitted().map_rows(X, labels, *self._asked(), self.classes_)
+        return self._after_fit()._map_rows(X, labels, *self._asked(), self.classes_)
 
 
 def fit_letters(

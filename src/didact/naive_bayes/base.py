@@ -19,9 +19,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Rows, blocks_of
+from didact.core.typing import Array
 from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
 
-Array = np.ndarray[Any, Any]
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
 
 
@@ -60,7 +60,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _update(self, X: Any, y: Any, sample_weight: Any, known: Array | None) -> Any:
         """Learn from rows, beside those seen before if all labels are known."""
         first = known is None or not hasattr(self, "classes_")
-        rows = self.rows(X, y, sample_weight, target="labels", reset=first,
+        rows = self._rows(X, y, sample_weight, target="labels", reset=first,
                          categories=getattr(self, "categorical_features", None))  # fmt: skip
         if not first and getattr(self, "categories_", None) is not None:
             for block in blocks_of(X):
@@ -91,19 +91,19 @@ class _NaiveBayes(ClassifierMixin, Estimator):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self.fitted().map_rows(X, in_blocks, self._joint)
+        return self._after_fit()._map_rows(X, in_blocks, self._joint)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, most_probable, self.classes_, self._joint)
+        return self._after_fit()._map_rows(X, most_probable, self.classes_, self._joint)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, posterior, self._joint)
+        return self._after_fit()._map_rows(X, posterior, self._joint)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, log_posterior, self._joint)
+        return self._after_fit()._map_rows(X, log_posterior, self._joint)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Rows and labels drawn from the model; columns of categories hold their values."""

@@ -9,7 +9,8 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
-from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
+from didact.core.typing import Array
+from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."

@@ -21,9 +21,10 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
-from didact.core.rows import Block, MemoryRows, Rows
-from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
-from didact.parts.statistics.class_sums import TINY, ClassSums, by_class, class_sums, log_shares
+from didact.core.rows import Block, Rows
+from didact.core.typing import Array
+from didact.naive_bayes.base import COUNTED, _NaiveBayes
+from didact.parts.statistics.class_sums import ZERO_PROBABILITY, ClassSums, by_class, class_sums, log_shares
 
 
 def count_rows(block: Block) -> ClassSums:
@@ -74,7 +75,7 @@ def one_log_probabilities(S: ClassSums, alpha: Array) -> Array:
     """log((ones + α)/(present + 2α)) of each class and column."""
     ones, absent = S.sums
     present = S.weight[:, None] - (absent if absent.shape[1] else 0.0)
-    return np.log(np.clip((ones + alpha) / np.maximum(present + 2 * alpha, TINY), TINY, 1.0))
+    return np.log(np.clip((ones + alpha) / np.maximum(present + 2 * alpha, ZERO_PROBABILITY), ZERO_PROBABILITY, 1.0))
 
 
 def binarized(X: Any, threshold: float | None) -> Any:
@@ -93,7 +94,7 @@ def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
 
 def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
     """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
-    log_zero = np.log(np.maximum(-np.expm1(log_one), TINY))
+    log_zero = np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
     ones, missing = without_gaps(binarized(X, threshold)), gaps(X)
     joint = np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
     return joint if missing is None else joint - np.asarray(missing @ log_zero.T)
@@ -141,8 +142,8 @@ class _CountNB(_NaiveBayes):
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
         """The sums of all rows; those of sparse rows are large beside them, so such rows in memory are one block."""
-        at_once = isinstance(rows, MemoryRows) and is_sparse(rows.X)
-        S = self._count(*rows.columns) if at_once else rows.reduce(self._count)
+        at_once = rows.n_rows is not None and rows.is_sparse
+        S = self._count(rows.whole()) if at_once else rows.reduce(self._count)
         refuse_overflow(rows, S.sums[0])
         return S
 

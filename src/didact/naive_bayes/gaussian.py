@@ -11,8 +11,9 @@ import numpy as np
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, none, param
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.components.scores import diagonal_joint
-from didact.naive_bayes.base import Array, _NaiveBayes
+from didact.naive_bayes.base import _NaiveBayes
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.row_components import variance_rows
 
@@ -23,11 +24,11 @@ def total_variance(S: Components) -> Array:
 
 
 def gaussian_table(S: Components, smoothing: float) -> tuple[Array, Array]:
-    """Means and variances of each class; a column without a value in a class gets the variance of all."""
-    total = total_variance(S)
+    """Means and variances of each class; a column without a value in a class gets those of all."""
+    total, tiny = total_variance(S), np.finfo(float).tiny
+    middle = (S.present * S.mean).sum(axis=0) / np.maximum(S.present.sum(axis=0), tiny)
     variance = np.where(S.present > 0, S.covariances(), total) + smoothing * float(np.max(total, initial=0.0))
-    seen = S.weight[:, None] > 0
-    return S.mean, np.maximum(np.where(seen, variance, 0.0), np.finfo(float).tiny ** 0.5)
+    return np.where(S.present > 0, S.mean, middle), np.maximum(variance, tiny**0.5)
 
 
 def moment_tables(S: Components) -> tuple[Array, ...]:

@@ -14,8 +14,9 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.components.scores import diagonal_joint
-from didact.naive_bayes.base import COUNTED, Array, _NaiveBayes
+from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.naive_bayes.categorical import categorical_joint, category_rows, draw_categories, log_table, padded
 from didact.naive_bayes.discrete import bernoulli_joint, one_log_probabilities, one_rows
 from didact.naive_bayes.gaussian import gaussian_table, moment_tables

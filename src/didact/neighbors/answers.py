@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
 from didact.neighbors.votes import (
     Neighbors,
@@ -19,7 +20,6 @@ from didact.neighbors.votes import (
     weigh,
 )
 
-Array = np.ndarray[Any, Any]
 PAIRS = 1 << 22  # pairs of a query and a neighbour that are held at a time
 NOBODY = (
     "No neighbours were found within the radius for {count} of {rows} rows (the first is row {first}): use a larger "

@@ -17,9 +17,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, log_sums
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 20
 NARROW, WIDE = 0.1, 2.5  # default candidates, in units of Scott's rule

@@ -16,13 +16,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
 from didact.neighbors.words import word_rows
 from didact.parts.distances import NAMES, distance_named
 from didact.parts.statistics.weights import in_cases
 
-Array = np.ndarray[Any, Any]
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
 LONELY = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
@@ -95,11 +95,11 @@ class _Neighbors(Estimator):
         tags.input_tags.string = self.metric == "edit"
         return tags
 
-    def rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
         """The data, checked; for the edit distance a column of words."""
         if self.metric == "edit":
             return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
-        return super().rows(X, y, sample_weight, **how)
+        return super()._rows(X, y, sample_weight, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
         """Check the training data, build the index of its rows, and return y and their numbers of rows.
@@ -107,7 +107,7 @@ class _Neighbors(Estimator):
         Rows of weight zero are left out (but of a table of distances); what labels they have is in `_labels`.
         """
         mixed = self.metric == "gower"
-        rows = self.rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
+        rows = self._rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w, *_ = rows.whole()
         if target == "label columns":
             self._labels = [np.unique(column) for column in y.reshape(len(y), -1).T]
@@ -138,11 +138,11 @@ class _Neighbors(Estimator):
     def _queries(self, X: Any) -> Any:
         """New rows, checked; None stays None."""
         check_is_fitted(self)
-        return None if X is None else self.rows(X, target="none", reset=False).map(_same)
+        return None if X is None else self._rows(X, target="none", reset=False).map(_same)
 
     def _answer(self, X: Any, fn: Any, *args: Any) -> Any:
         """fn of rows X and the arguments; X None: of the fitted rows, each without itself."""
-        return fn(None, *args) if X is None else self.map_rows(X, fn, *args)
+        return fn(None, *args) if X is None else self._map_rows(X, fn, *args)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -174,7 +174,7 @@ class KNeighborsQueries:
             distances, rows = self._index.nearest(Q, int(k))
             return (self._cast(distances), rows) if return_distance else rows  # type: ignore[attr-defined]
 
-        return self.map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
+        return self._map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""

@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, none, param, whole
+from didact.core.typing import Array
 from didact.neighbors.answers import Question, class_labels, class_shares
 from didact.neighbors.base import (
     LONELY,
@@ -23,8 +24,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-
-Array = np.ndarray[Any, Any]
 
 
 class ClassAnswers:
@@ -65,7 +64,7 @@ class ClassAnswers:
 
         X of None asks for the fitted rows, each by the others.
         """
-        self.fitted()
+        self._after_fit()
         about = self._codes, self.classes_, self._outliers, self._outlier_answers
         return self._answer(X, class_labels, self._question, *about)
 
@@ -74,7 +73,7 @@ class ClassAnswers:
 
         X of None asks for the fitted rows, each by the others.
         """
-        return self.fitted()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
+        return self._after_fit()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -129,7 +128,13 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
 
     @property
     def _question(self) -> Question:
-        return Question(self._index, self.n_neighbors, np.nan, Weighing(self.weights, self.bandwidth), self._mass)
+        return Question(
+            index=self._index,
+            k=self.n_neighbors,
+            radius=np.nan,
+            weighing=Weighing(self.weights, self.bandwidth),
+            mass=self._mass,
+        )
 
 
 class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -195,7 +200,13 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
 
     @property
     def _question(self) -> Question:
-        return Question(self._index, None, self.radius, Weighing(self.weights, self.bandwidth, self.radius), self._mass)
+        return Question(
+            index=self._index,
+            k=None,
+            radius=self.radius,
+            weighing=Weighing(self.weights, self.bandwidth, self.radius),
+            mass=self._mass,
+        )
 
     @property
     def _outlier_answers(self) -> Any:

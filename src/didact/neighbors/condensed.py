@@ -8,13 +8,12 @@ import scipy.sparse as sp
 from didact.core.errors import ParameterError
 from didact.core.parameters import attr, is_bool, param, random_state, whole
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.condensing import Condensed, condense, condense_by
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import Euclidean
-
-Array = np.ndarray[Any, Any]
 
 
 def visits(codes: Array, sampled: Array, n_seeds: int, shuffled: np.random.Generator | None) -> tuple[Array, Array]:

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-
+from didact.core.typing import Array
 from didact.engines.neighbors.edit_index import Costs, number_queries, number_words, string_distances
-
-Array = np.ndarray[Any, Any]
 
 
 def edit_distance(

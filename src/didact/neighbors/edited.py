@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from didact.core.parameters import attr, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.neighbors.selection import Selected, _RowSelection
 from didact.neighbors.votes import class_votes, nearest_by_mass
-
-Array = np.ndarray[Any, Any]
 
 
 def agrees(rows: Array, codes: Array, kind: str) -> Array:

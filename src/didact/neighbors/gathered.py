@@ -6,8 +6,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.rows.gather import dense
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def queries(X: Any) -> Array:

@@ -17,9 +17,8 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
 from didact.core.rows.gather import dense
+from didact.core.typing import Array
 from didact.parts.statistics.weights import WeightRange, weight_range
-
-Array = np.ndarray[Any, Any]
 
 MOST_BINS = 1_000_000  # a column
 MOST_CELLS = 2.0**62  # that are numbered
@@ -46,9 +45,12 @@ class Extent(NamedTuple):
         part = others / (mine + others) if others else 0.0
         d = other.mean - self.mean
         return Extent(
-            self.weights.merge(other.weights), self.mean + part * d, self.scatter + other.scatter + mine * part * d * d,
-            np.minimum(self.low, other.low), np.maximum(self.high, other.high),
-        )  # fmt: skip
+            weights=self.weights.merge(other.weights),
+            mean=self.mean + part * d,
+            scatter=self.scatter + other.scatter + mine * part * d * d,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+        )
 
 
 BIG = np.finfo(np.float64).max
@@ -63,9 +65,9 @@ def extent(block: Block) -> Extent:
     X, w = X[w > 0], w[w > 0]
     if not len(X):
         p = X.shape[1]
-        return Extent(seen, np.zeros(p), np.zeros(p), np.full(p, BIG), np.full(p, -BIG))
+        return Extent(weights=seen, mean=np.zeros(p), scatter=np.zeros(p), low=np.full(p, BIG), high=np.full(p, -BIG))
     mean = w @ X / w.sum()
-    return Extent(seen, mean, w @ (X - mean) ** 2, X.min(axis=0), X.max(axis=0))
+    return Extent(weights=seen, mean=mean, scatter=w @ (X - mean) ** 2, low=X.min(axis=0), high=X.max(axis=0))
 
 
 class Axes(NamedTuple):

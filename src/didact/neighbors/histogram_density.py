@@ -21,12 +21,11 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, none, one_of, param, whole
 from didact.core.random import streams
+from didact.core.typing import Array
 from didact.neighbors import histogram_bins as bins_of
 from didact.neighbors.gathered import queries
 from didact.neighbors.histogram_bins import Axes, Extent
 from didact.neighbors.kernel_density import total_of
-
-Array = np.ndarray[Any, Any]
 
 MOST_DENSE = 10_000_000  # cells that `counts` puts into one array
 CANDIDATES = 60
@@ -103,7 +102,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
         """Count the rows X in bins; sample_weight counts rows, y is ignored."""
-        rows = self.rows(X, None, sample_weight, target="none")
+        rows = self._rows(X, None, sample_weight, target="none")
         E = rows.reduce(bins_of.extent)
         E = E._replace(weights=E.weights.settled(rows))
         axes = self._axes(E._replace(**self._range(rows.n_features)), rows)
@@ -179,7 +178,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X; −∞ in empty cells."""
-        return self.fitted().map_rows(X, log_density, self._bins, self.cells_, self.cell_weights_, self.total_)
+        return self._after_fit()._map_rows(X, log_density, self._bins, self.cells_, self.cell_weights_, self.total_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

@@ -28,6 +28,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, between, is_callable, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Batches
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import (
     Points,
     kernel_sums,
@@ -56,8 +57,6 @@ from didact.neighbors.metric_sums import offsets as metric_offsets
 from didact.parts.distances import Euclidean, distance_named
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 class Ready(NamedTuple):
@@ -170,13 +169,13 @@ class KernelDensity(DensityMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":
         """Keep the rows X and choose the bandwidth; sample_weight counts rows, y is ignored."""
-        rows = self.rows(X, None, sample_weight, target="none")
+        rows = self._rows(X, None, sample_weight, target="none")
         kept, _, w = rows.gather()
         return self._estimate(kept, in_cases(w)[0])
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
         """Keep the rows X, of which each counts w times, whatever the rule for weights."""
-        self.rows(X, target="none")
+        self._rows(X, target="none")
         return self._estimate(X, w)
 
     def _estimate(self, kept: Array, w: Array) -> "KernelDensity":
@@ -280,18 +279,22 @@ class KernelDensity(DensityMixin, Estimator):
         if self._other_metric:
             noun = self._distance(X, w)
             unit = window.log_integral(D) + metric_volume(noun, D) + log_volume(F) + D * math.log(h) + math.log(total)
-            return Ready(window, F, h, None, None, unit, total, (noun, X, w))
+            return Ready(
+                window=window, F=F, h=h, points=None, shapes=None, log_unit=unit, total=total, metric=(noun, X, w)
+            )
         log_unit = window.log_integral(D) + log_volume(F) + D * math.log(h) + math.log(total)
         if self.shape == "local":
             A, logs = local_factors(X, w, self.n_neighbors)
-            return Ready(window, F, h, None, (X, w * np.exp(logs), A), log_unit, total)
+            return Ready(
+                window=window, F=F, h=h, points=None, shapes=(X, w * np.exp(logs), A), log_unit=log_unit, total=total
+            )
         leaf = len(X) if self.algorithm == "brute" else self.leaf_size
         points = prepare(X, w, widths=self.widths_ if self.adaptive else None, leaf=leaf)
-        return Ready(window, F, h, points, None, log_unit, total)
+        return Ready(window=window, F=F, h=h, points=points, shapes=None, log_unit=log_unit, total=total)
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the density at each row of X."""
-        return self.fitted().map_rows(X, log_density, self._ready, self.rtol, self.atol)
+        return self._after_fit()._map_rows(X, log_density, self._ready, self.rtol, self.atol)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

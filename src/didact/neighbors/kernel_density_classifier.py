@@ -17,13 +17,12 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.meta import check_parameters
 from didact.core.parameters import above, array_like, at_least, attr, between, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.neighbors.bandwidths import rule, typical_width
 from didact.neighbors.kernel_density import KernelDensity, Ready, log_density
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.weights import case_range, in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 def joint(X: Any, log_prior: Array, classes: list[Ready | None], rtol: float, atol: float) -> Array:
@@ -111,7 +110,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensityClassifier":
         """Estimate the density of each class; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         X, y, w = rows.gather()
         codes = np.searchsorted(self.classes_, y)
@@ -175,18 +174,18 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class) + log density of each row and class."""
-        return self.fitted().map_rows(X, joint, self._log_prior, self._ready, self.rtol, self.atol)
+        return self._after_fit()._map_rows(X, joint, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities of the classes."""
-        return self.fitted().map_rows(X, log_posterior, self._log_prior, self._ready, self.rtol, self.atol)
+        return self._after_fit()._map_rows(X, log_posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes (n, K), in the order of classes_."""
-        return self.fitted().map_rows(X, posterior, self._log_prior, self._ready, self.rtol, self.atol)
+        return self._after_fit()._map_rows(X, posterior, self._log_prior, self._ready, self.rtol, self.atol)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, most_probable, self.classes_, self._log_prior, self._ready, self.rtol, self.atol
         )

@@ -5,7 +5,8 @@ r"""Kernel smoother (Nadaraya–Watson): at every place the mean of the targets,
 It is the conditional mean of a kernel density of (x, y).
 
 1. `fit` keeps the rows and, where asked to, chooses h by the squared errors of each row predicted from all others:
-   the distances of all pairs are looked at once, for all candidates together.
+   the distances of pairs are looked at once, for all candidates together; wide Gaussians in one or two columns need
+   no pairs.
 2. Where no window reaches, the prediction is the mean of the nearest rows, which is also what the Gaussian tends to.
 
 Nadaraya (1964), On estimating regression, doi:10.1137/1109020.
@@ -22,13 +23,12 @@ from didact.core.beside import beside
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, attr, is_bool, none, one_of, param
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import Points, kernel_sums, prepare, refuse_wide, squared_scales
 from didact.neighbors.bandwidths import candidates, given, rule, spreads, typical_width
 from didact.neighbors.gathered import queries
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import WINDOWS
-
-Array = np.ndarray[Any, Any]
 
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
@@ -53,9 +53,12 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
     Notes
     -----
     Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
-    cross-validation looks at all pairs once for all candidates. Rows are kept, dense and in memory. Sample weights are
-    turned into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that
-    their mean is 1; leaving out leaves out one of the rows that a weight stands for. Shape of computation: pairs.
+    cross-validation looks at pairs of rows that reach each other once for all candidates: n² for wide windows. In one
+    or two columns many rows under a wide Gaussian are summed over cells with a bounded error instead, right to 1e-11 as
+    all sums are, at a cost that grows like n; with more columns, and for windows of other forms, sums are over pairs.
+    Rows are kept, dense and in memory. Sample weights are turned into numbers of rows: in units of the smallest one
+    above zero if all are whole multiples of it, else so that their mean is 1; leaving out leaves out one of the rows
+    that a weight stands for. Shape of computation: pairs.
 
     References
     ----------
@@ -97,7 +100,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSmoother":
         """Keep the rows X with targets y and choose the bandwidth; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         self.X_fit_, self.y_fit_, self.sample_weight_ = rows.gather()
         self.sample_weight_ = w = in_cases(self.sample_weight_)[0]
         kept = self.X_fit_.astype(np.float64)
@@ -150,7 +153,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The local mean at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, predict_smooth, self._points, self.kernel, self._width, self._units, self._offset, self._one
         )
 

@@ -4,16 +4,13 @@ Each is shrunk towards its own mean variance, :math:`(1-\rho)C_i + \rho\,\mathrm
 that points on a line or a plane keep some width across it.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
-
-Array = np.ndarray[Any, Any]
 
 SHRINK = 0.1
 BLOCK = 2048

@@ -14,11 +14,10 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.neighbors.tables import block_edges, tables
 from didact.parts.distances import Chebyshev, Euclidean, Mahalanobis, Manhattan, Minkowski, Scaled
 from didact.parts.windows import log_ball
-
-Array = np.ndarray[Any, Any]
 
 METRICS = (
     "euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1", "chebyshev", "infinity", "seuclidean",

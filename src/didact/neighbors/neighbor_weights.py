@@ -1,13 +1,10 @@
 """Neighbours of a given total weight: rows that count several times fill a neighbourhood sooner."""
 
-from typing import Any
-
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.neighbors.index import Index
 from didact.neighbors.votes import rows_needed
-
-Array = np.ndarray[Any, Any]
 
 
 def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array, Array, Array]:

@@ -18,6 +18,7 @@ from didact.core.backend import float_type, like
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, param, whole
+from didact.core.typing import Array
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
@@ -25,8 +26,6 @@ from didact.neighbors.neighbor_weights import nearest_by_weight
 from didact.parts.distances import Euclidean
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 16_384  # queries whose neighbours are held at once
 
@@ -89,7 +88,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsDensity":
         """Keep the rows X; sample_weight counts rows, y is ignored."""
-        rows = self.rows(X, None, sample_weight, target="none")
+        rows = self._rows(X, None, sample_weight, target="none")
         self.X_fit_, _, self.sample_weight_ = rows.gather()
         self.sample_weight_ = in_cases(self.sample_weight_)[0]
         total = self.sample_weight_.sum()
@@ -99,7 +98,7 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     def score_samples(self, X: Any) -> Any:
         """The logarithm of the estimate at each row of X."""
-        return self.fitted().map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
+        return self._after_fit()._map_rows(X, log_density, self.X_fit_, self.sample_weight_, self.n_neighbors)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The sum of the log densities of the rows X."""

@@ -18,6 +18,7 @@ from didact.core.backend import float_type, is_sparse, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.engines.neighbors import Index
 from didact.neighbors.base import (
     KNeighborsQueries,
@@ -32,8 +33,6 @@ from didact.neighbors.base import (
 )
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES, MOST = 20, 256  # numbers of neighbours that are tried, and the largest of them
 PAIRS = 4_000_000  # neighbours that are held at once
@@ -194,7 +193,7 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X,
             predict_neighbors,
             self._index,

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.core.validation import SUMS
 from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
@@ -23,8 +24,6 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
-
-Array = np.ndarray[Any, Any]
 
 
 class MeanAnswers:
@@ -45,7 +44,7 @@ class MeanAnswers:
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
-        return self.fitted()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
+        return self._after_fit()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -95,7 +94,13 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     @property
     def _question(self) -> Question:
-        return Question(self._index, self.n_neighbors, np.nan, Weighing(self.weights, self.bandwidth), self._mass)
+        return Question(
+            index=self._index,
+            k=self.n_neighbors,
+            radius=np.nan,
+            weighing=Weighing(self.weights, self.bandwidth),
+            mass=self._mass,
+        )
 
 
 class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -152,7 +157,13 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
 
     @property
     def _question(self) -> Question:
-        return Question(self._index, None, self.radius, Weighing(self.weights, self.bandwidth, self.radius), self._mass)
+        return Question(
+            index=self._index,
+            k=None,
+            radius=self.radius,
+            weighing=Weighing(self.weights, self.bandwidth, self.radius),
+            mass=self._mass,
+        )
 
     @property
     def _outlier_values(self) -> Array:

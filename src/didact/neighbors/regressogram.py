@@ -22,11 +22,10 @@ from didact.core.parameters import above, array_like, attr, none, one_of, param,
 from didact.core.rows import Block
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import in_pieces
+from didact.core.typing import Array
 from didact.neighbors.gathered import as_columns
 from didact.parts.statistics.chan import join_runs
 from didact.parts.statistics.weights import WeightRange, weight_range
-
-Array = np.ndarray[Any, Any]
 
 MOST = 20  # candidates: numbers of bins in each column
 WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin
@@ -204,7 +203,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Regressogram":
         """Average the targets y (one or several columns) in bins; sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         seen = rows.reduce(extremes)
         self.origin_ = self._each(seen.low if self.origin is None else self.origin, "origin")
         widths = self._widths(seen)
@@ -252,6 +251,6 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The mean of the bin of each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X, predict_bins, self.origin_, self.bandwidth_, self.bins_, self.values_, self.mean_
         )

@@ -23,11 +23,10 @@ from didact.core.parameters import above, array_like, attr, none, one_of, param,
 from didact.core.progress import FitProgress
 from didact.core.rows import Block
 from didact.core.rows.gather import Pieces
+from didact.core.typing import Array
 from didact.engines.smoothing.running import RunningWindow, Sorted, running_left_out, running_smooth, sort_rows
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 CANDIDATES = 20  # widths that are tried
 
@@ -98,7 +97,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Keep the rows, in order of x, with targets y (one or several columns); sample_weight counts rows."""
-        rows = self.rows(X, y, sample_weight, target="outputs")
+        rows = self._rows(X, y, sample_weight, target="outputs")
         x, Y, w, _ = rows.reduce(gather, self._column()).columns()
         data = sort_rows(x, Y, in_cases(w)[0])
         candidates = self._candidates(data)
@@ -164,7 +163,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The smooth at each row of X."""
-        return self.fitted().map_rows(
+        return self._after_fit()._map_rows(
             X,
             predict_running,
             self._place,

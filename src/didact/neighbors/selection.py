@@ -10,12 +10,12 @@ from didact.core.estimator import Estimator
 from didact.core.frames import column_names, is_arrow
 from didact.core.parameters import above, array_like, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, is_dask
+from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.neighbors.base import refuse_infinite_sum
 from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import NAMES, distance_named
 
-Array = np.ndarray[Any, Any]
 METRICS = tuple(name for name in NAMES if name not in ("gower", "precomputed"))
 STRATEGIES = ("all", "auto", "majority", "not majority", "not minority")
 
@@ -50,7 +50,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Find out which rows with labels y are left."""
-        rows = self.rows(X, y, target="labels")
+        rows = self._rows(X, y, target="labels")
         X, y, *_ = rows.whole()
         refuse_infinite_sum(X, rows.names)
         if self.n_neighbors >= len(y):
@@ -75,7 +75,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the nearest of the rows that are left."""
-        return self.fitted().map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
+        return self._after_fit()._map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
 
     @property
     def _asked(self) -> int:

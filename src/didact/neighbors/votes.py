@@ -13,8 +13,7 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import above, is_callable, none, one_of, param
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def weights_param() -> Any:

@@ -9,8 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from didact.core.errors import InputError
 from didact.core.frames import column_names, table
 from didact.core.rows import Batches, BatchRows, Block, ClusterRows, MemoryRows, Rows, is_dask
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def word_rows(model: Any, X: Any, y: Any, w: Any, target: str, reset: bool) -> Rows:

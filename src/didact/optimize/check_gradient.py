@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.loop.differences import CENTRAL, EPS, differences
 from didact.optimize.problem import check_start
-
-Array = np.ndarray[Any, Any]
 
 AGREES = 1e-4  # how near central differences come to a right complex step, relative to the gradient's size
 
@@ -110,7 +109,9 @@ def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, to
     floor = max(EPS / CENTRAL * float(np.max(np.abs(value), initial=0.0)), CENTRAL**2 * size) / max(tol, EPS)
     floor = min(floor, size)
     error = np.abs(given - numeric) / np.maximum(np.maximum(np.abs(given), np.abs(numeric)), floor)
-    return GradientCheck(given, numeric, np.where(np.isnan(error), np.inf, error), method, tol)
+    return GradientCheck(
+        gradient=given, numeric=numeric, relative_error=np.where(np.isnan(error), np.inf, error), method=method, tol=tol
+    )
 
 
 def _with_complex_steps(fun: Callable[..., Any], x: Array, numeric: Array) -> tuple[Array, Array]:

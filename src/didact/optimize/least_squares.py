@@ -8,14 +8,13 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.loop.differences import KINDS, differences
+from didact.core.typing import Array
+from didact.engines.loop.differences import DIFFERENCE_KINDS, differences
 from didact.engines.loop.result import Result
 from didact.engines.smooth.levenberg_marquardt import DEPENDENT_DIRECTION, levenberg_marquardt
 from didact.optimize.minimize import Watch
 from didact.optimize.problem import check_start, shown
 from didact.optimize.trace import keep, trace
-
-Array = np.ndarray[Any, Any]
 
 
 def least_squares(
@@ -146,8 +145,8 @@ class Residuals:
     def __init__(self, fun: Any, jac: Any, x0: Array, bounds: tuple[Array, Array]):
         if not callable(fun):
             raise ParameterError(f"fun must be a function of x, not {fun!r}.")
-        if jac is not None and not callable(jac) and jac not in KINDS:
-            raise ParameterError(f"jac must be a function, None or one of {', '.join(KINDS)}; got {jac!r}.")
+        if jac is not None and not callable(jac) and jac not in DIFFERENCE_KINDS:
+            raise ParameterError(f"jac must be a function, None or one of {', '.join(DIFFERENCE_KINDS)}; got {jac!r}.")
         self.fun, self.jac, self.n, self.m = fun, jac, len(x0), 0
         self.evaluations = 0
         self._difference = differences(jac if isinstance(jac, str) else "central", x0, *bounds)

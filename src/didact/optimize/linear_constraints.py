@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from didact.core.errors import InputError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class LinearConstraints(NamedTuple):
@@ -29,7 +28,8 @@ def linear_constraints(
     G, h = _rows(G, h, n, "G", "h", keep_sparse)
     if not np.isfinite(b_eq).all():
         raise InputError(f"b_eq[{_first(~np.isfinite(b_eq))}] is infinite: no point satisfies that equality.")
-    return LinearConstraints(A_eq, b_eq, G, h, *bounds(n, lower, upper))
+    lower, upper = bounds(n, lower, upper)
+    return LinearConstraints(A=A_eq, b=b_eq, G=G, h=h, lower=lower, upper=upper)
 
 
 def bounds(n: int, lower: Any, upper: Any) -> tuple[Array, Array]:

@@ -102,7 +102,7 @@ def _which(c: Any, k: LinearConstraints, options: dict[str, Any]) -> int:
     if least_violation(k.G[kept], k.h[kept], k.A, k.b, k.lower, k.upper) > VIOLATED * size:
         return INFEASIBLE
     lower, upper = np.where(np.isfinite(k.lower), 0.0, -1.0), np.where(np.isfinite(k.upper), 0.0, 1.0)
-    cone = LinearConstraints(k.A, 0.0 * k.b, k.G[kept], np.zeros(kept.sum()), lower, upper)
+    cone = LinearConstraints(A=k.A, b=0.0 * k.b, G=k.G[kept], h=np.zeros(kept.sum()), lower=lower, upper=upper)
     ray = _highs(c, cone, options)
     return UNBOUNDED if ray.status == OPTIMAL and ray.fun < -DOWN * np.abs(c).max() else OTHER
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.loop.line_search import Armijo, Fixed, StrongWolfe, WeakWolfe
 from didact.engines.loop.result import Result
 from didact.engines.smooth.coordinate_search import coordinate_search
@@ -19,8 +20,6 @@ from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
 from didact.engines.smooth.nonlinear_cg import nonlinear_cg
 from didact.optimize.problem import Problem
-
-Array = np.ndarray[Any, Any]
 
 SEARCHES = ("fixed", "armijo", "weak-wolfe", "strong-wolfe")
 MEMORY = 15  # pairs of L-BFGS: more than usual, since evaluations cost more than vectors

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 from didact.optimize.methods import METHODS, SEARCHES, Run
 from didact.optimize.problem import Problem, check_start, number
 from didact.optimize.trace import keep, trace
-
-Array = np.ndarray[Any, Any]
 
 HOPELESS = 10  # evaluations in a row that were not finite, after which that is why no step was found
 
@@ -120,7 +119,14 @@ def minimize(
     with np.errstate(all="ignore"):  # what is not finite is reported in words
         problem.check(x)
         watch.begin(x)
-        run = Run(x, float(tol), int(max_iter), line_search, watch, keep if keep_iterates else None)
+        run = Run(
+            x0=x,
+            tol=float(tol),
+            max_iter=int(max_iter),
+            search=line_search,
+            report=watch,
+            keep=keep if keep_iterates else None,
+        )
         result = solve(problem, run, **options)
     if keep_iterates:
         result.trace = trace(result.history, problem.value)

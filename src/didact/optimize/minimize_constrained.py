@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.constrained.augmented_lagrangian import Lagrangian, augmented_lagrangian
 from didact.engines.constrained.kkt import Multipliers
 from didact.engines.loop.differences import differences
@@ -13,8 +14,6 @@ from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import bounds as check_bounds
 from didact.optimize.minimize import HOPELESS
 from didact.optimize.problem import Problem, check_start, shown
-
-Array = np.ndarray[Any, Any]
 
 
 def minimize_constrained(

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
-from didact.engines.loop.differences import KINDS, differences
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
+from didact.engines.loop.differences import DIFFERENCE_KINDS, differences
 
 
 def check_start(x0: Any, name: str = "x0") -> Array:
@@ -38,8 +37,10 @@ class Problem:
     def __init__(self, fun: Callable[..., Any], x0: Array, jac: Any = None, hess: Any = None):
         if not callable(fun):
             raise ParameterError(f"fun must be a function of x, not {fun!r}.")
-        if jac is not None and jac is not True and not callable(jac) and jac not in KINDS:
-            raise ParameterError(f"jac must be a function, True, None or one of {', '.join(KINDS)}; got {jac!r}.")
+        if jac is not None and jac is not True and not callable(jac) and jac not in DIFFERENCE_KINDS:
+            raise ParameterError(
+                f"jac must be a function, True, None or one of {', '.join(DIFFERENCE_KINDS)}; got {jac!r}."
+            )
         self.fun, self.jac, self.hess = fun, jac, hess
         self.n = len(x0)
         self.evaluations = 0

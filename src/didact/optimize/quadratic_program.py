@@ -7,13 +7,12 @@ from scipy import linalg
 
 from didact.core.errors import InputError
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.constrained.quadratic_form import Program
 from didact.engines.constrained.quadratic_program import solve_quadratic
 from didact.engines.constrained.saddle import cholesky
 from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import linear_constraints, matrix, vector
-
-Array = np.ndarray[Any, Any]
 
 SYMMETRIC = 1e-8  # differences of P and Pᵀ, relative to the largest entry, that count as rounding
 CONVEX = 1e-9  # negative eigenvalues, relative to the largest entry, that count as rounding

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ from scipy.special import expit
 
 from didact.core.backend import like, namespace, to_numpy
 from didact.core.errors import ParameterError
-
-Array = Any
+from didact.core.typing import AnyArray
 
 
 class Noun:
@@ -47,28 +46,28 @@ def require(holds: bool, sentence: str) -> None:
         raise ParameterError(sentence)
 
 
-def log_max(xp: Any, x: Array) -> float:
+def log_max(xp: Any, x: AnyArray) -> float:
     """The largest exponent that is safe in the dtype of x: 700 (double) or 87 (single), with some room."""
     return math.floor(0.987 * math.log(float(xp.finfo(x.dtype).max)))
 
 
-def mask(xp: Any, condition: Array, x: Array) -> Array:
+def mask(xp: Any, condition: AnyArray, x: AnyArray) -> AnyArray:
     """The condition as 0 and 1 in the dtype of x: several times faster than `where`, which branches."""
     return xp.astype(condition, x.dtype)
 
 
-def xlogy(y: Array, x: Array) -> Array:
+def xlogy(y: AnyArray, x: AnyArray) -> AnyArray:
     """y·log(x) for x ≥ 0, and 0 where y = 0, whatever x is there."""
     xp = namespace(x)
     return y * xp.log(x + mask(xp, y == 0, x))
 
 
-def special(function: Callable[..., Any], *arrays: Array) -> Array:
+def special(function: Callable[..., Any], *arrays: AnyArray) -> AnyArray:
     """A SciPy function of arrays, in the kind of array that the last one is (tensors go through the CPU)."""
     return like(function(*(to_numpy(a) for a in arrays)), arrays[-1])
 
 
-def logistic(z: Array) -> Array:
+def logistic(z: AnyArray) -> AnyArray:
     """1/(1 + e^−z)."""
     xp = namespace(z)
     return expit(z) if xp is np else 1.0 / (1.0 + xp.exp(-z))
@@ -88,7 +87,7 @@ def mean_bounds(kind: str, eps: float) -> tuple[float, float]:
     return (eps, 1.0 - eps) if kind == "unit" else (eps**1.5, eps**-1.5)
 
 
-SUPPORTS: dict[str, Callable[[Any, Array], Array]] = {
+SUPPORTS: dict[str, Callable[[Any, AnyArray], AnyArray]] = {
     "any number": lambda xp, y: xp.isfinite(y),
     "y ≥ 0": lambda xp, y: xp.isfinite(y) & (y >= 0),
     "y > 0": lambda xp, y: xp.isfinite(y) & (y > 0),
@@ -109,7 +108,7 @@ class OfTargets(Noun):
         """Which y are possible, in words: one of `SUPPORTS`."""
         return self._support
 
-    def in_domain(self, y: Array) -> Array:
+    def in_domain(self, y: AnyArray) -> AnyArray:
         """Whether each y is possible."""
         return SUPPORTS[self.support](namespace(y), y)
 
@@ -166,7 +165,7 @@ class Loss(OfTargets):
         0.0  # how far from the quantile residuals count for a leaf's value; 0: it is the quantile
     )
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """What z predicts: the number z, and of two classes the probability of the second."""
         return z if self.classes is None else logistic(z)
 
@@ -180,23 +179,23 @@ class Loss(OfTargets):
         """The loss of scores (n, K) that this one is for K = 2 classes; None if there is none."""
         return None
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The loss, its derivative in z and its curvature, in as few passes as they need together."""
         raise NotImplementedError
 
-    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+    def value_grad(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The loss and its derivative in z."""
         return self.value_grad_hess(y, z)[:2]
 
-    def grad_hess(self, y: Array, z: Array) -> tuple[Array, Array]:
+    def grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The derivative in z and the curvature."""
         return self.value_grad_hess(y, z)[1:]
 
-    def value(self, y: Array, z: Array) -> Array:
+    def value(self, y: AnyArray, z: AnyArray) -> AnyArray:
         """The loss of each row."""
         return self.value_grad_hess(y, z)[0]
 
-    def gradient(self, y: Array, z: Array) -> Array:
+    def gradient(self, y: AnyArray, z: AnyArray) -> AnyArray:
         """The derivative in z of each row's loss."""
         return self.value_grad_hess(y, z)[1]
 
@@ -220,19 +219,19 @@ class Link(Noun):
     __slots__ = ()
     mean: ClassVar[str] = "positive"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """The linear predictor of a mean."""
         raise NotImplementedError
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """The mean of a linear predictor."""
         raise NotImplementedError
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """dμ/dη at the linear predictor."""
         raise NotImplementedError
 
-    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+    def inverse_derivative(self, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The mean and dμ/dη."""
         return self.inverse(eta), self.derivative(eta)
 
@@ -260,23 +259,23 @@ class Family(OfTargets):
         """The link with which XᵀY is sufficient (or, where that one is never used, the customary link)."""
         raise NotImplementedError
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """The variance at dispersion 1."""
         raise NotImplementedError
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """The unit deviance 2·(log f(y; best mean) − log f(y; μ)) of each row."""
         raise NotImplementedError
 
-    def objective(self, y: Array, mu: Array) -> Array:
+    def objective(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """Half the deviance, but for a term in y alone."""
         return 0.5 * self.deviance(y, mu)
 
-    def score(self, y: Array, mu: Array) -> Array:
+    def score(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """∂ log f/∂μ = (y − μ)/V(μ) in an exponential family."""
         return (y - mu) / self.variance(mu)
 
-    def information(self, mu: Array) -> Array:
+    def information(self, mu: AnyArray) -> AnyArray:
         """E[score²] = 1/V(μ) in an exponential family."""
         return 1.0 / self.variance(mu)
 
@@ -284,21 +283,21 @@ class Family(OfTargets):
         """Half the deviance as a loss in η with the expected curvature, where there is a form without divisions."""
         return None
 
-    def start(self, y: Array) -> Array:
+    def start(self, y: AnyArray) -> AnyArray:
         """A mean near each y, inside the domain: halfway to the average."""
         xp = namespace(y)
         return self.inside(0.5 * (y + xp.mean(y)))
 
-    def inside(self, mu: Array) -> Array:
+    def inside(self, mu: AnyArray) -> AnyArray:
         """Means held strictly inside the domain."""
         xp = namespace(mu)
         return xp.clip(mu, *mean_bounds(self.mean, float(xp.finfo(mu.dtype).eps)))
 
-    def log_likelihood(self, y: Array, mu: Array, w: Array = 1.0, dispersion: float = 1.0) -> Array:
+    def log_likelihood(self, y: AnyArray, mu: AnyArray, w: AnyArray = 1.0, dispersion: float = 1.0) -> AnyArray:
         """w times the log density (or log probability) of each y; w is a frequency."""
         y, mu, w = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y, mu, w))
         return w * self.log_density(y, mu, dispersion)
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density (or log probability) of each y, as NumPy arrays."""
         raise NotImplementedError

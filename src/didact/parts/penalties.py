@@ -10,7 +10,8 @@ import math
 from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Noun, require
+from didact.core.typing import AnyArray
+from didact.parts.noun import Noun, require
 
 
 class Penalty(Noun):
@@ -18,15 +19,15 @@ class Penalty(Noun):
 
     __slots__ = ()
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """The penalty, summed over all coefficients."""
         raise NotImplementedError
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """argmin_u (u − v)²/(2·step) + penalty(u); step > 0 is a number or one per coefficient."""
         raise NotImplementedError
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """The distance of each −grad to the subdifferential at w."""
         raise NotImplementedError
 
@@ -40,12 +41,12 @@ def _check(alpha: float, l1_ratio: float = 0.0) -> None:
     require(0 <= l1_ratio <= 1, f"l1_ratio lies between 0 and 1, got {l1_ratio!r}.")
 
 
-def _soft(xp: Any, v: Array, threshold: Array) -> Array:
+def _soft(xp: Any, v: AnyArray, threshold: AnyArray) -> AnyArray:
     """v moved towards 0 by the threshold, and not past it."""
     return v - xp.clip(v, -threshold, threshold)
 
 
-def _l1_violation(w: Array, grad: Array, l1: float) -> Array:
+def _l1_violation(w: AnyArray, grad: AnyArray, l1: float) -> AnyArray:
     """The distance of −grad to l1·∂|w|."""
     xp = namespace(w)
     return xp.where(w == 0, xp.clip(xp.abs(grad) - l1, 0.0, None), xp.abs(grad + l1 * xp.sign(w)))
@@ -65,15 +66,15 @@ class L2(Penalty, NamedTuple("L2", [("alpha", float)])):
         _check(alpha)
         return super().__new__(cls, float(alpha))
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """½α Σ w²."""
         return 0.5 * self.alpha * namespace(w).sum(w * w)
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """v/(1 + step·α)."""
         return v / (1.0 + step * self.alpha)
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """|grad + αw|."""
         return namespace(w).abs(grad + self.alpha * w)
 
@@ -96,16 +97,16 @@ class L1(Penalty, NamedTuple("L1", [("alpha", float)])):
         _check(alpha)
         return super().__new__(cls, float(alpha))
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """α Σ |w|."""
         xp = namespace(w)
         return self.alpha * xp.sum(xp.abs(w))
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """v moved towards 0 by step·α: soft thresholding."""
         return _soft(namespace(v), v, step * self.alpha)
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """|grad + α·sign(w)|, or what |grad| exceeds α by where w = 0."""
         return _l1_violation(w, grad, self.alpha)
 
@@ -128,17 +129,17 @@ class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio
         _check(alpha, l1_ratio)
         return super().__new__(cls, float(alpha), float(l1_ratio))
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """α Σ (r|w| + ½(1 − r)w²)."""
         xp = namespace(w)
         return self.alpha * xp.sum(self.l1_ratio * xp.abs(w) + (0.5 * (1.0 - self.l1_ratio)) * w * w)
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """Soft thresholding, then shrinking."""
         l1, l2 = self.alpha * self.l1_ratio, self.alpha * (1.0 - self.l1_ratio)
         return _soft(namespace(v), v, step * l1) / (1.0 + step * l2)
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """The lasso's violation at grad + α(1 − r)w."""
         return _l1_violation(w, grad + self.alpha * (1.0 - self.l1_ratio) * w, self.alpha * self.l1_ratio)
 
@@ -167,12 +168,12 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
         require(1 <= p < math.inf, f"The p-norm penalty is convex for 1 ≤ p < ∞, got p = {p!r}.")
         return super().__new__(cls, float(alpha), float(p))
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """(α/p) Σ |w|^p."""
         xp = namespace(w)
         return (self.alpha / self.p) * xp.sum(xp.abs(w) ** self.p)
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """The root of u + step·α·sign(u)|u|^(p−1) = v."""
         xp, strength = namespace(v), step * self.alpha
         if self.p == 1 or self.alpha == 0:
@@ -183,7 +184,7 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
         q = 1.0 / (self.p - 1.0)
         return xp.sign(v) * _root(xp, size / strength, 1.0 / strength, q) ** q
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """|grad + α·sign(w)|w|^(p−1)|; the lasso's for p = 1."""
         if self.p == 1:
             return _l1_violation(w, grad, self.alpha)
@@ -208,7 +209,7 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
         return math.copysign(x**q if self.p < 2.0 else x, v)
 
 
-def _root(xp: Any, a: Array, c: Array, q: float) -> Array:
+def _root(xp: Any, a: AnyArray, c: AnyArray, q: float) -> AnyArray:
     """The root x ≥ 0 of x + c·x^q = a for q ≥ 1, by Newton from above."""
     x = xp.minimum(a, (a / c) ** (1.0 / q))
     close = 1.0 - 4.0 * float(xp.finfo(a.dtype).eps)
@@ -235,17 +236,17 @@ class NonNegative(Penalty, NamedTuple("NonNegative", [("alpha", float), ("l1_rat
         _check(alpha, l1_ratio)
         return super().__new__(cls, float(alpha), float(l1_ratio))
 
-    def value(self, w: Array) -> Array:
+    def value(self, w: AnyArray) -> AnyArray:
         """The elastic net's value, or infinity."""
         xp = namespace(w)
         net = ElasticNet(self.alpha, self.l1_ratio).value(w)
         return xp.where(xp.any(w < 0), math.inf, net)
 
-    def prox(self, v: Array, step: Array) -> Array:
+    def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
         """The elastic net's step, cut off at 0."""
         return namespace(v).clip(ElasticNet(self.alpha, self.l1_ratio).prox(v, step), 0.0, None)
 
-    def violation(self, w: Array, grad: Array) -> Array:
+    def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
         """|slope| where w > 0, its negative part where w = 0, infinity where w < 0."""
         xp = namespace(w)
         slope = grad + self.alpha * (self.l1_ratio + (1.0 - self.l1_ratio) * w)

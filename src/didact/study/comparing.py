@@ -10,13 +10,14 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from didact.core.errors import DidactError
+from didact.core.typing import Array
 from didact.study.candidates import Candidate, Facts, Skipped, candidates
 from didact.study.clock import Clock, OutOfTime
 from didact.study.columns import Column
 from didact.study.measures import Measure
 from didact.study.pipelines import pipeline
 from didact.study.tasks import Task
-from didact.study.validation import Array, Trial, cross_validate, fit, predict
+from didact.study.validation import Trial, cross_validate, fit, predict
 
 if TYPE_CHECKING:
     import polars as pl

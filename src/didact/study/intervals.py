@@ -20,7 +20,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-Array = np.ndarray
+from didact.core.typing import Array
+
 Z = float(norm.ppf(0.975))
 
 

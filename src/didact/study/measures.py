@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
+from didact.core.typing import Array
 from didact.study.intervals import Interval, area, bca, difference, mean_share, wilson
 from didact.study.tasks import Task
 
-Array = np.ndarray
 _CHUNK = 4_000_000
 _FLOOR = 1e-3
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from didact.core.typing import Array
 from didact.study.candidates import Candidate
 from didact.study.intervals import Interval
 from didact.study.measures import Measure, judge, point
@@ -19,8 +20,6 @@ from didact.study.tasks import Task
 
 if TYPE_CHECKING:
     import polars as pl
-
-Array = np.ndarray
 _FITTED = 5000  # rows of those fitted on which a fold is measured, too
 
 

@@ -23,6 +23,7 @@ from didact.core.backend import float_type, local
 from didact.core.errors import InputError
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
 from didact.engines.trees.grow_rows import coded_rows
 from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
@@ -34,8 +35,6 @@ from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
 from didact.tree.labels import encode, weigh_classes
 from didact.tree.tree_base import _TreeModel, weights_in_cases
-
-Array = np.ndarray[Any, Any]
 
 
 def class_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
@@ -77,7 +76,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
+        rows = self._rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
             found = None if data is None else self._in_passes(data)
@@ -121,20 +120,20 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.fitted().map_rows(X, labels, self.tree_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in each row's leaf; a list of these if there are several outputs."""
-        return self.fitted().map_rows(X, class_shares, self.tree_, self.n_classes_)
+        return self._after_fit()._map_rows(X, class_shares, self.tree_, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities."""
-        return self.fitted().map_rows(X, _log_shares, self.tree_, self.n_classes_)
+        return self._after_fit()._map_rows(X, _log_shares, self.tree_, self.n_classes_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the fewest errors on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
-        rows = self.rows(X, y, sample_weight, target="label columns", reset=False)
+        rows = self._rows(X, y, sample_weight, target="label columns", reset=False)
         X, y, w, *_ = rows.whole()
         named = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
         codes = [_known_codes(c, names) for c, names in zip(y.T if y.ndim == 2 else [y], named, strict=True)]
@@ -171,7 +170,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
+        rows = self._rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
             found = None if data is None else self._in_passes(data)
@@ -199,12 +198,12 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
-        return self.fitted().map_rows(X, means, self.tree_)
+        return self._after_fit()._map_rows(X, means, self.tree_)
 
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Cut the fitted tree back to the subtree with the least error on held-out rows X, y (reduced error)."""
         check_is_fitted(self)
-        rows = self.rows(X, y, sample_weight, target="outputs", reset=False)
+        rows = self._rows(X, y, sample_weight, target="outputs", reset=False)
         X, y, w, *_ = rows.whole()
         Y, value = (y[:, None] if y.ndim == 1 else y), self.tree_.value[:, :, 0]
         if Y.shape[1] != value.shape[1]:

@@ -219,7 +219,14 @@ def _box(place: Place, words: Words, look: _Look, named: bool) -> Any:
     level = (float(place.value[0, 0]) - low) / ((high - low) or 1.0) if words.classes is None else 0.0
     labels = tuple(_bare(words.demand(condition)) for condition, _ in place.branches)
     shares = tuple(place.value[0].tolist()) if one else None
-    return Box(title, note, shares, level, tuple(child for _, child in place.branches), labels)
+    return Box(
+        title=title,
+        note=note,
+        shares=shares,
+        level=level,
+        children=tuple(child for _, child in place.branches),
+        labels=labels,
+    )
 
 
 class _Short(Words):

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Interval, Place
 from didact.tree.reading import Words, read
-
-Array = np.ndarray[Any, Any]
 
 
 class _Marks(NamedTuple):
@@ -28,8 +27,8 @@ class _Marks(NamedTuple):
         return escape(text) if self.quotes[0] == "<" else text.replace('"', r"\"")
 
 
-PLAIN = _Marks("#", ("[", "]"), "<=", "\\n", ('"', '"'))
-HTML = _Marks("&#35;", ("<SUB>", "</SUB>"), "&le;", "<br/>", ("<", ">"))
+PLAIN = _Marks(number="#", index=("[", "]"), at_most="<=", newline="\\n", quotes=('"', '"'))
+HTML = _Marks(number="&#35;", index=("<SUB>", "</SUB>"), at_most="&le;", newline="<br/>", quotes=("<", ">"))
 
 
 class _Look(NamedTuple):
@@ -124,7 +123,13 @@ def export_graphviz(
     places, words = _read(decision_tree, feature_names, class_names, precision, marks)
     name = str(getattr(decision_tree, "criterion", "entropy" if words.classes else "squared_error"))
     look = _Look(
-        marks, label, name if impurity else "", node_ids, proportion, precision, class_names not in (None, False)
+        marks=marks,
+        label=label,
+        impurity=name if impurity else "",
+        node_ids=node_ids,
+        proportion=proportion,
+        precision=precision,
+        classes=class_names not in (None, False),
     )
     counts = _samples(decision_tree.tree_, places)
     shades = _shades(places, words) if filled else None

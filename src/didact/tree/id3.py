@@ -8,16 +8,13 @@ feature takes two values: it answers with its most common class.
 Quinlan (1986), Induction of decision trees, doi:10.1007/BF00116251.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.parameters import between, is_bool, none, one_of, param, whole
+from didact.core.typing import Array
 from didact.engines.trees.c45 import Rule, midpoint
 from didact.tree.multiway_base import _MultiwayClassifier
-
-Array = np.ndarray[Any, Any]
 
 
 def equal_weight_edges(x: Array, w: Array, n_bins: int) -> Array:

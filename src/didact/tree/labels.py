@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.parts.statistics.counts import Counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
-
-Array = np.ndarray[Any, Any]
 
 
 def encode(y: Array) -> tuple[Array, list[Array]]:

@@ -14,12 +14,11 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
 from didact.engines.trees.oblique import column_means, filled, powers
 from didact.engines.trees.targets import refuse_huge
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 
 def leaf_lines(X: Any, tree: LinearTree) -> Any:
@@ -83,7 +82,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ModelTreeRegressor":
         """Grow the tree from rows X with targets y, fit the leaves, prune; weights count cases as the notes say."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
             refuse_huge(y)
@@ -107,11 +106,11 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""
-        return self.fitted().map_rows(X, leaf_lines, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_lines, self.tree_)
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.fitted().map_rows(X, leaf_numbers, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_numbers, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

@@ -12,14 +12,13 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
+from didact.core.typing import Array
 from didact.engines.trees.c45 import Cases, Rule, grow, packed
 from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
 from didact.engines.trees.multiway import class_fractions, importances
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def binned(X: Array, edges: list[Any] | None) -> Array:
@@ -80,7 +79,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Grow the tree from rows X with labels y, then prune it; weights count cases as the notes say."""
-        rows = self.rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
+        rows = self._rows(X, y, sample_weight, target="labels", categories=self.categorical_features)
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
@@ -103,7 +102,13 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
                     "beside the training set: bring more rows, or change validation_fraction or random_state."
                 )
         train = ~held
-        cases = Cases(np.ascontiguousarray(X[train].T), codes[train], w[train], len(self.classes_), n_categories)
+        cases = Cases(
+            columns=np.ascontiguousarray(X[train].T),
+            codes=codes[train],
+            weights=w[train],
+            n_classes=len(self.classes_),
+            n_categories=n_categories,
+        )
         nodes = grow(cases, self._rule())
         if self.pruning == "pessimistic":
             prune_pessimistic(nodes, cases, self.confidence, self.subtree_raising)
@@ -120,7 +125,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     def prune(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Prune the fitted tree by its errors on held-out rows X with labels y."""
         check_is_fitted(self)
-        X, y, w = self.rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
+        X, y, w = self._rows(X, y, sample_weight, target="labels", reset=False).gather(np.float64)
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")
         codes = label_codes(y, self.classes_)
@@ -129,11 +134,11 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""
-        return self.fitted().map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
+        return self._after_fit()._map_rows(X, labels, self.tree_, self.bin_edges_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in the leaves that each row arrives in."""
-        return self.fitted().map_rows(X, probabilities, self.tree_, self.bin_edges_)
+        return self._after_fit()._map_rows(X, probabilities, self.tree_, self.bin_edges_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""

@@ -13,6 +13,7 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
+from didact.core.typing import Array
 from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import refuse_huge
@@ -21,8 +22,6 @@ from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
-
-Array = np.ndarray[Any, Any]
 
 
 def leaf_shares(X: Any, tree: ObliqueTree) -> Any:
@@ -74,7 +73,9 @@ class _ObliqueTree(Estimator):
         depth = np.inf if self.max_depth is None else self.max_depth
         least = max(2, self.min_samples_split, 2 * self.min_samples_leaf)
         gain = float(self.min_impurity_decrease * w.sum())
-        growth = Growth(depth, least, self.min_samples_leaf, gain, self.ridge)
+        growth = Growth(
+            max_depth=depth, min_rows_split=least, min_rows_leaf=self.min_samples_leaf, min_gain=gain, ridge=self.ridge
+        )
         tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
         tree = weighed(prune_cost_complexity(tree, self.ccp_alpha), unit)
         single = (tree.feature >= 0) & (tree.feature < len(power))
@@ -83,7 +84,7 @@ class _ObliqueTree(Estimator):
 
     def apply(self, X: Any) -> Any:
         """The leaf in which each row ends."""
-        return self.fitted().map_rows(X, _leaves, self.tree_)
+        return self._after_fit()._map_rows(X, _leaves, self.tree_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -135,7 +136,7 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeClassifier":
         """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="labels")
+        rows = self._rows(X, y, sample_weight, target="labels")
         self.classes_ = rows.reduce(label_counts).values
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
@@ -147,11 +148,11 @@ class ObliqueTreeClassifier(ClassifierMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The most frequent label in each row's leaf."""
-        return self.fitted().map_rows(X, leaf_labels, self.tree_, self.classes_)
+        return self._after_fit()._map_rows(X, leaf_labels, self.tree_, self.classes_)
 
     def predict_proba(self, X: Any) -> Any:
         """Fractions of the classes (n, K) in each row's leaf."""
-        return self.fitted().map_rows(X, leaf_shares, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_shares, self.tree_)
 
 
 class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
@@ -183,7 +184,7 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ObliqueTreeRegressor":
         """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
-        rows = self.rows(X, y, sample_weight, target="numeric")
+        rows = self._rows(X, y, sample_weight, target="numeric")
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
             refuse_huge(y)
@@ -196,4 +197,4 @@ class ObliqueTreeRegressor(RegressorMixin, _ObliqueTree):
 
     def predict(self, X: Any) -> Any:
         """The mean of each row's leaf."""
-        return self.fitted().map_rows(X, leaf_means, self.tree_)
+        return self._after_fit()._map_rows(X, leaf_means, self.tree_)

@@ -7,10 +7,9 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Condition, Halfspace, Interval, Place, among_columns, outline
 from didact.engines.trees.tree import rows_of
-
-Array = np.ndarray[Any, Any]
 
 MOST_LISTED = 6  # categories of a set that are named one by one
 
@@ -140,7 +139,7 @@ def trees_of(model: Any) -> list[Held]:
 
 def rows_in_memory(model: Any, X: Any) -> Array:
     """Rows as the trees of a model read them."""
-    rows = model.fitted().map_rows(X, rows_of) if hasattr(model, "map_rows") else rows_of(X).astype(np.float32)
+    rows = model._after_fit()._map_rows(X, rows_of) if hasattr(model, "_map_rows") else rows_of(X).astype(np.float32)
     if not isinstance(rows, np.ndarray):
         raise InputError("Trees are read beside rows in memory: pass one batch after the other.")
     return rows

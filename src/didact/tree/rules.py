@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.trees.c45_prune import expected_errors
 from didact.engines.trees.outline import Condition, Place, joined
 from didact.tree.reading import Words, read, rows_in_memory, trees_of
-
-Array = np.ndarray[Any, Any]
 
 STRONGEST = 20  # rules of a forest that are returned by default
 LIMIT = 0.25  # confidence of the upper limit of a rule's error
@@ -198,12 +197,12 @@ def _rule(draft: _Draft, words: Words, stored: bool) -> Rule:
     place, numbers = draft.place, words.classes is None
     constant = numbers and not place.linear
     return Rule(
-        tuple(words.sentence(condition) for condition in draft.tests),
-        float(place.value[0, 0]) if constant else words.answer(place),
-        draft.support,
-        None if numbers else float(place.value[0].max()),
-        float(np.sqrt(max(place.impurity, 0.0))) if numbers and stored else None,
-        draft.tests,
+        conditions=tuple(words.sentence(condition) for condition in draft.tests),
+        outcome=float(place.value[0, 0]) if constant else words.answer(place),
+        support=draft.support,
+        confidence=None if numbers else float(place.value[0].max()),
+        deviation=float(np.sqrt(max(place.impurity, 0.0))) if numbers and stored else None,
+        tests=draft.tests,
     )
 
 

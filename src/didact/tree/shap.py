@@ -18,11 +18,10 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.trees.shap import shap_of_trees
 from didact.engines.trees.unpack import raw_sums, unpacked
 from didact.tree.reading import rows_in_memory, trees_of
-
-Array = np.ndarray[Any, Any]
 
 
 class ShapValues(NamedTuple):
@@ -113,14 +112,20 @@ def _parts(model: Any, background: Array | None) -> _Sum:
         tables = [np.zeros((tree.node_count, len(start))) for tree in trees]
         for tree, table, column in zip(trees, tables, packed.output, strict=True):
             table[:, column] = tree.value[:, 0, 0]
-        return _Sum(trees, tables, 1.0, start, lambda X: model.map_rows(X, raw_sums, packed, start))
+        return _Sum(
+            trees=trees,
+            tables=tables,
+            scale=1.0,
+            constant=start,
+            shown=lambda X: model._map_rows(X, raw_sums, packed, start),
+        )
     held = trees_of(model)
     if not all(hasattr(one.tree, "children_left") for one in held):
         raise InputError(f"{type(model).__name__} has no binary splits on single features: it has no such values.")
     trees = [one.tree if one.columns is None else _Moved(one.tree, one.columns) for one in held]
     shown = _probabilities(model) if is_classifier(model) else model.predict
     tables = [one.values(len(getattr(model, "classes_", ()))) for one in held]
-    return _Sum(trees, tables, 1.0 / len(trees), 0.0, shown)
+    return _Sum(trees=trees, tables=tables, scale=1.0 / len(trees), constant=0.0, shown=shown)
 
 
 class _Moved:

@@ -16,6 +16,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, between, none, one_of, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
+from didact.core.typing import Array
 from didact.engines.trees.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.forest import code_table, exact_table, grow_from
 from didact.engines.trees.grow_rows import learn_bins_rows
@@ -25,8 +26,6 @@ from didact.engines.trees.prune import prune_cost_complexity, pruning_path
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.statistics.weights import in_cases
-
-Array = np.ndarray[Any, Any]
 
 BINS = 255  # of max_bins="auto" where not every midpoint is tried
 FEW = 1 << 17  # distinct values of a column up to which max_bins="auto" tries every midpoint
@@ -85,14 +84,14 @@ def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot:
     """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
     leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
     return Limits(
-        1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
-        int(params["max_leaf_nodes"] or 0),
-        max(2, count_of(params["min_samples_split"], n), 2 * leaf),
-        leaf,
-        float(params["min_weight_fraction_leaf"] * weight),
-        float(params["min_impurity_decrease"] * weight),
-        0 if drawn >= p else drawn,
-        by_lot,
+        max_depth=1 << 30 if params["max_depth"] is None else int(params["max_depth"]),
+        max_leaf_nodes=int(params["max_leaf_nodes"] or 0),
+        min_samples_split=max(2, count_of(params["min_samples_split"], n), 2 * leaf),
+        min_samples_leaf=leaf,
+        min_weight_leaf=float(params["min_weight_fraction_leaf"] * weight),
+        min_gain=float(params["min_impurity_decrease"] * weight),
+        max_features=0 if drawn >= p else drawn,
+        random_splits=by_lot,
     )
 
 
@@ -112,9 +111,7 @@ class _TreeModel(Estimator):
     """Base of the decision trees. Abstract."""
 
     _missing = True
-    _test_skips: ClassVar[dict[str, str]] = {
-        "text_refused/category": "Columns of a category type are read as they are."
-    }
+    _test_skips: ClassVar[dict[str, str]] = {"text_refused/category": "Columns of categories are read as they are."}
 
     splitter: str = param(
         "best", one_of("best", "random"), "Whether to take the best threshold of a feature or a random one."
@@ -196,11 +193,11 @@ class _TreeModel(Estimator):
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The number of the leaf in which each row ends."""
-        return self.fitted().map_rows(X, _leaves, self.tree_)
+        return self._after_fit()._map_rows(X, _leaves, self.tree_)
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes: a sparse matrix of zeros and ones, one column a node."""
-        return self.fitted().map_rows(X, _path, self.tree_)
+        return self._after_fit()._map_rows(X, _path, self.tree_)
 
     def get_depth(self) -> int:
         """The number of tests on the longest path."""

@@ -646,3 +646,22 @@ def test_there_is_no_pickle_in_a_file(path):
             for name in inner.namelist():
                 if name.endswith(".npy"):
                     np.load(io.BytesIO(inner.read(name)), allow_pickle=False)
+
+
+def test_arrays_of_other_types_than_loops_are_compiled_for_are_refused(path):
+    """They would make every loop that meets them be compiled anew, for minutes."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    tree = didact.tree.DecisionTreeClassifier(max_depth=2).fit(X, X[:, 0] > 0)
+    for field, kind in (("threshold", np.float32), ("children_left", np.int64), ("value", np.float16)):
+        whole = tree.tree_
+        tree.tree_ = whole._replace(**{field: getattr(whole, field).astype(kind)})
+        didact.save(tree, path)
+        refuses(path, "not of the types that a tree has")
+        tree.tree_ = whole
+    for method, field in (("kd_tree", "low"), ("ball_tree", "radii"), ("brute", "half")):
+        model = KNeighborsClassifier(algorithm=method).fit(X, X[:, 0] > 0)
+        index = model._index
+        bad = {field: getattr(index.plan, field).astype(np.float16)}
+        model._index = index._replace(plan=index.plan._replace(**bad))
+        didact.save(model, path)
+        refuses(path, "makes no sense")

@@ -8,7 +8,7 @@ from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.distributions import MultivariateGaussian
 from didact.engines.components.gaps import fit_with_gaps
-from didact.parts.statistics.gaps import Parameters, expected_components, fill, patterns
+from didact.parts.statistics.gaps import Parameters, expected_components, fill_gaps, patterns
 from didact.parts.statistics.row_components import row_components
 
 
@@ -51,7 +51,7 @@ def test_filled_values_are_conditional_means_and_determinants_are_marginal():
     missing[0] = True
     P = np.linalg.inv(d.covariance)
     D = np.where(missing, 0.0, X - d.mean)
-    log_dets, _ = fill(D, patterns(missing), P)
+    log_dets, _ = fill_gaps(D, patterns(missing), P)
     for row, m, filled, more in zip(X, missing, D, log_dets):
         o = np.flatnonzero(~m)
         part = np.linalg.slogdet(d.covariance[np.ix_(o, o)])[1] if len(o) else 0.0
@@ -164,3 +164,14 @@ def test_expected_components_of_responsibilities_are_those_of_weighted_labels(sh
     merged = parts[0].merge(parts[1])
     for x, z in zip(merged.statistic[1:5], soft.statistic[1:5]):
         np.testing.assert_allclose(x, z, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_one_gaussian_never_becomes_less_likely_and_without_gaps_is_the_covariance(pooled):
+    X, _ = table(150, 3)
+    S, result = learn(X, np.zeros(150, int), pooled=pooled, tol=1e-10)
+    assert (np.diff(result.history) <= 1e-9 * abs(result.value)).all()
+    assert -result.value == pytest.approx(log_likelihood(X, S.mean[0], S.covariances()[0]), rel=1e-9)
+    whole = X[~np.isnan(X).any(axis=1)]
+    S, _ = learn(whole, np.zeros(len(whole), int), pooled=pooled)
+    np.testing.assert_allclose(S.covariances()[0], np.cov(whole.T, ddof=0), rtol=1e-10)

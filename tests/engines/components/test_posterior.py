@@ -28,7 +28,7 @@ def test_blocks_are_one_call():
     assert in_blocks(X.astype(np.float32), joint, A).dtype == np.float32
     seen = []
     in_blocks(X, lambda block: seen.append(len(block)) or block)
-    assert sorted(seen) == [2500 - 2 * engine.BLOCK, engine.BLOCK, engine.BLOCK]
+    assert sorted(seen) == [2500 - 2 * engine.POSTERIOR_ROWS, engine.POSTERIOR_ROWS, engine.POSTERIOR_ROWS]
 
 
 @pytest.mark.parametrize("shift", [0.0, -5000.0])

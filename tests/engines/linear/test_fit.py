@@ -16,7 +16,11 @@ def problem(fit_intercept):
     y = (rng.random(400) < 1 / (1 + np.exp(dense @ rng.standard_normal(30) - 1))).astype(float)
     w = rng.random(400) + 0.5
     rows = MemoryRows(sp.csr_array(dense), y, w, None)
-    return dense, w, LinearObjective(rows, Logistic(), w.sum(), 0.01, fit_intercept)
+    return (
+        dense,
+        w,
+        LinearObjective(rows=rows, loss=Logistic(), weight=w.sum(), alpha=0.01, fit_intercept=fit_intercept),
+    )
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

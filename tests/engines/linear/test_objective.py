@@ -26,7 +26,15 @@ def objective(
     o = rng.normal(size=n) if offset and not outputs else None
     rows = MemoryRows(sp.csr_array(X) if sparse else X, y, w, o)
     weight = float(n if w is None else w.sum())
-    return LinearObjective(rows, loss, weight, alpha, fit_intercept, outputs, reference)
+    return LinearObjective(
+        rows=rows,
+        loss=loss,
+        weight=weight,
+        alpha=alpha,
+        fit_intercept=fit_intercept,
+        outputs=outputs,
+        reference=reference,
+    )
 
 
 CASES = {

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 import didact
 from didact.core.errors import InputError, ParameterError
-from didact.engines.neighbors import build_index, products, tables
+from didact.engines.neighbors import boxes, build_index, products, tables
 from didact.engines.neighbors import index as index_module
 from didact.engines.neighbors.index import Index
-from didact.engines.neighbors.partitions import boxes, walk
+from didact.engines.neighbors.partitions import walk
 from didact.parts.distances import (
     BrayCurtis,
     Canberra,
@@ -205,7 +205,11 @@ def test_queries_that_products_leave_open_are_found_all_the_same(monkeypatch):
 def test_block_sizes_do_not_matter(monkeypatch):
     X, Q = draw("normal", 1000, 12, 0), draw("normal", 333, 12, 1)
     expected = build_index(X, Euclidean(), "brute").nearest(Q, 5)
-    for module, names in ((products, ("QUERIES", "ROWS")), (tables, ("QUERIES", "ROWS")), (walk, ("SMALL", "LARGE"))):
+    for module, names in (
+        (products, ("PRODUCT_QUERIES", "PRODUCT_ROWS")),
+        (tables, ("TABLE_QUERIES", "TABLE_ROWS")),
+        (walk, ("SHORT_WALK", "LONG_WALK")),
+    ):
         for name, value in zip(names, (7, 65), strict=True):
             monkeypatch.setattr(module, name, value)
     for noun, method in ((Euclidean(), "brute"), (Euclidean(), "kd_tree"), (UserMetric(_euclidean, {}), "auto")):

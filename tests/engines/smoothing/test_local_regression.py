@@ -131,7 +131,7 @@ def test_long_windows_take_few_points_each(share, monkeypatch):
         local_smooth(data, data.X, LocalRule("tricube", 1, 0.0, share * n))
         h = np.abs(x[:, None] - x[:: n // 50]).T
         h = np.partition(h, int(share * n) - 1, axis=1)[:, int(share * n) - 1]
-        ranges, rows, i, q = np.empty((loops.GROUP, 3), np.int64), 0, 0, x[:: n // 50]
+        ranges, rows, i, q = np.empty((loops.QUERY_GROUP, 3), np.int64), 0, 0, x[:: n // 50]
         while i < len(q):
             count = loops.grouped(loops.Tricube(), x, q, h, i, len(q), ranges)
             assert count, "a window is too short for moments"

@@ -22,7 +22,7 @@ from didact.parts.penalties import L1, L2, ElasticNet, PNorm
 LOSSES = [
     losses.HalfSquared(), losses.Absolute(), losses.Huber(0.5), losses.EpsilonInsensitive(0.1),
     losses.SquaredEpsilonInsensitive(0.1), losses.Hinge(), losses.SquaredHinge(), losses.Logistic(),
-    losses.ModifiedHuber(), losses.Exponential(), losses.Perceptron(),
+    losses.ModifiedHuber(), losses.ExponentialLoss(), losses.Perceptron(),
 ]  # fmt: skip
 PENALTIES = [None, L2(0.3), L1(0.2), ElasticNet(0.4, 0.5), PNorm(0.3, 1.5), PNorm(0.3, 3.0), PNorm(0.2, 1.0)]
 RATES = [Rate(0.1), Rate(2.0, 10.0, 1.0), Rate(0.2, 0.0, 0.5), Rate(0.2, 0.0, 0.25), Rate(0.2, 0.0, 0.4)]
@@ -97,7 +97,15 @@ def assert_twin(weights, total, expected, rtol=1e-9):
 def test_dense_rows_equal_the_twin(seed, n, p, loss, penalty, rate, batch, intercept, average, weighted):
     X, y, w = problem(seed, n, p)
     y, w = targets(y, loss), w if weighted else np.ones(n)
-    training = Training(loss, penalty, rate, intercept, batch, average, shuffle=False)
+    training = Training(
+        loss=loss,
+        penalty=penalty,
+        rate=rate,
+        fit_intercept=intercept,
+        batch=batch,
+        averaged_from=average,
+        shuffle=False,
+    )
     weights, total = swept(X, y, w if weighted else None, training)
     assert_twin(weights, total, twin(X, y, w, np.flatnonzero(w > 0), training), rtol=1e-7)
 
@@ -111,7 +119,15 @@ def test_sparse_rows_equal_the_twin(seed, n, p, penalty, batch, average, wide, s
     X, y, _ = problem(seed, n, p, density=0.3)
     loss = losses.Logistic()
     lasting = penalty is None or isinstance(penalty, L2)  # only then are idle weights exact in every single step
-    training = Training(loss, penalty, Rate(0.3), True, batch, 1.0 if average and lasting else math.inf, shuffle=False)
+    training = Training(
+        loss=loss,
+        penalty=penalty,
+        rate=Rate(0.3),
+        fit_intercept=True,
+        batch=batch,
+        averaged_from=1.0 if average and lasting else math.inf,
+        shuffle=False,
+    )
     S = sp.csr_array(X.astype(np.float32) if single else X)
     if wide:
         S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
@@ -125,7 +141,9 @@ def test_sparse_rows_equal_the_twin(seed, n, p, penalty, batch, average, wide, s
 )  # fmt: skip
 def test_nearly_empty_rows_slow_the_intercept_down(seed, rate, batch, intercept):
     X, y, _ = problem(seed, 300, 60, density=0.05)
-    training = Training(losses.Logistic(), L2(0.01), rate, intercept, batch, shuffle=False)
+    training = Training(
+        loss=losses.Logistic(), penalty=L2(0.01), rate=rate, fit_intercept=intercept, batch=batch, shuffle=False
+    )
     weights, total = swept(sp.csr_array(X), y, None, training)
     expected = twin(X, y, np.ones(300), np.arange(300), training, damping=0.01)
     assert_twin(weights, total, expected, rtol=1e-7)
@@ -223,7 +241,7 @@ def test_many_rows_are_mixed_across_the_table(monkeypatch):
             mix(place, count, words, cursor)
             visited.extend(place[:count])
 
-    monkeypatch.setattr("didact.engines.stochastic.passes.sweep", record)
+    monkeypatch.setattr("didact.engines.stochastic.passes.sgd_sweep", record)
     monkeypatch.setattr("didact.engines.stochastic.passes.RUN_BYTES", 8 * 50)
     monkeypatch.setattr("didact.engines.stochastic.passes.POOL_BYTES", 8 * 800)
     swept(X, np.ones(n), None, Training(losses.HalfSquared(), None, Rate(0.1)))

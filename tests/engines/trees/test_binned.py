@@ -13,7 +13,14 @@ from didact.engines.trees.exact import grow_exact, presort
 from didact.engines.trees.forest import coded
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import label_targets, value_targets
-from didact.parts.criteria.impurity import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
+from didact.parts.criteria.impurity import (
+    AbsoluteError,
+    Entropy,
+    Gini,
+    Misclassification,
+    PoissonDeviance,
+    SquaredError,
+)
 
 LABELS = {"gini": Gini, "entropy": Entropy, "misclassification": Misclassification}
 
@@ -110,7 +117,7 @@ def settings() -> dict[str, Any]:
         "drawn": (X, None, label_targets(labels, 5, None, Gini()), Limits(max_features=2)),
         "categories": (C, kinds, label_targets(labels, 5, None, Gini()), Limits()),
         "numbers": (X, None, value_targets(signal, None, SquaredError()), Limits(min_samples_leaf=4)),
-        "counts": (X, None, value_targets(labels * 1.0, w, Poisson()), Limits()),
+        "counts": (X, None, value_targets(labels * 1.0, w, PoissonDeviance()), Limits()),
         "two numbers": (X, None, value_targets(np.column_stack([signal, noise]), None, SquaredError()), Limits()),
         "uint16 codes": (X, None, label_targets(labels, 5, None, Gini()), Limits()),
     }
@@ -142,7 +149,7 @@ def test_common_codes_are_left_out_without_a_change() -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-@pytest.mark.parametrize("criterion", [AbsoluteError(), SquaredError(), Poisson()])
+@pytest.mark.parametrize("criterion", [AbsoluteError(), SquaredError(), PoissonDeviance()])
 def test_no_value_lost_no_tree_changed(criterion: Any) -> None:
     """With a bin for each value the tree is the exact one; scores aside, which add up in another order."""
     rng = np.random.default_rng(4)

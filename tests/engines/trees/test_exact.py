@@ -12,9 +12,16 @@ from didact.engines.trees.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import label_targets, value_targets
 from didact.engines.trees.tree import LEAF, decision_path, depths
-from didact.parts.criteria.impurity import AbsoluteError, Entropy, Gini, Misclassification, Poisson, SquaredError
+from didact.parts.criteria.impurity import (
+    AbsoluteError,
+    Entropy,
+    Gini,
+    Misclassification,
+    PoissonDeviance,
+    SquaredError,
+)
 
-CRITERIA = [Gini(), Entropy(), Misclassification(), SquaredError(), Poisson(), AbsoluteError()]
+CRITERIA = [Gini(), Entropy(), Misclassification(), SquaredError(), PoissonDeviance(), AbsoluteError()]
 
 
 def data(seed=0, n=60, missing=False, categories=False, integers=False):
@@ -66,7 +73,7 @@ def best_decrease(X, y, w, criterion, categorical):
     for j in range(X.shape[1]):
         for left in all_sides(X[:, j], categorical is not None and categorical[j]):
             if left.any() and not left.all():
-                if isinstance(criterion, Poisson) and min((w @ y)[0], 1) <= 0:
+                if isinstance(criterion, PoissonDeviance) and min((w @ y)[0], 1) <= 0:
                     continue
                 parts = sum(w[s].sum() * criterion.impurity(y[s], w[s]) for s in (left, ~left))
                 best = max(best, whole - parts)

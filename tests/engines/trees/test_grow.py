@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 import didact
-from didact.engines.trees import crew
+from didact.core import threads
 from didact.engines.trees import grow as module
 from didact.engines.trees.bins import bin_codes, learn_bins
 from didact.engines.trees.channels import label_channels, unit_channels, value_channels
@@ -17,13 +18,16 @@ from didact.engines.trees.grow import grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import importances
 from didact.parts.criteria.gradient import Gradient
-from didact.parts.criteria.impurity import Entropy, Gini, Poisson, SquaredError
+from didact.parts.criteria.impurity import Entropy, Gini, PoissonDeviance, SquaredError
 
 
 def problem(seed, n=60, kinds="nnc", missing=0.15):
-    """Rows with few distinct values, one categorical column per 'c', some values missing."""
+    """Rows with few distinct values, one categorical column per 'c', two values per 'b', some values missing."""
     rng = np.random.default_rng(seed)
-    columns = [rng.integers(0, 5, n) if kind == "c" else np.round(rng.normal(size=n), 1) for kind in kinds]
+    columns = [
+        rng.integers(0, {"c": 5, "b": 2}[kind], n) if kind in "cb" else np.round(rng.normal(size=n), 1)
+        for kind in kinds
+    ]
     X = np.column_stack(columns).astype(float)
     X[rng.random(X.shape) < missing] = np.nan
     y = np.nan_to_num(X[:, 0]) + (np.nan_to_num(X[:, -1]) % 2) + 0.3 * rng.normal(size=n) + np.isnan(X[:, 1])
@@ -145,27 +149,95 @@ def test_several_outputs_and_poisson():
     np.testing.assert_allclose(tree.value[tree.apply(X)][:, :, 0], Y, atol=1e-12)
     counts = rng.poisson(np.exp(X[:, 0])).astype(float)
     channels = value_channels(np.column_stack([counts, np.ones(400)]))
-    tree = grow(codes, bins, channels, Poisson(), Limits(max_leaf_nodes=5)).tree
+    tree = grow(codes, bins, channels, PoissonDeviance(), Limits(max_leaf_nodes=5)).tree
     theirs = DecisionTreeRegressor(criterion="poisson", max_leaf_nodes=5).fit(X, counts)
     np.testing.assert_allclose(tree.predict(X)[:, 0], theirs.predict(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("limits", [Limits(max_leaf_nodes=31, min_samples_leaf=5), Limits(max_depth=7), Limits(
-    max_leaf_nodes=20, max_features=2), Limits(max_leaf_nodes=20, random_splits=True)])  # fmt: skip
-def test_threads_and_order_change_nothing(limits, two_threads, monkeypatch):
-    X, y, w, categorical = problem(3, n=3000, kinds="nnncc")
-    monkeypatch.setattr(module, "MANY", 100)
-    monkeypatch.setattr(crew, "LARGE", 1000)
+def equal(a, b):
+    """Two trees are the same, and their leaves hold the same rows in the same order."""
+    for name in a.tree._fields:
+        np.testing.assert_array_equal(getattr(a.tree, name), getattr(b.tree, name), err_msg=name)
+    for name in ("order", "starts", "stops", "sums", "bounds"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+
+
+@pytest.fixture
+def many_threads(two_threads, monkeypatch):
+    """A machine with eight threads, which all help to grow small trees."""
+    monkeypatch.setattr(threads, "_machine_limit", lambda: 8)
+    monkeypatch.setattr(module, "CODES", 100)
+    with threadpool_limits(8, user_api="blas"):
+        yield
+
+
+LIMITS = [
+    Limits(max_leaf_nodes=31, min_samples_leaf=5), Limits(max_depth=7), Limits(min_samples_leaf=3),
+    Limits(max_leaf_nodes=20, max_features=2), Limits(max_leaf_nodes=20, random_splits=True),
+    Limits(max_leaf_nodes=300),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+def test_threads_and_order_change_nothing(limits, many_threads):
+    X, y, w, categorical = problem(3, n=12_000, kinds="nnncc")
     order = np.random.default_rng(0).permutation(len(X))
     bins = learn_bins(X, w, 255, categorical)
     found = []
-    for rows, threads in [(slice(None), 1), (slice(None), 2), (order, 2)]:
-        didact.set_threads(threads)
+    for rows, count in [(slice(None), 1), (slice(None), 2), (slice(None), 3), (slice(None), 8), (order, 8)]:
+        didact.set_threads(count)
         channels = value_channels(np.column_stack([w * y, w])[rows])
-        found.append(grow(bin_codes(X[rows], bins), bins, channels, SquaredError(), limits, 7).tree)
-    for tree in found[1:]:
-        for name in tree._fields:
-            np.testing.assert_array_equal(getattr(tree, name), getattr(found[0], name), err_msg=name)
+        found.append(grow(bin_codes(X[rows], bins), bins, channels, SquaredError(), limits, 7))
+    for grown in found[1:4]:
+        equal(grown, found[0])
+    for name in found[0].tree._fields:
+        np.testing.assert_array_equal(getattr(found[4].tree, name), getattr(found[0].tree, name), err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_threads_change_nothing_whatever_is_asked(seed, many_threads, monkeypatch):
+    rng = np.random.default_rng(seed)
+    if seed % 2:
+        monkeypatch.setattr(module, "MANY", 100)  # columns of few values are joined
+    kinds = "nnccb"[seed % 3 :]
+    X, y, w, categorical = problem(seed, n=int(rng.choice([500, 9000])), kinds=kinds, missing=0.1 * (seed % 2))
+    n, p = X.shape
+    y = np.round(y) if seed % 4 == 0 else y  # gains that are equal
+    bins = learn_bins(X, w, 255, categorical)
+    asked = {
+        "monotone": rng.integers(-1, 2, p) * ~categorical if seed % 3 == 1 else None,
+        "interactions": [[0, 1], [1, p - 1]] if seed % 3 == 2 else None,
+        "rows": np.flatnonzero(rng.random(n) < 0.7) if seed % 4 == 1 else None,
+        "features": np.arange(0, p, 2) if seed % 5 == 4 else None,
+    }
+    channels, criterion = [
+        (unit_channels(y - y.mean()), Gradient(1.0)),
+        (value_channels(np.column_stack([w * (y - 1), w])), Gradient(0.0)),
+        (label_channels(np.digitize(y, [0.0, 1.0]), 3, w), Gini()),
+    ][seed % 3 if seed % 3 != 1 else seed % 2]
+    limits = Limits(max_leaf_nodes=int(rng.choice([0, 6, 31])), min_samples_leaf=5)
+    found = []
+    for count in (1, 2, 3, 8):
+        didact.set_threads(count)
+        found.append(grow(bin_codes(X, bins), bins, channels, criterion, limits, seed, **asked))
+        equal(found[-1], found[0])
+    assert found[0].tree.node_count > 1
+
+
+def test_a_thread_that_fails_stops_the_others(many_threads, monkeypatch):
+    X, y, w, categorical = problem(3, n=12_000, kinds="nnncc")
+    bins = learn_bins(X, w, 255, categorical)
+    loop = module.grow_together
+
+    def failing(k, *args):
+        if k == 1:
+            raise RuntimeError("no memory")
+        return loop(k, *args)
+
+    monkeypatch.setattr(module, "grow_together", failing)
+    channels = value_channels(np.column_stack([w * y, w]))
+    with pytest.raises(RuntimeError, match="no memory"):
+        grow(bin_codes(X, bins), bins, channels, SquaredError(), Limits(max_leaf_nodes=31))
 
 
 def test_monotone_trees_are_monotone():

@@ -14,12 +14,12 @@ from didact.parts.criteria.impurity import (
     Entropy,
     Gini,
     Misclassification,
-    Poisson,
+    PoissonDeviance,
     SquaredError,
 )
 
 LABELS = [Gini(), Entropy(), Misclassification()]
-NUMBERS = [SquaredError(), Poisson()]
+NUMBERS = [SquaredError(), PoissonDeviance()]
 score1, score2, score_at1, value1 = (dispatch(name) for name in ("score1", "score2", "score_at1", "value1"))
 
 
@@ -109,7 +109,7 @@ def test_course_values():
 
 
 def test_poisson_refuses_a_mean_of_zero():
-    assert Poisson().score2(0.0, 3.0) == -math.inf
+    assert PoissonDeviance().score2(0.0, 3.0) == -math.inf
 
 
 def test_values_are_shares_and_means():

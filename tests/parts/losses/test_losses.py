@@ -14,7 +14,7 @@ from didact.core.errors import ParameterError
 from didact.parts.losses import (
     Absolute,
     EpsilonInsensitive,
-    Exponential,
+    ExponentialLoss,
     Gamma,
     HalfSquared,
     Hinge,
@@ -42,7 +42,7 @@ REGRESSION = [
     SquaredEpsilonInsensitive(0.3),
 ]
 LOG_LINK = [Poisson(), Gamma(), Tweedie(1.5), Tweedie(1), Tweedie(2), Tweedie(3), Tweedie(0), Tweedie(-1)]
-CLASSES = [Logistic(), SquaredLogistic(), Hinge(), SquaredHinge(), ModifiedHuber(), Exponential(), Perceptron()]
+CLASSES = [Logistic(), SquaredLogistic(), Hinge(), SquaredHinge(), ModifiedHuber(), ExponentialLoss(), Perceptron()]
 LOSSES = REGRESSION + LOG_LINK + CLASSES
 NOT_CONVEX = {SquaredLogistic(), Tweedie(3), Tweedie(0), Tweedie(-1)}
 everyone = pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -185,7 +185,7 @@ def test_extreme_predictions_stay_numbers(loss, dtype):
         with np.errstate(over="ignore"):  # y·e^z may pass the limit; it must become infinite, not undefined
             value, gradient, curvature = loss.value_grad_hess(np.full_like(z, target), z)
         assert not np.isnan([value, gradient, curvature]).any()
-        if loss not in LOG_LINK and loss != Exponential():
+        if loss not in LOG_LINK and loss != ExponentialLoss():
             assert np.isfinite([value, gradient, curvature]).all()
 
 

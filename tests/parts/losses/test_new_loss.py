@@ -103,7 +103,9 @@ def test_gradient_descent_ends_where_the_slope_is_zero():
 
 
 def test_linear_models_end_where_the_slope_is_zero():
-    objective = LinearObjective(MemoryRows(X, Y, None, None), LogCosh(), 200.0, 0.0, True)
+    objective = LinearObjective(
+        rows=MemoryRows(X, Y, None, None), loss=LogCosh(), weight=200.0, alpha=0.0, fit_intercept=True
+    )
     result = fit_linear(objective, solver="newton", tol=1e-10)
     assert result.converged
     slope = np.tanh(X @ result.x[:2] + result.x[2] - Y)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from didact.core.rows import Block
 from didact.engines.smoothing.running_loops import merge
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.components_loops import add_scatter
@@ -59,7 +60,7 @@ def test_the_compiled_twins_join_as_numpy_does():
     rng = np.random.default_rng(0)
     x, y, w = rng.normal(size=(3, 12))
     w = np.abs(w)
-    a, b = (moments(x[s, None], y[s], w[s]) for s in (slice(0, 5), slice(5, 12)))
+    a, b = (moments(Block(x[s, None], y[s], w[s])) for s in (slice(0, 5), slice(5, 12)))
     node = np.array([a.weight, a.mean_x[0], a.mean_y[0], a.xx[0, 0], a.xy[0, 0]])
     merge(node, b.weight, b.mean_x[0], b.mean_y[0], b.xx[0, 0], b.xy[0, 0])
     both = a.merge(b)

@@ -277,6 +277,9 @@ def test_shapes_are_parts_of_the_full_one(soft_labels):
     np.testing.assert_allclose(spherical.scatter[:, 0], variances.sum(axis=1), rtol=1e-10)
     np.testing.assert_allclose(full.total, components(X, None, "full", w).scatter[0] if not soft_labels else tied.total)
     np.testing.assert_allclose(diagonal.total, np.diag(full.total), rtol=1e-10)
+    np.testing.assert_allclose(spherical.total, [np.trace(full.total)], rtol=1e-10)
+    np.testing.assert_allclose(tied.component(1).covariances(), tied.covariances(), rtol=1e-12)
+    assert tied.component(1).weight == tied.weight[1]
     np.testing.assert_allclose(spherical.covariances()[:, 0], diagonal.covariances().mean(axis=1), rtol=1e-10)
     np.testing.assert_allclose(tied.covariances(0.5)[0], tied.scatter[0] / w.sum() + 0.5 * np.eye(4), rtol=1e-10)
     np.testing.assert_allclose(diagonal.covariances(0.5), diagonal.scatter / diagonal.weight[:, None] + 0.5)

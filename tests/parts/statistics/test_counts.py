@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from didact.core.rows import Block
 from didact.parts.statistics.counts import Counts, label_codes, label_counts, weigh_classes
 
 LABELS = [
@@ -21,12 +22,12 @@ LABELS = [
 @pytest.mark.parametrize("y", LABELS, ids=lambda y: str(y.dtype))
 def test_labels(y):
     w = np.array([1.0, 2.0, 0.0, 1.0, 0.5, 1.0])
-    values, weights = label_counts(None, y, w)
+    values, weights = label_counts(Block(None, y, w))
     expected = np.unique(y)
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_allclose(weights, [w[y == v].sum() for v in expected])
-    np.testing.assert_array_equal(label_counts(None, y, None).weights, [(y == v).sum() for v in expected])
-    merged = label_counts(None, y[:2], w[:2]).merge(label_counts(None, y[2:], w[2:]))
+    np.testing.assert_array_equal(label_counts(Block(None, y, None)).weights, [(y == v).sum() for v in expected])
+    merged = label_counts(Block(None, y[:2], w[:2])).merge(label_counts(Block(None, y[2:], w[2:])))
     np.testing.assert_array_equal(merged.values, values)
     np.testing.assert_allclose(merged.weights, weights)
     assert values.dtype == y.dtype
@@ -35,7 +36,7 @@ def test_labels(y):
 
 @given(st.lists(st.lists(st.integers(-3, 3), max_size=6), min_size=3, max_size=3))
 def test_counts_merge_in_any_grouping(lists):
-    a, b, c = (label_counts(None, np.array(v, dtype=np.int64), None) for v in lists)
+    a, b, c = (label_counts(Block(None, np.array(v, dtype=np.int64), None)) for v in lists)
     left, right = a.merge(b).merge(c), a.merge(b.merge(c))
     np.testing.assert_array_equal(left.values, right.values)
     np.testing.assert_array_equal(left.weights, right.weights)

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 from sklearn.neighbors import KernelDensity
 
-from didact.parts.windows import WINDOWS, Gaussian, Nearest, Tophat, log_ball
+from didact.parts.windows import WINDOWS, GaussianWindow, Nearest, Tophat, log_ball
 
 LENGTHS = np.linspace(0.0, 1.6, 41)
 
@@ -76,7 +76,7 @@ def test_volume_of_balls():
 
 
 def test_windows_are_values():
-    assert Gaussian() == Gaussian()
-    assert Gaussian() != Tophat()
+    assert GaussianWindow() == GaussianWindow()
+    assert GaussianWindow() != Tophat()
     assert Nearest().value1(4.0, 4.0) == 1.0
     assert Nearest().value1(4.1, 4.0) == 0.0

@@ -82,7 +82,7 @@ def noun_of(name: Any, fields: Any) -> Any:
         fields = UPGRADES[f"{known[1]}/{step}"](fields)
     if not isinstance(fields, dict) or set(fields) != set(cls._fields):
         raise InputError(f"{name} has not the fields {', '.join(cls._fields) or 'that it should'}")
-    return cls(**fields)
+    return cls(*(fields[name] for name in cls._fields))
 
 
 def _class(name: str) -> Any:

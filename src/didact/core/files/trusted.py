@@ -21,7 +21,7 @@ UNCHECKED = (
     *("_forest", "_iforest", "_weight_boosting", "tests", "externals", "_testing", "_mocking"),
 )
 _UNCHECKED = re.compile(rf"(sklearn|scipy\.sparse)\.(.*\.)?({'|'.join(UNCHECKED)})\.")
-PRODUCT = ("cli", "study", "serve", "lab")
+PRODUCT_PACKAGES = ("cli", "study", "serve", "lab")
 REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "min", "max"))
 
 
@@ -86,7 +86,7 @@ def _shown(node: Any) -> Any:
 def _class(name: str) -> type | None:
     """A class that is defined in didact below the product, by its full name."""
     module_name, _, class_name = name.rpartition(".")
-    if not re.fullmatch(r"didact(\.(?!__)\w+)+", module_name) or module_name.split(".")[1] in PRODUCT:
+    if not re.fullmatch(r"didact(\.(?!__)\w+)+", module_name) or module_name.split(".")[1] in PRODUCT_PACKAGES:
         return None
     try:
         cls = getattr(importlib.import_module(module_name), class_name, None)

@@ -19,9 +19,14 @@ import numba.extending
 from didact.core.jit.disk_cache import attach_cache, cache_folder
 from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
 
-__all__ = ["cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
+__all__ = ["REASSOCIATE", "cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+REASSOCIATE = {
+    "reassoc",
+    "contract",
+    "nsz",
+}  # for `fastmath`: sums may be reordered, NaN and infinity stay
 
 
 @overload

@@ -6,11 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, to_numpy
+from didact.core.typing import Array
 
 if TYPE_CHECKING:
     from didact.core.rows.memory import Block
-
-Array = np.ndarray[Any, Any]
 
 
 class Pieces(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
-ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
+LIKELIHOOD_ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
 HALVINGS = 12
 LONGER = 1.5  # factor by which steps grow while they succeed
 
@@ -62,14 +62,16 @@ def em(
 
     def step(s: EMState) -> EMState | None:
         proposal = maximize(s.x, s.statistics)
-        slack = ROUNDING * (1.0 + abs(s.log_likelihood))
+        slack = LIKELIHOOD_ROUNDING * (1.0 + abs(s.log_likelihood))
         shares = [1.0] if blend is None else [s.rate] * (s.rate > 1) + [0.5**k for k in range(HALVINGS)]
         for share in shares:
             x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)
             value, statistics = expect(x)
             if value >= s.log_likelihood - slack:
                 rate = LONGER * share if share == shares[0] else 1.0
-                return EMState(x, value, statistics, max(value - s.log_likelihood, 0.0), rate)
+                return EMState(
+                    x=x, log_likelihood=value, statistics=statistics, gain=max(value - s.log_likelihood, 0.0), rate=rate
+                )
         return None
 
     value, statistics = expect(start)

@@ -16,12 +16,11 @@ from scipy import linalg
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.engines.smooth.newton import newton_direction
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 WELL_POSED = 1e-7  # reciprocal condition from which normal equations are solved as they are
 LEAST_VARIANCE = 1e-6  # of an expert's noise, relative to the variance of y: a perfect fit would end it all
@@ -69,7 +68,7 @@ class Frame(NamedTuple):
     def flat(self) -> "Frame":
         """The frame of rows that are along the basis already."""
         r = 0 if self.basis is None else self.basis.shape[1]
-        return Frame(np.zeros(r), np.ones(r), self.centre, self.spread, self.classes)
+        return Frame(mean=np.zeros(r), scale=np.ones(r), centre=self.centre, spread=self.spread, classes=self.classes)
 
     def target(self, y: Any) -> Array:
         """Standardised numbers, or class codes."""

@@ -6,13 +6,12 @@ complete rows, which was summed up once; the M step reads means and covariances 
 Little, Rubin (2019), Statistical Analysis with Missing Data, doi:10.1002/9781119482260.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
 from didact.distributions.multivariate import factor, log_det
 from didact.engines.components.em import em
 from didact.engines.loop.iterate import Report
@@ -21,8 +20,6 @@ from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import Components
 from didact.parts.statistics.gaps import Expected, Parameters, expected_components, outer
 from didact.parts.statistics.row_components import require_values, variance_rows
-
-Array = np.ndarray[Any, Any]
 
 
 def expected_rows(block: Block, theta: Parameters) -> Expected:

@@ -22,13 +22,12 @@ from didact.core.backend import is_sparse
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.components.lloyd_loops import nearest_rows
+from didact.engines.components.tuning import ASSIGNED_ROWS
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
-
-BLOCK = 4096  # rows of an assignment at once
 STILL = 16 * np.finfo(float).eps  # a relative step of this size is rounding
 
 
@@ -83,7 +82,7 @@ def clusters_of(block: Block, centers: Array) -> Clusters:
 
 def assign(X: Any, centers: Array) -> tuple[Array, Array]:
     """The nearest centre of every row, int32, and its squared distance."""
-    pieces = [slice(k, k + BLOCK) for k in range(0, X.shape[0], BLOCK)]
+    pieces = [slice(k, k + ASSIGNED_ROWS) for k in range(0, X.shape[0], ASSIGNED_ROWS)]
     found = parallel_map(lambda piece: _assigned(X[piece], None, centers)[:2], pieces)
     if not found:
         return np.empty(0, np.int32), np.empty(0)

@@ -1,12 +1,13 @@
-"""Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters."""
+"""Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters.
 
-from typing import Any
+Layout: X (n, p) and products (n, K) row by row; sums (K, p), weights (K,) are added to, labels and distances (n,)
+written.
+"""
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

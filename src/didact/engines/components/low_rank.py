@@ -19,11 +19,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from didact.core.backend import is_sparse, is_tensor, to_numpy
 from didact.core.overflow import refuse_overflow
 from didact.core.rows import MemoryRows, Rows
-from didact.parts.statistics.components import centred_rows, members
+from didact.core.typing import Array
+from didact.parts.statistics.components import centred_rows
+from didact.parts.statistics.members import members
 from didact.parts.statistics.moments import NARROW
 from didact.parts.statistics.shrinkage import estimated_share
-
-Array = np.ndarray[Any, Any]
 
 
 class LowRank(NamedTuple):
@@ -157,7 +157,7 @@ class WideScatter(NamedTuple):
         return shrunk_rows(self.rows + self.roots[:, None] * shift, self.roots, n, shrinkage)
 
 
-def dense(covariance: Any) -> Array:
+def dense_covariance(covariance: Any) -> Array:
     """A covariance as a matrix."""
     return covariance.dense() if isinstance(covariance, LowRank) else covariance
 
@@ -180,7 +180,8 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         refuse_overflow(rows, (mean, np.einsum("ij,ij->j", D, D)))
     seen = M.weight > 0
     edges = np.append(M.edges[:-1][seen], M.edges[-1])
-    return WideScatter(np.asarray(M.labels)[seen], M.weight[seen], mean[seen], np.sqrt(v), D, edges)
+    labels, weight, mean = np.asarray(M.labels)[seen], M.weight[seen], mean[seen]
+    return WideScatter(labels=labels, weight=weight, mean=mean, roots=np.sqrt(v), rows=D, edges=edges)
 
 
 def shrunk_rows(D: Array, roots: Array, weight: float, shrinkage: Any) -> LowRank:

@@ -8,9 +8,9 @@ from scipy import special
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.errors import InputError
 from didact.core.threads import blas_for, parallel_map
+from didact.core.typing import Array
+from didact.engines.components.tuning import POSTERIOR_ROWS
 
-Array = np.ndarray[Any, Any]
-BLOCK = 1024
 NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest
 
 
@@ -35,7 +35,7 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
     """fn(block, *args) for blocks of rows that fit the cache, on the library's threads; a tensor at once."""
     if is_tensor(X):
         return fn(X, *args)
-    step = BLOCK if not is_sparse(X) else max(BLOCK, -(-X.shape[0] // 16))
+    step = POSTERIOR_ROWS if not is_sparse(X) else max(POSTERIOR_ROWS, -(-X.shape[0] // 16))
     starts = range(0, X.shape[0], step)
     with blas_for(X.shape[1]):
         found = parallel_map(lambda s: fn(X[s : s + step], *args), starts)

@@ -13,12 +13,11 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import GAPS_IN_TENSORS
-from didact.parts.statistics.gaps import fill, patterns
-
-Array = np.ndarray[Any, Any]
+from didact.parts.statistics.gaps import fill_gaps, patterns
 
 
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
@@ -55,7 +54,7 @@ def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_d
     for k, m in enumerate(means):
         g = min(k, len(whiten) - 1)
         D = np.where(missing, 0.0, X - m)
-        gained, _ = fill(D, groups, whiten[g] @ whiten[g].T)
+        gained, _ = fill_gaps(D, groups, whiten[g] @ whiten[g].T)
         out[:, k] = log_prior[k] + gaussian_log_density(_squares(D @ whiten[g]), log_dets[g] + gained, there)
     return out
 

@@ -11,16 +11,15 @@ Hintermüller, Ito, Kunisch (2002), The primal–dual active set strategy as a s
 doi:10.1137/S1052623401383558.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.constrained.quadratic_form import Standard
 from didact.engines.constrained.saddle import Saddle, add_gram, cholesky, half_solve, saddle
 from didact.engines.constrained.tuning import ACTIVE_ROUNDS, FEW_VIOLATED, FIRST_MET, MOST_VIOLATED, SINGLE_VARIABLES
 from didact.engines.loop.line_search import largest
-
-Array = np.ndarray[Any, Any]
 
 REFINEMENTS = 4
 EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
@@ -61,7 +60,7 @@ def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = Non
         float(np.max(-room / (1.0 + np.abs(p.r)), initial=0.0)),
         largest(z * (room if slack is None else slack)) / (1.0 + abs(value)),
     )
-    return Measure(value, dual, equal, room, optimality)
+    return Measure(value=value, dual=dual, equal=equal, slack=room, optimality=optimality)
 
 
 class _Rows(NamedTuple):
@@ -233,7 +232,16 @@ class ActiveSets:
         room[active] = 0.0
         sign = WRONG[system.L.dtype.char]
         violated = np.flatnonzero(room < -sign * (1.0 + np.abs(p.r)))
-        return _Round(x, y, active, binding, room, violated, int((binding < -sign * largest(binding)).sum()), system)
+        return _Round(
+            x=x,
+            y=y,
+            active=active,
+            binding=binding,
+            room=room,
+            violated=violated,
+            negative=int((binding < -sign * largest(binding)).sum()),
+            system=system,
+        )
 
     def _end(self, now: _Round, tol: float, history: list[float]) -> Solution | None:
         """The refined solution, if it satisfies the KKT conditions to tol."""
@@ -241,7 +249,11 @@ class ActiveSets:
         x, both = _refine(p, now.system, now.x, np.concatenate([now.y, now.binding]), REFINEMENTS)
         z[now.active] = np.maximum(both[len(p.b) :], 0.0)
         at = measure(p, x, both[: len(p.b)], z)
-        return Solution(x, both[: len(p.b)], z, at, [*history[:-1], at.value]) if at.optimality <= tol else None
+        return (
+            Solution(x=x, y=both[: len(p.b)], z=z, at=at, history=[*history[:-1], at.value])
+            if at.optimality <= tol
+            else None
+        )
 
 
 def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tuple[Array, Array]:

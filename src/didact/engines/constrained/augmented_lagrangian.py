@@ -26,19 +26,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.levenberg_marquardt import levenberg_marquardt
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 Constraints = Callable[[Array], tuple[Array, Array]]
 
 INNER_ITERATIONS = 1000  # iterations of L-BFGS in a round
-GROWTH, SUFFICIENT_FALL = 10.0, 0.25  # ρ grows where the violation does not fall to this share
-STEEP, STEEPEST = 1e8, 1e12  # ρ beyond which the violation may be, and is, at a minimum of its own
+PENALTY_GROWTH, SUFFICIENT_FALL = 10.0, 0.25  # ρ grows where the violation does not fall to this share
+STEEP_PENALTY, STEEPEST_PENALTY = 1e8, 1e12  # ρ beyond which the violation may be, and is, at a minimum of its own
 FLAT_SLOPE = 1e-3  # its slope there, relative to that of the constraints
 LARGEST_MULTIPLIER = 1e15  # multipliers are held within this, values above its negative
 STUCK = 3  # rounds in a row without any gain that end it
@@ -119,7 +119,17 @@ class Lagrangian(NamedTuple):
         # min(−g, μ) is 0 where a constraint binds or its multiplier vanishes.
         slack = np.minimum(-c[self.equalities :], m[self.equalities :])
         violation = max(largest(c[: self.equalities]), largest(slack))
-        return _State(x, value / self.unit, m, rho, stationarity, violation, gradient, c, J)
+        return _State(
+            x=x,
+            value=value / self.unit,
+            m=m,
+            rho=rho,
+            stationarity=stationarity,
+            violation=violation,
+            gradient=gradient,
+            c=c,
+            J=J,
+        )
 
 
 def augmented_lagrangian(
@@ -226,11 +236,11 @@ def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
             return end._replace(fate="unbounded")
         # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
         fate = "unbounded" if inner.status != "not finite" else "no progress"
-        return now._replace(rho=now.rho * GROWTH**2, fate=fate if now.rho > STEEPEST else "")
+        return now._replace(rho=now.rho * PENALTY_GROWTH**2, fate=fate if now.rho > STEEPEST_PENALTY else "")
     new = problem.state(inner.x, now.m, now.rho)
     gained = new.violation <= max(SUFFICIENT_FALL * now.violation, 0.1 * tol)
     new = new._replace(
-        rho=now.rho if gained else GROWTH * now.rho,
+        rho=now.rho if gained else PENALTY_GROWTH * now.rho,
         precision=max(0.1 * min(now.precision, new.optimality), 0.1 * tol),
         stuck=now.stuck + 1 if new.optimality > 0.9 * now.optimality and not inner.converged else 0,
     )
@@ -244,7 +254,7 @@ def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
     violated = problem.excess(s.c)
     far = largest(violated) > math.sqrt(tol)
     flat = largest(s.J.T @ violated) <= FLAT_SLOPE * largest(s.J) * largest(violated)
-    if s.rho > STEEPEST or (far and flat and s.rho > STEEP):
+    if s.rho > STEEPEST_PENALTY or (far and flat and s.rho > STEEP_PENALTY):
         return "infeasible" if far else "no progress"
     return "no progress" if s.stuck >= STUCK else ""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def least_violation(G: Any, h: Array, A: Any, b: Array, lower: Array, upper: Array) -> float:

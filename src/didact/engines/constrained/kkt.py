@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.line_search import largest
-
-Array = np.ndarray[Any, Any]
 
 
 class Multipliers(NamedTuple):

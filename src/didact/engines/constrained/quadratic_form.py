@@ -7,16 +7,15 @@ and its multipliers back.
 Ruiz (2001), A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.engines.constrained.saddle import add_gram
 from didact.engines.loop.line_search import largest
-
-Array = np.ndarray[Any, Any]
 
 INFINITE = 1e20  # bounds from here on are none
 DEPENDENT_ROW = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
@@ -153,7 +152,22 @@ def standard(program: Program) -> Standard | None:
     units = size * (np.ones(len(q)) if units is None else units)
     scale = max(size**2 * largest(P), size * largest(q)) or 1.0
     P, q, b, r = (size**2 / scale) * P, (size / scale) * q, b / size, r / size
-    return Standard(P, q, A, b, G, above, below, r, units, free, fixed, kept, lengths, scale)
+    return Standard(
+        P=P,
+        q=q,
+        A=A,
+        b=b,
+        G=G,
+        above=above,
+        below=below,
+        r=r,
+        units=units,
+        free=free,
+        fixed=fixed,
+        kept=kept,
+        lengths=lengths,
+        scale=scale,
+    )
 
 
 def _size(P: Array, q: Array, sides: Array) -> float:

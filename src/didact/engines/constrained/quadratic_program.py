@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
+from didact.core.typing import Array
 from didact.engines.constrained.active_set import ActiveSets, Measure, measure
 from didact.engines.constrained.feasibility import least_violation
 from didact.engines.constrained.kkt import Multipliers
@@ -29,8 +30,6 @@ from didact.engines.constrained.tuning import SINGLE_WORK
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 DRIFT = 1e-2  # how much worse than predicted the dual residual may get before single precision is given up
 BACK = 0.99  # how much of the way to the boundary a step may go
@@ -145,7 +144,7 @@ def _start(p: Standard, newton: _NewtonSystems) -> _State:
     inside = float(np.mean(np.abs(room))) if m else 0.0
     inside = inside or 1.0
     s, z = np.maximum(room, 0.0) + inside, weight * (np.maximum(-room, 0.0) + inside)
-    return _State(x, y, s, z, measure(p, x, y, z, s), single)
+    return _State(x=x, y=y, s=s, z=z, at=measure(p, x, y, z, s), single=single)
 
 
 def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
@@ -168,7 +167,7 @@ def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
     waited = 0 if best < 0.9 * now.best else now.waited + 1
     if waited > WITHOUT_PROGRESS:
         return None
-    return _State(x, y, s, z, at, now.single and not drift, best, waited, now.split)
+    return _State(x=x, y=y, s=s, z=z, at=at, single=now.single and not drift, best=best, waited=waited, split=now.split)
 
 
 def _direction(

@@ -24,12 +24,11 @@ from scipy import linalg
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.parts.statistics.moments import Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 SHORT = 0.9995  # share of the way to the border that a step goes
 NEGLIGIBLE = 1e-30  # strength of a penalty, beside a mean loss of about 1, that cannot be told from none
@@ -248,7 +247,19 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     size = float(np.abs(y[: len(w)]) @ w)
     spread = max(float(np.abs(r[: len(w)]) @ w), 1e-10 * size, 1e-100)
     p, q = np.maximum(r, 0.0) + spread, np.maximum(-r, 0.0) + spread
-    return _Point(b, r, p, q, np.zeros(len(r)), u, l, table, penalised, y, FLOOR * max(size, spread))
+    return _Point(
+        b=b,
+        r=r,
+        p=p,
+        q=q,
+        d=np.zeros(len(r)),
+        u=u,
+        l=l,
+        table=table,
+        penalised=penalised,
+        y=y,
+        floor=FLOOR * max(size, spread),
+    )
 
 
 def _product(table: Table, penalised: Array, b: Array) -> Array:

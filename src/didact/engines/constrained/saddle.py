@@ -15,9 +15,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.constrained.tuning import PARALLEL_FROM, SADDLE_PIECES
-
-Array = np.ndarray[Any, Any]
 
 
 class _Routines(NamedTuple):
@@ -29,8 +28,8 @@ class _Routines(NamedTuple):
 
 
 _ROUTINES = {
-    "f": _Routines(2e-6, blas.ssyrk, lapack.spotrf, lapack.strtrs, blas.strsm),
-    "d": _Routines(1e-13, blas.dsyrk, lapack.dpotrf, lapack.dtrtrs, blas.dtrsm),
+    "f": _Routines(shift=2e-6, syrk=blas.ssyrk, potrf=lapack.spotrf, trtrs=lapack.strtrs, trsm=blas.strsm),
+    "d": _Routines(shift=1e-13, syrk=blas.dsyrk, potrf=lapack.dpotrf, trtrs=lapack.dtrtrs, trsm=blas.dtrsm),
 }
 
 

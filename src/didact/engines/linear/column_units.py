@@ -12,8 +12,7 @@ import numpy as np
 from didact.core.backend import is_sparse, like
 from didact.core.overflow import largest_entries
 from didact.core.rows import Block, Rows
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 LARGE = 2.0**20  # columns beyond get units if one is extreme: rounding errors of one column are no slope of another
 FAILED = "not finite", "no progress", "iteration limit"  # how a fit to columns of extreme size ends

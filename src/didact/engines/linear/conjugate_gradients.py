@@ -7,14 +7,13 @@ Hestenes, Stiefel (1952), Methods of conjugate gradients for solving linear syst
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 
 class _State(NamedTuple):
@@ -53,9 +52,23 @@ def conjugate_gradients(
         scaled = precondition * residual
         rho = (residual * scaled).sum(axis=0)
         turn = np.divide(rho, s.rho, out=np.zeros_like(rho), where=s.rho > 0)
-        return _State(x, residual, scaled, scaled + turn * s.direction, rho, violation(residual))
+        return _State(
+            x=x,
+            residual=residual,
+            scaled=scaled,
+            direction=scaled + turn * s.direction,
+            rho=rho,
+            optimality=violation(residual),
+        )
 
     precondition = precondition if np.ndim(precondition) == 2 else precondition[:, None]
     scaled = precondition * rhs
-    start = _State(np.zeros_like(rhs), rhs, scaled, scaled, (rhs * scaled).sum(axis=0), violation(rhs))
+    start = _State(
+        x=np.zeros_like(rhs),
+        residual=rhs,
+        scaled=scaled,
+        direction=scaled,
+        rho=(rhs * scaled).sum(axis=0),
+        optimality=violation(rhs),
+    )
     return iterate(start, step, tol, max_iter, report)

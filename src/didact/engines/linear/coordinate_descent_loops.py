@@ -2,16 +2,17 @@
 
 Coordinate j is minimised exactly: with curvature h and gradient q it moves from u to soft(u − q/h, l1/h), cut at zero
 where coefficients must not be negative.
+
+Layout: H (p, p) symmetric, of which row j is read as column j; u, q (p,) point and gradient, or U, Q (p, T) with the
+T outputs of a feature side by side; everything is changed in place.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

@@ -13,11 +13,10 @@ import numpy as np
 from didact.core.backend import is_sparse
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.linear.tuning import COLUMN_RANGES
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 from didact.parts.families.log_densities import gaussian_log_density
-
-Array = np.ndarray[Any, Any]
 
 EXACT_FIT = 1e-12  # noise, as a share of the variance of y, at which a fit is exact: its evidence has no maximum
 IRRELEVANT = 1e-9  # a weight that the data determine to less than this, and want smaller, is set to zero
@@ -81,13 +80,13 @@ class Isotropic(NamedTuple):
         unknown = float((noise / d).sum())
         p, r = len(self.Vt), len(self.s)
         return Summary(
-            float(value),
-            float(prior * ((self.s * self.z / d) ** 2).sum()),
-            float((prior * self.s**2 / d).sum()),
-            unknown + p - r,
-            p,
-            float(self.rest + errors @ errors),
-            self.n - r + unknown,
+            log_evidence=float(value),
+            explained=float(prior * ((self.s * self.z / d) ** 2).sum()),
+            known=float((prior * self.s**2 / d).sum()),
+            unknown=unknown + p - r,
+            size=p,
+            squares=float(self.rest + errors @ errors),
+            free=self.n - r + unknown,
         )
 
     def posterior(self, scales: Scales) -> tuple[Array, Array]:
@@ -120,7 +119,7 @@ class Relevance(NamedTuple):
         U, s, Vt = linalg.svd(self.R[:, used] * root, full_matrices=False)
         z = U.T @ self.b
         outside = self.b - U @ z
-        return used, root, Isotropic(s, z, Vt, self.rest + float(outside @ outside), self.n)
+        return used, root, Isotropic(s=s, z=z, Vt=Vt, rest=self.rest + float(outside @ outside), n=self.n)
 
     def summary(self, scales: Scales) -> Summary:
         """In O(p³) for the weights that are not zero."""

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.proximal_newton import proximal_newton, working_sets
@@ -32,9 +33,7 @@ from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import newton
 
-Array = np.ndarray[Any, Any]
-
-STEEP = 1e70  # a gradient that no solver descends, unless columns are in other units
+STEEP_GRADIENT = 1e70  # a gradient that no solver descends, unless columns are in other units
 
 
 def fit_linear(
@@ -101,7 +100,7 @@ def _fit(
     x0: Array,
     warm: bool,
     report: Report | None,
-    steep: float = STEEP,
+    steep: float = STEEP_GRADIENT,
 ) -> Result:
     if np.any(np.asarray(l1) > 0):
         return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)

@@ -26,15 +26,13 @@ from scipy import sparse
 
 from didact.core.backend import is_sparse
 from didact.core.threads import one_blas_thread
+from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
 from didact.engines.linear.lasso_gram import EXTRAPOLATED, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
 from didact.engines.linear.tuning import FIRST_COLUMNS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
-
 
 INNER_TOL = 0.3  # of the tolerance has to hold on a working set
 INNER_TOL_L2 = 0.03  # the same with an L2 penalty: sweeps converge fast then, and exactness is cheap

@@ -10,22 +10,19 @@ where one target has the size of a number, :math:`\lambda_1\sum_j\|u_j\|_2`: the
 Bertrand, Massias (2021), Anderson acceleration of coordinate descent, doi:10.48550/arXiv.2011.10065.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from didact.core.threads import one_blas_thread
+from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import descend, descend_blocks, submatrix
 from didact.engines.linear.tuning import NEWTON_SWEEPS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Moments
 
-Array = np.ndarray[Any, Any]
-
 EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
-DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
+NEWTON_DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -170,7 +167,7 @@ def solve_gram(
         if gap <= goal:
             break
         if u.ndim == 1 and NEWTON_SWEEPS * sweeps >= np.count_nonzero(u):
-            u, sweeps = newton_step(H, q, l1, u, positive, DAMPING * gap / max(float(u @ u), SMALLEST)), 0
+            u, sweeps = newton_step(H, q, l1, u, positive, NEWTON_DAMPING * gap / max(float(u @ u), SMALLEST)), 0
             q = H @ u - c
         elif (guess := extrapolate(iterates)) is not None and not (positive and (guess < 0).any()):
             kept = u, q

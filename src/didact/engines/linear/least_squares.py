@@ -15,7 +15,7 @@ doi:10.1137/080731992; Björck (1967), Iterative refinement of linear least squa
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -24,13 +24,12 @@ from didact.core.backend import is_sparse, namespace, to_numpy
 from didact.core.rows import Block
 from didact.core.rows.memory import Rows
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.linear.residual_loops import residual_products
-
-Array = np.ndarray[Any, Any]
 
 SAFE = 1e-7  # smallest reciprocal condition of the scaled Gram matrix for which the normal equations are kept
 DEPENDENT_COLUMN = 1e-13  # singular value of unit columns that counts as zero: some hundred rounding errors
-EPS = float(np.finfo(np.float64).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
 CORRECTIONS = 5  # passes that a refinement may take; two do, unless the condition is at the limit of its precision
 
 
@@ -193,7 +192,7 @@ def refine_solution(
             break
         high, lost = _two_sum(high, np.hstack([shift, step]))
         high, low = _two_sum(high, low + lost)
-        if share * share <= 0.01 * EPS * before:
+        if share * share <= 0.01 * DOUBLE_EPS * before:
             break
         before = share
     return high[:, 1:].T, high[:, 0]

@@ -14,14 +14,13 @@ import numpy as np
 from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import compiled_pass
+from didact.core.typing import Array
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.engines.loop.line_search import NOISE
 from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import NARROW, Sums, gram
-
-Array = np.ndarray[Any, Any]
 
 
 def rounding(rows: Rows) -> float:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit_unmanaged, prefetch
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged, prefetch
 from didact.core.jit.simd import (
     LANES,
     add_rows_1,
@@ -23,14 +24,13 @@ from didact.core.jit.simd import (
     dot_rows_1,
     dot_rows_8,
 )
+from didact.core.typing import Array
 from didact.parts.losses.classification import Logistic
-from didact.parts.statistics.moment_loops import NEAR, REASSOCIATE, add_strip, aligned_zeros, fixed, room
-
-Array = np.ndarray[Any, Any]
+from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros, room
 
 TILE = 256  # most rows of a tile
 ROWS = 8  # that are multiplied at a time
-EMPTY = fixed(np.zeros(0))
+EMPTY = read_only(np.zeros(0))
 NO_MATRIX = np.zeros((0, 0))
 
 value_grad_hess1 = dispatch("value_grad_hess1")
@@ -45,7 +45,7 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
     at, gradient = filled(theta), filled(np.zeros(p + 1))
     columns = number_column(y), number_column(w), number_column(offset)
     if not isinstance(X, np.ndarray):
-        parts = fixed(X.data), fixed(X.indices), fixed(X.indptr)
+        parts = read_only(X.data), read_only(X.indices), read_only(X.indptr)
         value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(4, TILE), gradient)
         return value, gradient[: p + 1]
     flat, row_step, column_step = flat_view(X)
@@ -71,7 +71,7 @@ def filled(theta: Array) -> Array:
 
 def number_column(values: Any) -> Array:
     """A column of numbers as loops take it; none is an empty one."""
-    return EMPTY if values is None else fixed(values.astype(np.float64, copy=False))
+    return EMPTY if values is None else read_only(values.astype(np.float64, copy=False))
 
 
 def tile_rows(p: int, column_step: int) -> int:

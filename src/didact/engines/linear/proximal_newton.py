@@ -10,17 +10,16 @@ Lee, Sun, Saunders (2014), Proximal Newton-type methods, doi:10.1137/130921428.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.linear.tuning import FIRST_FEATURES
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import STEP_HALVINGS, SUFFICIENT_DECREASE, Objective
-
-Array = np.ndarray[Any, Any]
 
 
 class _State(NamedTuple):
@@ -51,7 +50,7 @@ def proximal_newton(
     def evaluate(x: Array) -> _State:
         value, gradient, hessian = objective(x)
         worst = float(np.max(violations(x, gradient, l1), initial=0.0))
-        return _State(x, value + float(l1 @ np.abs(x)), gradient, hessian, worst)
+        return _State(x=x, value=value + float(l1 @ np.abs(x)), gradient=gradient, hessian=hessian, optimality=worst)
 
     def step(s: _State) -> _State | None:
         if not np.isfinite(s.hessian).all():

@@ -7,16 +7,16 @@ Knuth's and Dekker's formulas give exactly. They use additions and multiplicatio
 every CPU. About 30 of them for one of plain sums; n p for each target.
 
 Ogita, Rump, Oishi (2005), Accurate sum and dot product, doi:10.1137/030601818.
-"""
 
-from typing import Any
+Layout: X (n, p), Y (n, k) row by row; high, low (k, p + 1) with the constant first; out (2, k, p + 1) holds the sums
+and what rounding took from them.
+"""
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import jit
-from didact.parts.statistics.moment_loops import fixed
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 HALF = 134217729.0  # 2²⁷ + 1: multiplied by it, a number falls into two halves of 26 bits
 
@@ -24,7 +24,7 @@ HALF = 134217729.0  # 2²⁷ + 1: multiplied by it, a number falls into two halv
 def residual_products(X: Array, Y: Array, w: Array | None, high: Array, low: Array) -> tuple[Array, Array]:
     """Σᵢ wᵢ (1, xᵢ) rᵢᵀ as a sum of two (k, p + 1); high + low are the coefficients (k, p + 1), constants first."""
     out = np.zeros((2, *high.shape))
-    _add(fixed(X), fixed(Y), fixed(np.zeros(0) if w is None else w), fixed(high), fixed(low), out)
+    _add(read_only(X), read_only(Y), read_only(np.zeros(0) if w is None else w), read_only(high), read_only(low), out)
     return out[0], out[1]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit_unmanaged
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, jit_unmanaged
 from didact.core.jit.simd import (
     LANES,
     add_across_1,
@@ -22,13 +23,12 @@ from didact.core.jit.simd import (
     set_scores_2,
     set_scores_3,
 )
+from didact.core.typing import Array
 from didact.engines.linear.pass_loops import ROWS, TILE, copy_rows, fill_upper, flat_view, number_column, whole_vectors
 from didact.parts.exp_loops import exp1, log1, ratio1
-from didact.parts.statistics.moment_loops import NEAR, REASSOCIATE, add_strip, aligned_zeros, fixed
+from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros
 
-Array = np.ndarray[Any, Any]
-
-NO_CODES = fixed(np.zeros(0, np.int64))
+NO_CODES = read_only(np.zeros(0, np.int64))
 
 
 def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) -> tuple[float, Array]:
@@ -39,7 +39,7 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
     K, width = table.shape
     turned, A, Z, spare = _room(table, reference)
     gradient = aligned_zeros(whole_vectors(K + reference), A.shape[1])
-    y = fixed(codes.astype(np.int64, copy=False))
+    y = read_only(codes.astype(np.int64, copy=False))
     value = softmax_pass(*flat_view(X), y, number_column(w), K + reference, turned, A, Z, spare, gradient)
     return value, gradient[:K, :width]
 

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 EPS = float(np.finfo(float).eps)
 FORWARD, CENTRAL, COMPLEX = math.sqrt(EPS), EPS ** (1 / 3), 1e-30
 SIZE_SHARE = 0.01  # a variable that comes near 0 keeps this share of its first size
-KINDS = ("forward", "central", "complex")
+DIFFERENCE_KINDS = ("forward", "central", "complex")
 
 
 class Differences(NamedTuple):

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, ddot
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
+
 AnyObjective = Callable[[Array], tuple[Any, ...]]
 
 DECREASE, CURVATURE = 1e-4, 0.9

@@ -1,12 +1,15 @@
-"""The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number."""
+"""The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number.
 
-from typing import Any
+Layout::
+
+    best [ d_0 ≤ d_1 ≤ … ≤ d_{k−1} ]   infinity where nothing has been found yet
+    rows [ r_0   r_1   …   r_{k−1} ]   the row number at each distance
+"""
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

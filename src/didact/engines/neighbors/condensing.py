@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.neighbors.condensing_loops import (
-    DEPTH,
-    LEAF,
+    STACK_NODES,
     Forest,
     condense_nearest,
     condense_votes,
@@ -20,10 +20,9 @@ from didact.engines.neighbors.condensing_loops import (
     keep_one,
 )
 from didact.engines.neighbors.partitions.boxes import boxes
+from didact.engines.neighbors.tuning import CONDENSING_LEAF, CONDENSING_WORK
 
-Array = np.ndarray[Any, Any]
 BY_COLUMN = 32  # rows in a leaf for each column: the more columns, the fewer nodes can be passed over
-WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted
 
 
 class Condensed(NamedTuple):
@@ -49,7 +48,7 @@ def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1
         kept[i] = True
         state.keep(i)
     order, passes, added = place[candidates], 0, 1
-    budget = max(1, WORK // max(1, X.size))
+    budget = max(1, CONDENSING_WORK // max(1, X.size))
     while added:
         passes, added, at = passes + 1, 0, 0
         while at < len(order):
@@ -63,7 +62,7 @@ def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1
 def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
     """A tree for each group 0, 1, … of the rows, none of them empty; and the numbers of the rows leaf by leaf."""
     members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
-    leaf = min(LEAF, BY_COLUMN * X.shape[1])
+    leaf = min(CONDENSING_LEAF, BY_COLUMN * X.shape[1])
     trees = [boxes(X[rows], leaf) for rows in members]
     sizes, counts = [len(t.low) for t in trees], [len(t.order) for t in trees]
     roots, begins = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *counts[:-1]])
@@ -95,7 +94,7 @@ class _Nearest:
         self.forest, self.codes = forest, codes
         self.own, self.other = np.full(len(codes), np.inf), np.full(len(codes), np.inf)
         self.far = np.full((2, len(forest.start)), np.inf)
-        self.buffers = np.empty(LEAF), np.empty(DEPTH, np.int64)
+        self.buffers = np.empty(CONDENSING_LEAF), np.empty(STACK_NODES, np.int64)
 
     def keep(self, i: int) -> None:
         keep_one(self.forest, self.codes[i], i, self.own, self.other, self.far, *self.buffers)
@@ -115,7 +114,7 @@ class _Votes:
         self.forest, self.codes = forest, codes
         self.near, self.votes = np.full((len(codes), k), np.inf), np.full((len(codes), k), -1)
         self.far = np.full(len(forest.start), np.inf)
-        self.buffers = np.empty(LEAF), np.empty(DEPTH, np.int64)
+        self.buffers = np.empty(CONDENSING_LEAF), np.empty(STACK_NODES, np.int64)
 
     def keep(self, i: int) -> None:
         keep_among(self.forest, self.codes, i, self.near, self.votes, self.far, *self.buffers)

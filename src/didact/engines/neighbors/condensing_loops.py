@@ -9,15 +9,15 @@ are the same to the last bit as without trees.
 The rows come as columns (p, n), leaf by leaf: a sweep over a leaf runs along whole vectors.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
+from didact.engines.neighbors.tuning import CONDENSING_LEAF
 
-Array = np.ndarray[Any, Any]
-LEAF = 512  # the most rows in a leaf
-DEPTH = 64
+STACK_NODES = 64
 
 
 class Forest(NamedTuple):
@@ -53,7 +53,7 @@ def sweep(columns: Array, new: int, begin: int, stop: int, strip: Array) -> None
 
 
 @jit_unmanaged(fastmath={"nnan", "nsz", "reassoc"})
-def least(nearest: Array, strip: Array) -> float:
+def lower_strip(nearest: Array, strip: Array) -> float:
     """`nearest` becomes the smaller of itself and the strip; the largest of these numbers (none of them is NaN)."""
     most = 0.0
     for r in range(nearest.shape[0]):
@@ -64,7 +64,7 @@ def least(nearest: Array, strip: Array) -> float:
 
 
 @jit_unmanaged
-def reaches(forest: Forest, node: int, new: int, far: float) -> bool:
+def row_reaches(forest: Forest, node: int, new: int, far: float) -> bool:
     """Whether row `new` is nearer than `far` (squared) to a node's box; the terms are summed as in a sweep."""
     total = 0.0
     for j in range(forest.columns.shape[0]):
@@ -75,7 +75,7 @@ def reaches(forest: Forest, node: int, new: int, far: float) -> bool:
 
 
 @jit_unmanaged
-def settle(forest: Forest, far: Array, leaf: int, value: float) -> None:
+def settle_leaf(forest: Forest, far: Array, leaf: int, value: float) -> None:
     """far[leaf] becomes a smaller value, and so do those of the nodes above as far as it was theirs."""
     far[leaf] = value
     node = forest.parent[leaf]
@@ -93,7 +93,7 @@ def next_leaf(forest: Forest, new: int, far: Array, stack: Array, top: int) -> t
     while top > 0:
         top -= 1
         node = stack[top]
-        if reaches(forest, node, new, far[node]):
+        if row_reaches(forest, node, new, far[node]):
             if forest.child[node] < 0:
                 return node, top
             stack[top], stack[top + 1] = forest.child[node], forest.child[node] + 1
@@ -109,9 +109,9 @@ def lower(forest: Forest, root: int, new: int, nearest: Array, far: Array, strip
     while leaf >= 0:
         begin, stop = forest.start[leaf], forest.stop[leaf]
         sweep(forest.columns, new, begin, stop, strip)
-        most = least(nearest[begin:stop], strip)
+        most = lower_strip(nearest[begin:stop], strip)
         if most < far[leaf]:
-            settle(forest, far, leaf, most)
+            settle_leaf(forest, far, leaf, most)
         leaf, top = next_leaf(forest, new, far, stack, top)
 
 
@@ -178,7 +178,7 @@ def keep_among(
                 near[i, slot], votes[i, slot] = strip[r], codes[new]
             most = max(most, near[i, last])
         if most < far[leaf]:
-            settle(forest, far, leaf, most)
+            settle_leaf(forest, far, leaf, most)
         leaf, top = next_leaf(forest, new, far, stack, top)
 
 
@@ -236,8 +236,17 @@ def count_wins(codes: Array, votes: Array) -> int:
 def warm() -> None:
     """Compile on two rows."""
     one, none = np.zeros(1, np.int64), np.full(1, -1)
-    forest = Forest(np.zeros((1, 2)), one, one, one + 2, none, none, np.zeros((1, 1)), np.zeros((1, 1)))
-    codes, order, buffers = np.array([0, 1]), np.arange(2), (np.empty(LEAF), np.empty(DEPTH, np.int64))
+    forest = Forest(
+        columns=np.zeros((1, 2)),
+        roots=one,
+        start=one,
+        stop=one + 2,
+        child=none,
+        parent=none,
+        low=np.zeros((1, 1)),
+        high=np.zeros((1, 1)),
+    )
+    codes, order, buffers = np.array([0, 1]), np.arange(2), (np.empty(CONDENSING_LEAF), np.empty(STACK_NODES, np.int64))
     far, kept = np.full(2, np.inf), np.zeros(2, bool)
     condense_nearest(forest, codes, order, kept, far, far.copy(), np.full((2, 1), np.inf), 0, 0, *buffers)
     keep_one(forest, 0, 0, far, far.copy(), np.full((2, 1), np.inf), *buffers)

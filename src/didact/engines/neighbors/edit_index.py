@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.edit_loops import fill_distances, nearest_words
 from didact.engines.neighbors.tuning import EDIT_PAIRS
 
-Array = np.ndarray[Any, Any]
 NOT_WORDS = "The edit distance compares strings or sequences of things that can be told apart"
 
 
@@ -177,7 +178,13 @@ class EditIndex(NamedTuple):
     def _sound(self) -> Strings:
         """The words, if their numbers are what the loops take them for: a file can say anything."""
         letters, begins, alphabet = self.words
-        whole = len(begins) > 0 and begins[0] == 0 and begins[-1] == len(letters) and (np.diff(begins) >= 0).all()
+        whole = (
+            of_types((letters, begins, self.costs), (np.int64, np.int64, np.float64))
+            and len(begins) > 0
+            and begins[0] == 0
+            and begins[-1] == len(letters)
+            and (np.diff(begins) >= 0).all()
+        )
         if not (whole and letters.min(initial=0) >= 0 and letters.max(initial=0) < alphabet.size):
             raise InputError("The index of words is broken: letters or the beginnings of words are out of range.")
         return self.words

@@ -8,15 +8,18 @@ Two ways to fill the table D of distances between the beginnings of two words:
   is beyond a limit.
 
 Many words lie one after the other in a flat array, with the places where each begins.
-"""
 
-from typing import Any
+Layout::
+
+    letters [ word 0 | word 1 | … ]      begins [ 0, end of word 0, end of word 1, … ]
+    places[b, letter]: bit i says that the word has this letter at place 64 b + i
+    rises, falls [ 64 cells of a column of D | the next 64 | … ]: bit i says that D rises (falls) by one there
+"""
 
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.neighbors.tables import dense_rows, tables
 from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski
 
-Array = np.ndarray[Any, Any]
 POWER = {Chebyshev: np.inf, Euclidean: 2.0, Manhattan: 1.0}
 NORMS = (*POWER, Minkowski)
 OVERFLOWING = 1e300  # powers of distances that are larger may overflow

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 NEGATIVE = "Negative values in the precomputed distances: distances are at least 0."
 
 

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError, ParameterError
+from didact.core.typing import Array
 from didact.engines.neighbors import far, graphs, products, sparse_products, tables
 from didact.engines.neighbors.partitions import walk
 from didact.engines.neighbors.partitions.balls import balls
@@ -39,7 +41,6 @@ from didact.engines.neighbors.tuning import (
 )
 from didact.parts.distances import Distance, Euclidean, Precomputed
 
-Array = np.ndarray[Any, Any]
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
 
 
@@ -64,11 +65,15 @@ class Index(NamedTuple):
         n, p = self.rows.shape
         sparse = sp.issparse(self.rows)
         parts: list[tuple[Any, Any]] = [(self.way in WAYS[2 * sparse :], True)]
+        if self.way in ("boxes", "balls", "products"):
+            parts.append((self.rows.dtype in (np.float32, np.float64), True))
         parts += [(field.shape, (p,)) for field in self.distance.inner if isinstance(field, np.ndarray) and field.ndim]
         if self.way in ("boxes", "balls"):
             low = self.plan.low if self.way == "boxes" else self.plan.centres
             parts += [(self.plan.order.shape, (n,)), (low.shape[1], p), (type(self.plan).__name__.lower(), self.way)]
         elif self.way == "products" and not sparse:
+            kinds = of_types([self.plan.centre, *self.plan[2:]], (np.float64, np.float32, np.float32, np.float64))
+            parts += [(kinds, True)]
             parts += [(self.plan.rows.shape, (n, p)), (self.plan.half.shape, (n,))]
             parts += [(len(self.plan.size), -(-n // PRODUCT_ROWS)), (self.plan.centre.shape, (p,))]
         parts.append((self.way == "graph", isinstance(self.distance, Precomputed) and sp.issparse(self.rows)))
@@ -165,7 +170,7 @@ def build_index(
     """An index of the rows X (an array, CSR, or for precomputed distances the square table), for about k nearest.
 
     >>> from didact.parts.distances import Euclidean
-    >>> index = build(np.array([[0.0], [1.0], [5.0]]), Euclidean())
+    >>> index = build_index(np.array([[0.0], [1.0], [5.0]]), Euclidean())
     >>> index.nearest(np.array([[0.9]]), 2)[1]
     array([[1, 0]])
     """

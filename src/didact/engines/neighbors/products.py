@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors import products_loops
 from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
 
-Array = np.ndarray[Any, Any]
 FAR_QUERY = 1e15  # queries that are farther from the rows than this many times their size are left to float64
 
 
@@ -38,7 +38,13 @@ def centred(X: Array, dtype: Any) -> Centred:
     parts = list(pairwise([*range(0, len(X), PRODUCT_ROWS), len(X)]))
     largest = max(float(np.abs(X[a:b] - centre).max(initial=0.0)) for a, b in parts)
     scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) and largest > 0 else 1.0
-    out = Centred(centre, scale, np.empty(X.shape, dtype), np.empty(len(X), dtype), np.empty(len(parts)))
+    out = Centred(
+        centre=centre,
+        scale=scale,
+        rows=np.empty(X.shape, dtype),
+        half=np.empty(len(X), dtype),
+        size=np.empty(len(parts)),
+    )
 
     def piece(item: tuple[int, tuple[int, int]]) -> None:
         t, (a, b) = item

@@ -3,18 +3,23 @@
 With centred rows ½d² = ½‖q‖² + s, s = ½‖x‖² − q·x. A computed s is off by at most e, so that a row is out of question
 if s − e is above the k-th smallest of all s + e. The product is 2 p operations a pair in BLAS; here it costs one
 subtraction and one comparison, 16 at a time, 4 bytes from the cache, and a few rows a query are looked at again.
+
+Layout, for query i and a block of rows from number `first` on::
+
+    P[i]      [ q·x of row first, first + 1, … ]         half [ ½‖x‖² of the same rows ]
+    uppers[i] [ the k smallest s + e, ascending ]
+    rows[i]   [ numbers of `count[i]` candidates | room ]
+    lowers[i] [ s − e of each candidate          | room ]
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.tuning import CANDIDATE_STRIP
-
-Array = np.ndarray[Any, Any]
 
 
 @jit_unmanaged

@@ -1,10 +1,19 @@
-"""Compiled tables of distances, for any distance of two rows: one call a pair."""
+"""Compiled tables of distances, for any distance of two rows: one call a pair.
+
+Layout: Q (m, p), X (n, p) and D (m, n) row by row; rows of X are taken some hundreds at a time, which stay in the
+cache while all queries pass::
+
+            X[a : a + 256]
+    Q[0]  [ D[0, a] … ]
+    Q[1]  [ D[1, a] … ]  …
+"""
 
 from typing import Any
 
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.neighbors.tuning import CACHED_ROWS
 from didact.parts.distances import (
     BrayCurtis,
@@ -19,7 +28,6 @@ from didact.parts.distances import (
     Minkowski,
 )
 
-Array = np.ndarray[Any, Any]
 between1 = dispatch("between1")
 
 

@@ -1,14 +1,16 @@
-"""Compiled Euclidean distances between sparse rows, for candidates that products have left."""
+"""Compiled Euclidean distances between sparse rows, for candidates that products have left.
+
+Layout: CSR rows; row r of X has the values x[xp[r] : xp[r + 1]] in the ascending columns xi[xp[r] : xp[r + 1]], and
+queries q, qi, qp likewise. Lists of candidates are those of `products_loops`.
+"""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
-
-Array = np.ndarray[Any, Any]
 
 
 @jit_unmanaged

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors import products_loops, sparse_loops
 from didact.engines.neighbors.products import FAR_QUERY, _margin, _room
 from didact.engines.neighbors.tables import block_edges
 from didact.engines.neighbors.tuning import PRODUCT_ROWS, SPARSE_ENTRIES, SPARSE_QUERIES
 
-Array = np.ndarray[Any, Any]
 STEP = 8 * PRODUCT_ROWS
 
 

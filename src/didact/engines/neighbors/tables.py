@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer_table
 from didact.engines.neighbors.graphs import NEGATIVE
 from didact.engines.neighbors.rows_loops import table_rows
 from didact.engines.neighbors.tuning import TABLE_ENTRIES, TABLE_QUERIES, TABLE_ROWS
 from didact.parts.distances import Distance, Precomputed
 
-Array = np.ndarray[Any, Any]
 Found = tuple[Array, Array, Array]
 NOT_A_NUMBER = "A distance is not a number: the metric must return a number for every pair of rows."
 

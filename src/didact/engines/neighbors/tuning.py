@@ -44,3 +44,9 @@ CACHED_ROWS = 256  # rows that stay in the cache while all queries pass
 
 # products_loops
 CANDIDATE_STRIP = 64  # values that are compared at once
+
+# condensing_loops
+CONDENSING_LEAF = 512  # the most rows in a leaf
+
+# condensing
+CONDENSING_WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted

@@ -11,16 +11,15 @@ doi:10.1007/s10107-015-0892-3.
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 FIRST_STEP = 0.1  # first trial step, as a share of a variable's size
 PRECISION = 1e-9  # of one-dimensional minimisers: a little above what values can tell

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 
 class UpdateRule(Protocol):

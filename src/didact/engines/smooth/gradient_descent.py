@@ -11,18 +11,18 @@ Becker, LeCun (1989), Improving the convergence of back-propagation learning wit
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE, Armijo, LineSearch, inner, largest
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
-GROWTH = 2.0  # how much longer the first trial is than the last step
+STEP_GROWTH = 2.0  # how much longer the first trial is than the last step
 
 
 class _State(NamedTuple):
@@ -57,7 +57,7 @@ def gradient_descent(
             return None
         x, value, gradient = found.point
         # A search that can only shorten must be offered more than the last length, or it would never grow.
-        return _State(x, value, gradient, GROWTH * found.length)
+        return _State(x, value, gradient, STEP_GROWTH * found.length)
 
     return iterate(_State(x0, *objective(x0)), step, tol, max_iter, report, keep)
 

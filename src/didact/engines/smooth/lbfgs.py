@@ -10,15 +10,13 @@ Liu, Nocedal (1989), On the limited memory BFGS method, doi:10.1007/BF01589116.
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE, LineSearch, WeakWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
 LBFGS_PAIRS = 10

@@ -25,11 +25,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
-
-Array = np.ndarray[Any, Any]
 
 SUFFICIENT_SHARE = 1e-4  # share of the predicted fall of the sum that a step has to reach
 DAMPING_TRIALS = 60
@@ -142,7 +141,16 @@ def levenberg_marquardt(
         scale = np.where(scale > 0, scale, 1.0)
         free = box.free(x, R[:, :-1].T @ R[:, -1])
         model = linear_model(R[:, :-1][:, free], R[:, -1], scale[free], dependent)
-        return LeastSquaresState(x, value, R, scale, free, model, float(linalg.norm(scale * x)), radius)
+        return LeastSquaresState(
+            x=x,
+            value=value,
+            R=R,
+            scale=scale,
+            free=free,
+            model=model,
+            size=float(linalg.norm(scale * x)),
+            radius=radius,
+        )
 
     def step(s: LeastSquaresState) -> LeastSquaresState | None:
         nonlocal settled

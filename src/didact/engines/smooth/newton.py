@@ -15,11 +15,11 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.threads import blas_for
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import DECREASE, NOISE, Armijo, LineSearch
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array, Array]]
 
 SUFFICIENT_DECREASE = DECREASE  # share of the predicted decrease that a step has to reach

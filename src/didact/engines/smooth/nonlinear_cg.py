@@ -12,15 +12,13 @@ Dai, Yuan (2001), An efficient hybrid conjugate gradient method, doi:10.1023/A:1
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE, LineSearch, StrongWolfe, add_scaled, inner, largest
 from didact.engines.loop.result import Result
 
-Array = np.ndarray[Any, Any]
 Objective = Callable[[Array], tuple[float, Array]]
 
 DOWNHILL = 1e-6  # least cosine-like share of the gradient that a direction must have
@@ -57,7 +55,14 @@ def nonlinear_cg(
 
     def afresh(x: Array, value: float, gradient: Array) -> _State:
         square = inner(gradient, gradient)
-        return _State(x, value, gradient, -gradient, -square, 1.0 / math.sqrt(square) if square > 0 else 1.0)
+        return _State(
+            x=x,
+            value=value,
+            gradient=gradient,
+            direction=-gradient,
+            slope=-square,
+            length=1.0 / math.sqrt(square) if square > 0 else 1.0,
+        )
 
     def step(s: _State) -> _State | None:
         length = s.length
@@ -78,6 +83,8 @@ def nonlinear_cg(
         stuck = beta == "fr" and abs(overlap) > OVERLAP * square
         if stuck or not -slope > DOWNHILL * square:
             return afresh(x, value, gradient)._replace(length=found.length)
-        return _State(x, value, gradient, direction, slope, found.length, False)
+        return _State(
+            x=x, value=value, gradient=gradient, direction=direction, slope=slope, length=found.length, steepest=False
+        )
 
     return iterate(afresh(x0, *objective(x0)), step, tol, max_iter, report, keep)

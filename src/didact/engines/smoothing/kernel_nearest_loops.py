@@ -1,13 +1,13 @@
-"""Compiled search for the nearest point of a cloud, which sets the unit of sums that would underflow."""
+"""Compiled search for the nearest point of a cloud, which sets the unit of sums that would underflow.
 
-from typing import Any
+Layout: the `Cloud` of `kernel_sums_loops`.
+"""
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums_loops import CHUNK, DEPTH, Cloud, node_range, squares, tiny_cloud
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

@@ -4,6 +4,7 @@ r"""Sums of a window over points, at many places and for several bandwidths at o
     T_b(q) = \sum_i w_i\,y_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big)
 
 Points stand in a k-d tree, queries are sorted into blocks that lie together, and blocks are spread over the threads.
+Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`).
 Sums are right to 1e-11, or to the tolerance asked for. Where all values underflow, the sums of a window with tails are
 taken anew in units of its value at the nearest point, so that their logarithms stay finite and accurate.
 
@@ -18,22 +19,20 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions.boxes import boxes
+from didact.engines.smoothing.gauss_transform import gauss_sums, pays
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
 from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.smoothing.shaped_sums_loops import shaped
-from didact.parts.windows import Nearest
+from didact.engines.smoothing.tuning import FEW_QUERIES, KERNEL_LEAF, KERNEL_VALUES, QUERY_BLOCK
+from didact.parts.windows import GaussianWindow, Nearest
 from didact.parts.windows.window_loops import CODES
 
-Array = np.ndarray[Any, Any]
-
 EXACT = 1e-11  # relative error of sums that are called exact
-LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
-BLOCK = 32  # queries in a block
-FEW = 64  # queries that are not sorted into blocks
-PIECE = 100_000_000  # values that one piece of work takes at the most
 WIDE = 1e150  # the square of more, summed over columns, overflows
-TINY = 1e-200  # sums below are taken anew, in units of the nearest point's value
+ENOUGH_PAIRS = 1e-3  # share of all weights from which a sum over nodes, right to some 1e-15 of them, is exact
+TINY_SUM = 1e-200  # sums below are taken anew, in units of the nearest point's value
 
 
 class Points(NamedTuple):
@@ -47,7 +46,7 @@ class Points(NamedTuple):
         return np.ascontiguousarray(self.cloud.points[:, : len(self.order)].T)
 
 
-class Sums(NamedTuple):
+class KernelSums(NamedTuple):
     """Sums by bandwidth and query, of weights and of weighted targets, in units of K at u² = nearest."""
 
     weight: Array  # (bandwidths, queries)
@@ -55,7 +54,7 @@ class Sums(NamedTuple):
     nearest: Array  # (queries,): 0 where the sums are as they are
 
 
-def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = None, leaf: int = LEAF) -> Points:
+def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = None, leaf: int = KERNEL_LEAF) -> Points:
     """Points X of weights w with targets Y (n, k); `widths` are the points' own factors of the bandwidth."""
     p = X.shape[1]
     order, start, stop, low, high = tree(X, leaf)
@@ -65,10 +64,18 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
     more = np.zeros(0 if widths is None else FULL)
     up = _Upwards(start)
     cloud = Cloud(
-        np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T), np.ascontiguousarray(columns),
-        np.minimum(1.0, 1.0 / w)[order], np.append(stretch, more), start, stop, low, high,
-        np.column_stack([up(np.add, c) for c in columns]), up(np.minimum, stretch), up(np.maximum, stretch),
-    )  # fmt: skip
+        points=np.ascontiguousarray(np.vstack([X[order], np.zeros((FULL, p))]).T),
+        columns=np.ascontiguousarray(columns),
+        share=np.minimum(1.0, 1.0 / w)[order],
+        stretch=np.append(stretch, more),
+        start=start,
+        stop=stop,
+        low=low,
+        high=high,
+        sums=np.column_stack([up(np.add, c) for c in columns]),
+        least=up(np.minimum, stretch),
+        most=up(np.maximum, stretch),
+    )
     return Points(cloud, order)
 
 
@@ -100,7 +107,7 @@ def squared_scales(h: Any) -> Array:
 
 def kernel_sums(
     window: Any, points: Points, Q: Array | None, scales: Array, rtol: float = 0.0, atol: Any = 0.0, empty: bool = False
-) -> Sums:
+) -> KernelSums:
     """The sums at the rows of Q, or (None) at each point without one row of itself, for squared scales 1/h².
 
     Errors are at most rtol·S + atol, and never less than rounding allows. With `empty`, queries without a point in
@@ -114,8 +121,8 @@ def kernel_sums(
     c, near = np.ascontiguousarray(scales[down]), np.zeros(len(places))
     low = np.broadcast_to(np.asarray(atol, float), c.shape)[down] / (1.0 + rtol)
     tolerance = max(rtol / (1.0 + rtol), EXACT), np.ascontiguousarray(low)
-    out = _run(window, points.cloud, places, own, near, edges, c, *tolerance)
-    lost = np.flatnonzero((out[:, :, 0] < TINY).any(axis=0))
+    out = _by_width(window, points, Q is None, places, own, edges, c, *tolerance, rtol == 0.0)
+    lost = np.flatnonzero((out[:, :, 0] < TINY_SUM).any(axis=0))
     if len(lost) and (window.tails or empty):
         some, mine, near_some = places[lost], own[lost], np.empty(len(lost))
         _map(lambda a, b: nearest_squares(points.cloud, some[a:b], mine[a:b], near_some[a:b]), len(lost), 1, points)
@@ -128,10 +135,46 @@ def kernel_sums(
             out[:, lost] = np.where(out[:, lost, :1] > 0, out[:, lost], again)
     sums, nearest = np.empty_like(out), np.empty_like(near)
     sums[down[:, None], order[None, :]], nearest[order] = out, near
-    return Sums(sums[:, :, 0], sums[:, :, 1:], nearest)
+    return KernelSums(sums[:, :, 0], sums[:, :, 1:], nearest)
 
 
-def log_sums(window: Any, sums: Sums, scales: Array) -> Array:
+def _by_width(
+    window: Any,
+    points: Points,
+    same: bool,
+    Q: Array,
+    own: Array,
+    edges: Array,
+    scales: Array,
+    rtol: float,
+    atol: Array,
+    exact: bool,
+) -> Array:
+    """The sums of sorted queries: wide Gaussians over nodes where that pays, all others over the tree.
+
+    Over nodes errors are relative to the sum of all weights, so queries with little of it are done over the tree, too.
+    """
+    cloud, near = points.cloud, np.zeros(len(Q))
+    ours = exact and isinstance(window, GaussianWindow) and not len(cloud.stretch) and not atol.any()
+    low, high = _box(cloud.low[0], cloud.high[0], Q)
+    counts = len(points.order), len(Q), len(cloud.columns)
+    wide = np.array([ours and pays(low, high, float(c) ** -0.5, *counts) for c in scales], bool)
+    out = np.empty((len(scales), len(Q), len(cloud.columns)))
+    if not wide.all():
+        out[~wide] = _run(window, cloud, Q, own, near, edges, scales[~wide], rtol, atol[~wide])
+    for b in np.flatnonzero(wide):
+        sums = gauss_sums(points.places(), cloud.columns, None if same else Q, low, high, float(scales[b]) ** -0.5)
+        if same:
+            sums -= (cloud.share * cloud.columns).T
+        few = np.flatnonzero(~(sums[:, 0] >= ENOUGH_PAIRS * cloud.sums[0, 0]))
+        if len(few):
+            cuts = np.append(np.arange(0, len(few), QUERY_BLOCK), len(few))
+            sums[few] = _run(window, cloud, Q[few], own[few], near[few], cuts, scales[[b]], rtol, atol[[b]])[0]
+        out[b] = sums
+    return out
+
+
+def log_sums(window: Any, sums: KernelSums, scales: Array) -> Array:
     """log S, by bandwidth and query; −∞ where a window without tails is empty."""
     with np.errstate(divide="ignore"):
         logs = np.log(sums.weight)
@@ -140,7 +183,7 @@ def log_sums(window: Any, sums: Sums, scales: Array) -> Array:
     return logs
 
 
-def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None, scales: Array) -> Sums:
+def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None, scales: Array) -> KernelSums:
     """The sums with u = ‖A_i (q − x_i)‖ for lower triangles A_i, factors (n, p, p); at X without one row of itself."""
     refuse_wide(*_box(X.min(axis=0), X.max(axis=0), Q), scales)
     P, A = np.ascontiguousarray(X.T), np.ascontiguousarray(np.moveaxis(factors, 0, -1))
@@ -155,7 +198,7 @@ def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None
         sums[:, a:b] = part
 
     _map(piece, len(places), len(scales) + X.shape[1] ** 2 // 20, Points(Cloud(P, *[w] * 10), own))
-    return Sums(sums, np.empty((*sums.shape, 0)), near)
+    return KernelSums(sums, np.empty((*sums.shape, 0)), near)
 
 
 def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -> None:
@@ -182,7 +225,7 @@ def _run(
     window: Any, cloud: Cloud, Q: Array, own: Array, near: Array, edges: Array, scales: Array, rtol: float, atol: Array
 ) -> Array:
     """The sums of sorted queries, block by block, on all threads."""
-    size = max(1, int(PIECE / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
+    size = max(1, int(KERNEL_VALUES / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
     cuts, code = [*range(0, len(edges) - 1, size), len(edges) - 1], CODES[type(window)]
 
     def piece(cut: tuple[int, int]) -> Array:
@@ -198,15 +241,15 @@ def _run(
 
 def _map(piece: Any, count: int, scales: int, points: Points) -> None:
     """piece(a, b) for ranges of the queries, on all threads."""
-    size = max(1, PIECE // (points.cloud.points.shape[1] * scales))
+    size = max(1, KERNEL_VALUES // (points.cloud.points.shape[1] * scales))
     parallel_map(lambda cut: piece(*cut), pairwise([*range(0, count, size), count]))
 
 
 def _sorted(Q: Array) -> tuple[Array, Array]:
     """An order of the queries in which blocks lie together, and the edges of the blocks."""
-    if len(Q) <= FEW:
+    if len(Q) <= FEW_QUERIES:
         return np.arange(len(Q)), np.arange(len(Q) + 1)
-    order, start, _, _, _ = tree(Q, BLOCK)
+    order, start, _, _, _ = tree(Q, QUERY_BLOCK)
     return order, np.append(start[len(start) // 2 :], len(Q))
 
 

@@ -9,21 +9,26 @@ loops without branches over contiguous numbers, about 2p + 20 operations a pair,
 A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
 smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays
 (`jit_unmanaged`): that would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
+
+Layout: points stand column by column in the order of the leaves; a node is a range of them::
+
+    points (p, n + 32)  [ leaf | leaf | … | 32 zeros ] for each column
+    node i              points start[i] … stop[i] − 1, children 2i + 1 and 2i + 2, box low[i] … high[i], sums[i]
+    stack               (node, first scale, last scale) that are not settled yet
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.parts.windows.window_loops import value, values
-
-Array = np.ndarray[Any, Any]
 
 CHUNK = 256  # points whose distances are held at once
 FULL = 32  # distances and values are taken in whole steps of vector instructions: the last few would go one by one
 DEPTH = 64
-FAR = 1e8  # values that are larger than what is allowed by this factor are never that close together (but for tophats)
+FAR_VALUES = 1e8  # values larger than allowed by this factor are never that close together (but for tophats)
 
 
 class Cloud(NamedTuple):
@@ -103,7 +108,7 @@ def middle(code: int, scale: float, nearest: float, least: float, most: float, a
     high = value(code, scale * least, near)
     if high <= allowed:
         return 0.5 * high
-    if high > FAR * allowed and most > least and code != 1:
+    if high > FAR_VALUES * allowed and most > least and code != 1:
         return -1.0
     low = value(code, scale * most, near)
     return 0.5 * (high + low) if 0.5 * (high - low) <= allowed else -1.0
@@ -232,7 +237,19 @@ def buffers(p: int) -> tuple[Array, Array, Array, Array]:
 def tiny_cloud() -> Cloud:
     """Four points, for compiling."""
     one, node, box, none = np.ones(4), np.zeros(1, np.int64), np.zeros((1, 2)), np.empty(0)
-    return Cloud(np.ones((2, 4 + FULL)), one[None], one, none, node, node + 4, box, box + 8, one[None, :1], none, none)
+    return Cloud(
+        points=np.ones((2, 4 + FULL)),
+        columns=one[None],
+        share=one,
+        stretch=none,
+        start=node,
+        stop=node + 4,
+        low=box,
+        high=box + 8,
+        sums=one[None, :1],
+        least=none,
+        most=none,
+    )
 
 
 def warm() -> None:

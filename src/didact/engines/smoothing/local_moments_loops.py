@@ -8,24 +8,29 @@ All moved moments are at most the weight of the points, so that rounding stays a
 
 Queries that follow each other share nearly all points: the moments of those that a group of queries has in common are
 gathered once, about one of the queries, and moved to each; what is left at the ends is summed point by point.
+
+Layout::
+
+    nodes   [ level 0: leaves of 16 points | level 1: 32 points | … ]     level l: first[l] … first[l + 1] − 1
+    weight, value (nodes, 14): moments of w and of w·y about centre[node], in units of radius[node]
+    points behind the last whole leaf belong to no node and are summed one by one
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.smoothing.local_regression_loops import count_below, first_coefficient, window
 from didact.engines.smoothing.tuning import FEW_POINTS, FRINGE, MOMENT_LEAF, QUERY_GROUP
 from didact.parts.windows import Tricube
 
-Array = np.ndarray[Any, Any]
-
 TERMS = 14  # 9 for the tricube, 4 for products of the terms of a parabola, and the 0th
 NEAR_QUERIES = 0.05  # bandwidths between the queries of a group, so that moving moments by them loses nothing
 LIGHT = 1e-3  # share of the points' weight that the window must leave: else rounding shows
-STEEP = 1e-5  # share of a term that must be left after those before it, for the same reason
+STEEP_TERM = 1e-5  # share of a term that must be left after those before it, for the same reason
 
 
 class MomentTree(NamedTuple):
@@ -168,12 +173,12 @@ def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, f
             A[r, s] = sums[r + s]
     if degree > 0:
         spread = sums[2] - sums[1] * sums[1] / sums[0]
-        if not spread > STEEP * sums[2]:
+        if not spread > STEEP_TERM * sums[2]:
             return False, 0.0, 0.0
         if degree == 2:
             cross = sums[3] - sums[1] * sums[2] / sums[0]
             left = sums[4] - sums[2] * sums[2] / sums[0] - cross * cross / spread
-            if not left > STEEP * sums[4]:
+            if not left > STEEP_TERM * sums[4]:
                 return False, 0.0, 0.0
     value, corner = first_coefficient(A[: degree + 1, : degree + 1], c[: degree + 1])
     return True, value, corner
@@ -256,7 +261,11 @@ def empty_tree(n: int) -> MomentTree:
         sizes.append(sizes[-1] // 2)
     first = np.append(0, np.cumsum(sizes))
     return MomentTree(
-        first, np.zeros(first[-1]), np.zeros(first[-1]), np.zeros((first[-1], TERMS)), np.zeros((first[-1], TERMS))
+        first=first,
+        centre=np.zeros(first[-1]),
+        radius=np.zeros(first[-1]),
+        weight=np.zeros((first[-1], TERMS)),
+        value=np.zeros((first[-1], TERMS)),
     )
 
 

@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.engines.smoothing.local_moments_loops import MomentTree, empty_tree, grow_leaves, grow_levels, moment_fits
 from didact.engines.smoothing.local_regression_loops import lines, parabolas, radii, surfaces
@@ -30,9 +31,7 @@ from didact.engines.smoothing.tuning import (
     TREE_SHARE,
 )
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-from didact.parts.windows import Gaussian, Tricube
-
-Array = np.ndarray[Any, Any]
+from didact.parts.windows import GaussianWindow, Tricube
 
 FLAT_EXTENT = 1e10  # extents of the data
 
@@ -106,7 +105,7 @@ def _in_order(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Sm
 
 
 def _kernel(rule: LocalRule) -> Any:
-    return Tricube() if rule.kernel == "tricube" else Gaussian()
+    return Tricube() if rule.kernel == "tricube" else GaussianWindow()
 
 
 def _enough(rule: LocalRule, features: int) -> float:

@@ -6,6 +6,9 @@ derivative of that value by a y of weight 1 at q (the diagonal of the smoother).
 
 In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds a point, in one pass that
 the compiler turns into vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
+
+Layout: in one dimension x (n,) ascending with y, w in the same order, and mass (n + 1,) the rising sums of w, so that
+a window is a range start … stop − 1; in several dimensions X (n, p) row by row and a table of weights (queries, n).
 """
 
 import math
@@ -14,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
-from didact.parts.windows import Gaussian, Tricube
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
+from didact.parts.windows import GaussianWindow, Tricube
 
 DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
 
@@ -242,7 +244,7 @@ def warm() -> None:
     """Compile for the types that callers use."""
     x, out = np.arange(4.0), np.empty(4)
     radii(x, np.arange(5.0), x, 2.0, 0, 4, out)
-    for kernel in (Tricube(), Gaussian()):
+    for kernel in (Tricube(), GaussianWindow()):
         lines(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 1, 0, 4, out, out.copy())
         parabolas(kernel, x, x, np.ones(4), x, np.full(4, 2.0), 2, 0, 4, out, out.copy())
         starts, rows = np.arange(0, 17, 4), np.tile(np.arange(4), 4)

@@ -10,18 +10,16 @@ Leaving out a row means that row and nothing else: if no other row has its x, it
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.threads import parallel_map
-from didact.engines.smoothing.running_loops import averages, averages_without, build_nodes, medians
+from didact.core.typing import Array
+from didact.engines.smoothing.running_loops import WEIGHT_ROUNDING, averages, averages_without, build_nodes, medians
 from didact.engines.smoothing.tuning import RUNNING_WINDOWS
 
-Array = np.ndarray[Any, Any]
-
 SLACK = 1e-9  # share of h by which rounding may put a row at distance h outside
-WEIGHT_ROUNDING = 1e-12
 
 
 class Sorted(NamedTuple):
@@ -46,7 +44,7 @@ def sort_rows(x: Array, Y: Array, w: Array) -> Sorted:
     order = np.argsort(x, kind="stable")
     x, Y, w = x[order], np.ascontiguousarray(Y[order]), w[order]
     new = np.append(True, x[1:] > x[:-1])
-    return Sorted(x, Y, w, x[new], np.append(np.flatnonzero(new), len(x)))
+    return Sorted(x=x, Y=Y, w=w, u=x[new], first=np.append(np.flatnonzero(new), len(x)))
 
 
 def nearest_place(u: Array, q: Array) -> Array:

@@ -7,15 +7,18 @@ rank of y (Fenwick), which a range enters and leaves row by row: O(log n) a step
 
 Leaving out a row leaves out one copy of it: a range is then that to the left, that to the right, and what is left of
 the row's own weight.
-"""
 
-from typing import Any
+Layout, of n rows::
+
+    tree (2n, 5)   row 1 is the root, the children of i are 2i and 2i + 1, row n + i is the leaf of row i
+                   columns: weight, mean of x, mean of y, centred Σ w x², centred Σ w x y
+    weights of ranks (Fenwick): cell i holds the sum over the last (i & −i) ranks up to i
+"""
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 WEIGHT_ROUNDING = 1e-12  # of sums of weights
 

@@ -2,17 +2,17 @@ r"""Compiled loops of kernel sums with a covariance for each point: :math:`S_b(q
 
 With A_i lower triangles, :math:`A_i^T A_i = \Sigma_i^{-1}`, a pair takes p² + 20 operations, all of them vector
 instructions over points; every pair is looked at, and far from all points the nearest one sets the unit.
-"""
 
-from typing import Any
+Layout: everything column by column, so that points are neighbours in memory: points (p, n), factors (p, p, n) with
+A_i[f, g] at [f, g, i]; sums (scales, queries, 1 + outputs).
+"""
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.smoothing.kernel_sums_loops import CHUNK, dot
 from didact.parts.windows.window_loops import values
-
-Array = np.ndarray[Any, Any]
 
 
 @jit(fastmath={"contract"})

@@ -17,3 +17,9 @@ MOMENT_LEAF = 16  # points of a leaf
 QUERY_GROUP = 32  # queries that share moments
 FRINGE = 64  # points by which the windows of a group may differ at either end
 FEW_POINTS = 256  # points that are summed one by one
+
+# kernel_sums
+KERNEL_LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
+QUERY_BLOCK = 32  # queries in a block
+FEW_QUERIES = 64  # queries that are not sorted into blocks
+KERNEL_VALUES = 100_000_000  # values that one piece of work takes at the most

@@ -4,16 +4,17 @@ The step of row t is :math:`\eta_t = \eta_0 t^{-q}/s` with the mean squared leng
 :math:`1/(2\|x\|^2)`: up to there a unit of Oja's keeps :math:`\|w\|^2 \le 2`, however far a single row is off. Sanger's
 units, whose inputs are what the units before them leave, are cut back to that length if need be. The cost of a row is
 about 2kp multiply-adds, 3kp for Sanger's rule.
+
+Layout: W (k, p), one unit a row; X (n, p) row by row; the units of Sanger's rule are visited from the first row of W
+to the last, each with what those before it have left of a copy of x.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 HEBB, OJA, SANGER = 0, 1, 2
 LONGEST_STEP = 0.5  # times the squared length of the row

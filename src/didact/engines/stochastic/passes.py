@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, namespace, to_host, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, to_host, to_numpy
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sgd_sweep
@@ -20,9 +21,10 @@ from didact.engines.stochastic.tuning import FEW_ROWS, POOL_BYTES, RUN_BYTES, SE
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
 
-Array = np.ndarray[Any, Any]
-
-FILLED, DAMPING = 0.1, 0.01  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
+FILLED, INTERCEPT_DAMPING = (
+    0.1,
+    0.01,
+)  # sparse rows with fewer entries, as a share of the columns, slow the intercept down
 NONE = np.zeros(0)
 NO_ROWS = np.zeros(0, np.int64)
 
@@ -47,20 +49,19 @@ def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) ->
     kept = NO_ROWS if counts is None else np.flatnonzero(counts)
     if is_sparse(X):
         indices = X.indices
-        design: Any = Sparse(*map(fixed, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
+        design: Any = Sparse(*map(read_only, (X.data, indices, X.indptr.astype(indices.dtype, copy=False))))
     else:
-        design = Dense(fixed(X))
+        design = Dense(read_only(X))
     weights = NONE if w is None else np.asarray(w, np.float64) / unit
     size = X.shape[0] if counts is None else len(kept)
-    return LoopRows(X, design, fixed(np.asarray(y, np.float64)), fixed(weights), fixed(kept), size)
-
-
-def fixed(a: Array) -> Array:
-    """A read-only view in row order, native bytes: one compiled variant for each type."""
-    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
-    a = np.array(a) if not a.flags.aligned else a.view()
-    a.flags.writeable = False
-    return a
+    return LoopRows(
+        X=X,
+        design=design,
+        y=read_only(np.asarray(y, np.float64)),
+        weights=read_only(weights),
+        kept=read_only(kept),
+        size=size,
+    )
 
 
 def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
@@ -120,7 +121,7 @@ def _width(data: LoopRows) -> int:
 
 def _damping(data: LoopRows) -> float:
     """By how much the intercept's steps are shorter than those of the weights, which few rows reach."""
-    return DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
+    return INTERCEPT_DAMPING if is_sparse(data.X) and _width(data) < FILLED * data.X.shape[1] else 1.0
 
 
 def _cut(data: LoopRows, batch: int) -> tuple[int, int]:

@@ -1,13 +1,18 @@
-"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived."""
+"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived.
+
+Layout: vectors are appended until there is no room; `last[0]` is the place of the present one::
+
+    voters (room, p)  [ w_0 | w_1 | … | w_last | room ]
+    biases, votes     [  ·  |  ·  | … |   ·    | room ]
+"""
 
 from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered1, scattered_dot
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

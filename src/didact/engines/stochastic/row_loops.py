@@ -2,17 +2,20 @@
 
 A loop takes rows as `Dense(X)` or `Sparse(data, indices, indptr)` and asks for the entries of row i at the positions
 begin1 … end1 − 1, each with its column. What the two do differently is decided when the loop is compiled.
+
+Layout::
+
+    Dense   X (n, p) row by row: entries of row i at 0 … p − 1, column k at position k
+    Sparse  data, indices [ row 0 | row 1 | … ]: entries of row i at indptr[i] … indptr[i + 1] − 1
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit, prefetch
+from didact.core.jit import REASSOCIATE, dispatch, jit, prefetch
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
-
-REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 CACHE_LINE = 8  # numbers
 
 begin1 = dispatch("begin1")

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, NUMBERS, RATE, SCALE, TIME, UPDATES, Plan
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
-
-Array = np.ndarray[Any, Any]
 
 SMALLEST_RATE = 1e-6
 
@@ -70,10 +69,13 @@ class Training(NamedTuple):
         return 0.0, 0.0, 0.0, 2.0
 
     def plan(self, damping: float = 1.0) -> Plan:
-        """The same for compiled loops; `damping` is of the intercept's steps."""
-        l1, l2, pull, p = self.strengths()
-        return Plan(self.rate.offset, self.rate.power, l1, l2, pull, p, self.averaged_from, self.fit_intercept,
-                    damping, max(self.batch, 1), *self.targets, self.rate.aggressive)  # fmt: skip
+        """What compiled loops need to know of it; `damping` is of the intercept's steps."""
+        (l1, l2, pull, p), (low, high) = self.strengths(), self.targets
+        return Plan(
+            offset=self.rate.offset, power=self.rate.power, l1=l1, l2=l2, pull=pull, p=p,
+            averaged_from=self.averaged_from, fit_intercept=self.fit_intercept, damping=damping,
+            batch=max(self.batch, 1), low=low, high=high, aggressive=self.rate.aggressive,
+        )  # fmt: skip
 
 
 @dataclass

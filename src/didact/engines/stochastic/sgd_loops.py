@@ -18,6 +18,14 @@ all features, so
 Rows come in an order that is random without being costly: runs of neighbouring rows, drawn from all parts of the
 table, fill a pool that fits a core's cache, and the pool is shuffled. One read of memory per pass, ahead of time: while
 one pool is learnt, the rows of the next are asked for. About two multiply-adds per entry.
+
+Layout, for K weight vectors of p features::
+
+    V (K, p)        v of each; the weights are s·v
+    D (K, p)        the account of each weight with the L1 or p-norm penalty; (K, 0) without one
+    A (K, p)        a of each; (K, 0) without averages
+    S (K, 9)        TIME SCALE CLOCK MASS BIAS BIAS_SUM AVERAGED RATE UPDATES of each
+    rows            [ run | run | … ] of neighbours; pool [ rows of some runs, shuffled ]
 """
 
 import math
@@ -26,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.stochastic.row_loops import (
     Dense,
     Sparse,
@@ -40,8 +49,6 @@ from didact.engines.stochastic.row_loops import (
     scattered_dot,
 )
 from didact.parts.losses import HalfSquared, Hinge, Logistic
-
-Array = np.ndarray[Any, Any]
 
 SMALLEST_SCALE = 1e-4
 SETTLING = 100.0  # steps within which a damped intercept finds its place
@@ -276,7 +283,21 @@ def sgd_sweep(
 
 def warm() -> None:
     """Compile for the types and the losses that are used most."""
-    plan = Plan(1.0, 1.0, 0.0, 1e-4, 0.0, 2.0, math.inf, True, 1.0, 1, -1.0, 1.0, 0)
+    plan = Plan(
+        offset=1.0,
+        power=1.0,
+        l1=0.0,
+        l2=1e-4,
+        pull=0.0,
+        p=2.0,
+        averaged_from=math.inf,
+        fit_intercept=True,
+        damping=1.0,
+        batch=1,
+        low=-1.0,
+        high=1.0,
+        aggressive=0,
+    )
     X, y, none, rows = np.ones((2, 2)), np.ones(2), np.zeros(0), np.zeros(0, np.int64)
     indices, indptr = np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32)
     for array in (X, y, none, rows, indices, indptr):

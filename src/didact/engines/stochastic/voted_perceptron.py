@@ -11,13 +11,12 @@ import numpy as np
 
 from didact.core.backend import like, namespace
 from didact.core.rows.memory import refuse_non_finite
+from didact.core.typing import Array
 from didact.engines.stochastic.passes import LoopRows
 from didact.engines.stochastic.perceptron_loops import vote
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
 from didact.engines.stochastic.tuning import FIRST_ROOM, VOTES_AT_ONCE
-
-Array = np.ndarray[Any, Any]
 
 
 class Voters(NamedTuple):

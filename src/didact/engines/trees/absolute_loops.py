@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.category_loops import RandomSplit, write_set
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock, in_order, missing_at
 from didact.engines.trees.sort_loops import middle_code, pack_line, sort_keys
-
-Array = np.ndarray[Any, Any]
 
 
 class Absolute(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.binned_loops import Bench, Coded, Desk, grow_binned, scan_node, split_best
 from didact.engines.trees.exact import capacity, empty_nodes, finished, open_nodes
@@ -18,7 +19,6 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import Targets, few_rows
 from didact.engines.trees.tree import Tree
 
-Array = np.ndarray[Any, Any]
 Part = tuple[int, Array]  # a node, and which features may vary in it
 
 MANY = 20_000  # rows from which one tree is grown on several threads

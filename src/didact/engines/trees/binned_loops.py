@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
@@ -37,8 +38,6 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds
 from didact.engines.trees.sort_loops import pack_line
-
-Array = np.ndarray[Any, Any]
 
 bins1 = dispatch("bins1")
 gather1 = dispatch("gather1")

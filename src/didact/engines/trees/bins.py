@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.bins_loops import cut_column, encode_rows, make_heaps
-
-Array = np.ndarray[Any, Any]
 
 SAMPLE = 200_000  # rows from which the bins are learnt
 SOME = 4096  # rows that tell whether values recur

@@ -4,13 +4,10 @@ The code of x is the number of thresholds below x, so that `code <= k` means `x 
 search of log₂(bins) steps without branches for each value, about half a nanosecond a step.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 BLOCK = 128  # rows coded one column after the other while they are in the first-level cache
 

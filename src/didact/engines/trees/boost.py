@@ -14,21 +14,21 @@ import numpy as np
 
 from didact.core.backend import is_tensor, to_numpy
 from didact.core.random import row_uniforms
-from didact.core.threads import parallel_map
+from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost_loops import add_leaves, pack_ones, pack_pairs
 from didact.engines.trees.boost_loss import PIECE, Objective
 from didact.engines.trees.channels import Channels, count_shift, power_below
-from didact.engines.trees.grow import Grower, Grown
+from didact.engines.trees.grow import CODES, Grower, Grown
 from didact.engines.trees.histogram_loops import UNIT, VALUES
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.packed import pack, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees import Trees
+from didact.engines.trees.task_loops import Source
 from didact.engines.trees.tree import Tree, node_weights
 from didact.parts.criteria.gradient import Gradient
-
-Array = np.ndarray[Any, Any]
 
 
 def raw_predictions(X: Any, trees: Packed | Trees, start: Array) -> Array:
@@ -139,13 +139,16 @@ class Booster:
             interactions=plan.interactions,
         )  # fmt: skip
         self.desk = Desk(grower, channels)
-        self.desks = [self.desk.alone() for _ in range(grower.threads if 1 < grower.threads <= K else 0)]
+        # Trees of several classes grow side by side, unless more threads can work on one tree.
+        side = min(thread_count(), K, max(K * codes.size // CODES, 1))
+        self.desks = [self.desk.alone() for _ in range(side if side > 1 and side >= grower.threads else 0)]
 
     def step(self, iteration: int) -> list[Tree]:
         """The trees of one iteration, one for each output, already added to the predictions."""
         if self.objective.share is not None:
             self.objective.follow(self.objective.width(self.raw[0]))
-        self.objective.gradients(self.raw, self.g, self.h)
+        sums = self.objective.gradients(self.raw, self.g, self.h)
+        self.powers = [powers(self.desk.channels, slopes, curvatures) for slopes, curvatures in sums.T.tolist()]
         n, plan = self.raw.shape[1], self.plan
         rows = None if plan.subsample == 1 else np.flatnonzero(drawn(plan, iteration, 0, n, n))
         tasks = list(enumerate(tree_seeds(plan, iteration, self.objective.outputs)))
@@ -168,24 +171,18 @@ class Booster:
             self.desks.append(desk)
 
     def _tree(self, k: int, seed: int, rows: Array | None, desk: "Desk") -> Tree:
-        grown = desk.grower.grow(self._pack(k, desk.channels), seed, rows)
+        power = self.powers[k]
+        channels = desk.channels._replace(inverse=power.inverse)
+        source = Source(self.g[k], self.h[k], power.slope, power.curvature, rows is None)
+        grown = desk.grower.grow(channels, seed, rows, source)
         tree = self._scaled(grown, k)
-        values = tree.value[grown.leaf_nodes, 0, 0]
-        self._add(grown, values, self.raw[k], desk.grower.threads)
+        add_values(grown, tree.value[grown.leaf_nodes, 0, 0], self.raw[k])
         if rows is not None:
             out = np.ones(self.raw.shape[1], bool)
             out[rows] = False
             others = np.flatnonzero(out)
             self.raw[k, others] += predict_sum(pack([tree]), self.X[others], np.zeros((len(others), 1)))[:, 0]
         return tree
-
-    def _pack(self, k: int, channels: Channels) -> Channels:
-        """The gradients of an output as words."""
-        g, h, starts = self.g[k], self.h[k], range(0, self.g.shape[1], PIECE)
-        sums = parallel_map(lambda a: (float(np.abs(g[a : a + PIECE]).sum()), float(h[a : a + PIECE].sum())), starts)
-        found = powers(channels, sum(s for s, _ in sums), sum(s for _, s in sums))
-        found.write(g, h, channels.words)
-        return channels._replace(inverse=found.inverse)
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
         """The tree with its values times the learning rate; leaves of some losses are renewed before."""
@@ -207,15 +204,11 @@ class Booster:
             out[node] = w[grown.order[a:b]].sum()
         return out
 
-    def _add(self, grown: Grown, values: Array, out: Array, threads: int) -> None:
-        """Add the values of their leaves to the rows of the sample."""
-        starts, stops = grown.starts, grown.stops
-        order = np.argsort(starts)
-        starts, stops, values = starts[order], stops[order], values[order]
-        edges = np.searchsorted(starts, np.linspace(0, len(grown.order), threads + 1))
 
-        def piece(k: int) -> None:
-            part = slice(edges[k], edges[k + 1])
-            add_leaves(starts[part], stops[part], values[part], grown.order, out)
+def add_values(grown: Grown, values: Array, out: Array) -> None:
+    """Add the values of their leaves to the rows of the sample."""
 
-        parallel_map(piece, range(threads))
+    def piece(start: int) -> None:
+        add_leaves(grown.starts, grown.stops, values, grown.order, start, start + PIECE, out)
+
+    parallel_map(piece, range(0, len(grown.order), PIECE))

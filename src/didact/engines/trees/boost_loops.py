@@ -4,14 +4,12 @@ Cost: a nanosecond or two a row and class: the exponential is arithmetic that go
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.parts.exp_loops import exp1
-
-Array = np.ndarray[Any, Any]
 
 
 @jit
@@ -74,7 +72,7 @@ def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array, start: i
             weigh(w, slope, curvature)
 
 
-@jit
+@jit_unmanaged
 def pack_pairs(g: Array, h: Array, scale_g: float, scale_h: float, shift: int, words: Array) -> None:
     """Words of gradient and curvature, the second with the count."""
     one = np.int64(1) << shift
@@ -83,7 +81,7 @@ def pack_pairs(g: Array, h: Array, scale_g: float, scale_h: float, shift: int, w
         words[i, 1] = np.int64(math.floor(h[i] * scale_h + 0.5)) + one
 
 
-@jit
+@jit_unmanaged
 def pack_ones(g: Array, scale_g: float, shift: int, words: Array) -> None:
     """Words of a gradient with the count."""
     one = np.int64(1) << shift
@@ -91,12 +89,22 @@ def pack_ones(g: Array, scale_g: float, shift: int, words: Array) -> None:
         words[i, 0] = np.int64(math.floor(g[i] * scale_g + 0.5)) + one
 
 
+@jit(fastmath={"reassoc"})
+def sizes(g: Array, h: Array) -> tuple[float, float]:
+    """The sums of |g| and of h."""
+    slopes = curvatures = 0.0
+    for i in range(g.shape[0]):
+        slopes += abs(g[i])
+        curvatures += h[i]
+    return slopes, curvatures
+
+
 @jit
-def add_leaves(starts: Array, stops: Array, values: Array, order: Array, out: Array) -> None:
-    """Add the value of its leaf to every row of some leaves."""
+def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: int, stop: int, out: Array) -> None:
+    """Add the value of its leaf to every row at the places first … stop − 1 of the order."""
     for k in range(starts.shape[0]):
         v = values[k]
-        for r in range(starts[k], stops[k]):
+        for r in range(max(starts[k], first), min(stops[k], stop)):
             out[np.uint64(order[np.uint64(r)])] += v
 
 
@@ -108,16 +116,16 @@ def warm() -> None:
     softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1)
     pack_pairs(x, x, 1.0, 1.0, 40, np.zeros((1, 2), np.int64))
     pack_ones(x, 1.0, 40, np.zeros((1, 1), np.int64))
-    add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), g)
+    sizes(g, h)
+    add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, g)
     _warm_grower()
 
 
 def _warm_grower() -> None:
-    """Grow a tiny tree on one thread and on two."""
+    """Grow a tiny tree."""
     from didact.engines.trees import grow
     from didact.engines.trees.bins import bin_codes, learn_bins
     from didact.engines.trees.channels import value_channels
-    from didact.engines.trees.crew import grow_parallel
     from didact.engines.trees.limits import Limits
     from didact.parts.criteria.gradient import Gradient
 
@@ -125,4 +133,3 @@ def _warm_grower() -> None:
     bins, channels = learn_bins(X), value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
     grower = grow.Grower(bin_codes(X, bins), bins, channels, Gradient(0.0), Limits(max_leaf_nodes=3))
     grower.grow(channels)
-    grower.grow_with(channels, 0, None, grow_parallel)

@@ -17,12 +17,11 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.threads import parallel_map
-from didact.engines.trees.boost_loops import logistic_gradients, softmax_gradients, squared_gradients
+from didact.core.typing import Array
+from didact.engines.trees.boost_loops import logistic_gradients, sizes, softmax_gradients, squared_gradients
 from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
 from didact.parts.noun import Loss, TargetSums
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 PIECE = 32_768  # rows of one task
 LOOPS: dict[type, Any] = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
@@ -109,24 +108,25 @@ class Objective:
         g, h = self._noun(self.y, np.full(len(self.y), z))
         return float(weights @ g), float(weights @ h)
 
-    def gradients(self, raw: Array, g: Array, h: Array) -> None:
-        """Write the weighted gradient and curvature of every row at raw (outputs, n)."""
+    def gradients(self, raw: Array, g: Array, h: Array) -> Array:
+        """Write the weighted gradient and curvature of every row at raw (outputs, n); Σ|g| and Σh (2, outputs)."""
         loop, none = LOOPS.get(type(self.loss)), np.empty(0)
 
-        def piece(start: int) -> None:
+        def piece(start: int) -> list[tuple[float, float]]:
             part = slice(start, start + PIECE)
             y, w = self.y[part], None if self.w is None else self.w[part]
             if self.outputs > 1:
                 softmax_gradients(self.y, none if self.w is None else self.w, raw, g, h, start, start + len(y))
-                return
-            if loop is not None:
+            elif loop is not None:
                 loop(y, none if w is None else w, raw[0, part], g[0, part], h[0, part])
-                return
-            slope, curvature = self._noun(y, raw[0, part])
-            g[0, part] = slope if w is None else slope * w
-            h[0, part] = curvature if w is None else curvature * w
+            else:
+                slope, curvature = self._noun(y, raw[0, part])
+                g[0, part] = slope if w is None else slope * w
+                h[0, part] = curvature if w is None else curvature * w
+            return [sizes(g[k, part], h[k, part]) for k in range(self.outputs)]
 
-        parallel_map(piece, range(0, len(self.y), PIECE))
+        found = parallel_map(piece, range(0, len(self.y), PIECE))
+        return np.sum(np.reshape(found, (-1, self.outputs, 2)), axis=0).T
 
     def _noun(self, y: Array, z: Array) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.rows import KeptBlocks
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.boost import (
     Plan,
@@ -34,8 +35,6 @@ from didact.engines.trees.spread_rows import Part, first_rows, leaves_of
 from didact.engines.trees.tree import Tree
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 NO_LABELS = np.empty((0, 0), np.int32)
 
@@ -155,17 +154,10 @@ def begin(part: Part, start: Array, state: Packed | None) -> Array:
     return np.repeat(start[:, None], part.codes.shape[0], axis=1)
 
 
-def gradients(part: Part, raw: Array) -> tuple[Array, Array]:
-    """The gradients and curvatures of a block."""
-    g, h = np.empty(raw.shape), np.empty(raw.shape)
-    part.objective.gradients(raw, g, h)
-    return g, h
-
-
 def gradient_sums(part: Part, raw: Array, valued: bool) -> Sums:
     """Σ|g|, Σh, the loss and the weight of a block."""
-    g, h = gradients(part, raw)
-    return Sums((np.abs(g).sum(axis=1), h.sum(axis=1), *(part.objective.losses(raw) if valued else (0.0, 0.0))))
+    sums = part.objective.gradients(raw, np.empty(raw.shape), np.empty(raw.shape))
+    return Sums((*sums, *(part.objective.losses(raw) if valued else (0.0, 0.0))))
 
 
 def loss_sums(part: Part, raw: Array) -> Sums:
@@ -175,7 +167,8 @@ def loss_sums(part: Part, raw: Array) -> Sums:
 
 def words_of(part: Part, raw: Array, found: list[Powers], first: int, draw: Any) -> list[Array]:
     """The words of each output; those of rows that are not drawn add nothing."""
-    g, h = gradients(part, raw)
+    g, h = np.empty(raw.shape), np.empty(raw.shape)
+    part.objective.gradients(raw, g, h)
     words = [np.empty((raw.shape[1], len(one.inverse)), np.int64) for one in found]
     for k, one in enumerate(found):
         one.write(g[k], h[k], words[k])

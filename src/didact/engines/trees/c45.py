@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.c45_loops import scan_thresholds
 from didact.engines.trees.multiway import LEAF, NO_BRANCH, MultiwayTree, entropy
-
-Array = np.ndarray[Any, Any]
 
 TIE = 1e-10  # gains that differ by less are equal: the first feature wins
 

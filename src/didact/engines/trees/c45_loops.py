@@ -4,13 +4,11 @@ Cost: one pass, 2K logarithms at every place where two neighbouring values diffe
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 TIE = 1e-10  # what differs by less, relative to the weight, is equal: the lower threshold wins
 

@@ -10,15 +10,12 @@ Quinlan (1993), C4.5: Programs for Machine Learning, section 4; Quinlan (1987), 
 doi:10.1016/S0020-7373(87)80053-6; Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.special import betaincinv
 
+from didact.core.typing import Array
 from didact.engines.trees.c45 import Cases, Node, branch_cases, packed
 from didact.engines.trees.multiway import LEAF, NO_BRANCH, MultiwayTree
-
-Array = np.ndarray[Any, Any]
 
 SLACK = 0.1  # expected errors that simplicity is worth, as in C4.5
 

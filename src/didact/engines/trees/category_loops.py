@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, add1, missing_at, total1, weight1
 from didact.engines.trees.sort_loops import sort_keys
 
-Array = np.ndarray[Any, Any]
 RandomSplit = tuple[float, int, bool, float]
 
 order1 = dispatch("order1")

@@ -7,13 +7,12 @@ resolution is :math:`2^{-61}\sum|x|` for a column that stands alone, :math:`2^{s
 :math:`10^{-13}` and :math:`10^{-7}` of a mean row among a million rows, better with fewer.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS, UNIT, VALUES
-
-Array = np.ndarray[Any, Any]
 
 
 class Channels(NamedTuple):

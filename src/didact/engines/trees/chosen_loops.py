@@ -2,12 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from didact.core.jit import dispatch
-from didact.parts.criteria.impurity import Entropy, Gini, Misclassification, Poisson, SquaredError
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
+from didact.parts.criteria.impurity import Entropy, Gini, Misclassification, PoissonDeviance, SquaredError
 
 score1 = dispatch("score1")
 score2 = dispatch("score2")
@@ -32,7 +29,7 @@ class Chosen(NamedTuple):
             return score1(Misclassification(self.outputs), sums, start, n)
         if self.kind == SQUARED_ERROR:
             return score1(SquaredError(self.outputs), sums, start, n)
-        return score1(Poisson(self.outputs), sums, start, n)
+        return score1(PoissonDeviance(self.outputs), sums, start, n)
 
     def score2(self, s: float, w: float) -> float:
         """The score of one target or of two classes."""
@@ -44,7 +41,7 @@ class Chosen(NamedTuple):
             return score2(Misclassification(1), s, w)
         if self.kind == SQUARED_ERROR:
             return score2(SquaredError(1), s, w)
-        return score2(Poisson(1), s, w)
+        return score2(PoissonDeviance(1), s, w)
 
     def base2(self, s: float, w: float) -> float:
         """w·b(y) of one row."""
@@ -54,7 +51,7 @@ class Chosen(NamedTuple):
             return 0.0
         if self.kind == SQUARED_ERROR:
             return base2(SquaredError(1), s, w)
-        return base2(Poisson(1), s, w)
+        return base2(PoissonDeviance(1), s, w)
 
 
 def chosen(criterion: Any, outputs: int) -> Any:

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins, Heaps, bin_codes, pack_cuts, search_order
 from didact.engines.trees.coded_walk_loops import add_narrow, add_wide, arrange, group_thresholds, interleave
 from didact.engines.trees.tree import Tree
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 65_536  # most rows that go through all trees together: a large forest comes from memory once for all of them
 NEAR = 512  # nodes of subtrees that lie together

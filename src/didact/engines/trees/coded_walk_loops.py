@@ -7,13 +7,10 @@ that one address serves eight of them, and whether all have arrived is asked eve
 row and level while the tree is in the second-level cache.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

@@ -12,13 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.exact_loops import Nodes, Open, Table, assess
 from didact.engines.trees.growth_loops import Written, grow_tree, write_preorder
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree
-
-Array = np.ndarray[Any, Any]
 
 SLOTS = 256
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.random_loops import child_state, next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, missing_at
-
-Array = np.ndarray[Any, Any]
 
 ROUNDING = 1e-11  # a gain of 0 may come out slightly negative, most of all with medians
 

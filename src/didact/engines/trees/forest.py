@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.trees.binned import grow_from_bins
 from didact.engines.trees.binned_loops import Coded
 from didact.engines.trees.bins import Bins, bin_codes, value_bins
@@ -16,8 +17,6 @@ from didact.engines.trees.lots import grow_by_lot, lots
 from didact.engines.trees.prune import prune_cost_complexity
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree, weighed
-
-Array = np.ndarray[Any, Any]
 
 
 def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> Coded:

@@ -23,30 +23,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.threads import thread_count
+from didact.core.jit.atomics import new_board, stop_all
+from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.channels import Channels
-from didact.engines.trees.crew import grow_parallel, root_histogram
-from didact.engines.trees.grow_loops import (
-    FEATURE,
-    NODE,
-    Nodes,
-    Sample,
-    Space,
-    Work,
-    grow_serial,
-)
+from didact.engines.trees.grow_loops import FEATURE, NODE, Nodes, Sample, Space, Work
 from didact.engines.trees.histogram_loops import LABELS
 from didact.engines.trees.joint import join_columns, plain
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import leaf_rows, preorder
+from didact.engines.trees.rounds_loops import grow_together
 from didact.engines.trees.split_loops import BEST, Lines
+from didact.engines.trees.task_loops import PACK, SPLIT, STATE, TASK, Source, Team
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.words_loops import Reading
 
-Array = np.ndarray[Any, Any]
-
-MANY = 20_000  # rows from which one tree is grown on several threads
+MANY = 20_000  # rows from which it is tried to join columns
+CODES = 200_000  # of the rows, for each thread that helps to grow a tree
 HISTOGRAMS = 64  # kept at a time without a limit of leaves
 
 
@@ -88,18 +82,19 @@ class Grower:
         self.member = group_bits(interactions, p)
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
         self.bit_words = bit_words(bins)
-        self.threads = thread_count() if len(codes) >= MANY else 1
-        self.n_channels, self.every = channels.n_channels, np.arange(len(codes), dtype=np.uint32)
+        self.threads = min(thread_count(), max(codes.size // CODES, 1))
+        self.n_channels = channels.n_channels
         self.furnish()
 
     def furnish(self) -> None:
         """The buffers."""
         C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.joint.n_codes
-        self.works = [self._work(C, slots) for _ in range(self.threads)]
+        self.parts = np.zeros((self.threads, slots, C), np.int64)
+        self.works = [self._work(C, part) for part in self.parts]
         keeps = limits.max_features == 0 or 2 * limits.max_features >= p
         count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
         self.hists = np.empty((min(count, 4 * HISTOGRAMS), slots, C), np.int64)
-        self.order = np.empty(self.columns.shape[1], np.uint32)
+        self.order, self.spare = np.empty((2, self.columns.shape[1]), np.uint32)
 
     def alone(self) -> "Grower":
         """Another one for the same rows, on one thread."""
@@ -108,34 +103,56 @@ class Grower:
         twin.furnish()
         return twin
 
-    def _work(self, C: int, slots: int) -> Work:
+    def _work(self, C: int, hist: Array) -> Work:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
         lines = Lines(np.zeros((2, widest), np.int64), np.zeros(widest))
         return Work(
             np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
             np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64), lines,
-            np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), np.zeros((slots, C), np.int64),
-            np.empty(self.columns.shape[1], np.uint32),
+            np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), hist,
         )  # fmt: skip
 
-    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None) -> Grown:
-        """One tree on these rows (ascending; None: all)."""
-        many = self.threads > 1 and (self.columns.shape[1] if rows is None else len(rows)) >= MANY
-        return self.grow_with(channels, seed, rows, grow_parallel if many else self._alone)
+    def _team(self, n_nodes: int, n_rows: int, source: Source) -> Team:
+        """What the threads share, before the first step of a tree."""
+        threads = min(self.threads, max(n_rows * len(self.columns) // CODES, 1))
+        most, first = 10 * threads + 2, 2 * threads if threads > 1 else 1
+        tasks, edges = np.zeros(most, TASK), np.linspace(0, len(source.g), first + 1).astype(np.int64)
+        tasks["start"][:first], tasks["stop"][:first] = edges[:-1], edges[1:]
+        splits, now = np.zeros(4 * threads if threads > 1 else 1, SPLIT), np.zeros(1, STATE)
+        now["step"], now["tasks"], now["threads"], now["splits"], now["nodes"] = PACK, first, threads, 1, 1
+        splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
+        now["free"] = max(len(self.hists) - 1, 0)
+        return Team(
+            new_board(first), now, np.empty(n_nodes, np.int64), np.arange(len(self.hists))[::-1].copy(), splits, tasks,
+            np.zeros(most, BEST), np.empty((most, self.n_channels), np.int64),
+            np.empty((most, self.bit_words), np.uint64), self.parts, np.zeros(self.threads, np.int64), self.spare,
+            source,
+        )  # fmt: skip
 
-    def _alone(self, *args: Any) -> None:
-        grow_serial(*(*args[:-1], self.works[0]))
-
-    def grow_with(self, channels: Channels, seed: int, rows: Array | None, how_grown: Any) -> Grown:
-        """The same by a given way to grow."""
+    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, source: Source | None = None) -> Grown:
+        """One tree on these rows (ascending; None: all); of a `source` the words are made first."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
-        order[:] = self.every if rows is None else rows
+        if source is None or rows is not None:
+            order[:] = np.arange(len(order)) if rows is None else rows
         sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
         how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
         space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
         nodes = self.node_room(len(order), channels.n_channels)
-        self._begin(nodes, sample, space, seed, self.threads if how_grown is grow_parallel else 1)
-        how_grown(sample, space, self.limits, self.criterion, nodes, self.hists, self.works)
+        self.make_root(nodes, len(order), seed)
+        team = self._team(len(nodes.at), len(order), source or Source(np.empty(0), np.empty(0), 1.0, 1.0, False))
+
+        def join(k: int) -> None:
+            try:
+                while not grow_together(
+                    k, sample, space, self.limits, self.criterion, nodes, self.hists, team, self.works[k]
+                ):
+                    pass
+            except BaseException:  # Ctrl-C between two calls; others may wait for this thread's task
+                stop_all(team.board)
+                raise
+
+        parallel_map(join, range(int(team.now["threads"][0])))
+        undo(team.waiting[: int(team.now["waiting"][0])], nodes, order)
         return finished(nodes, sample, channels, self.bins, self.criterion)
 
     def node_room(self, n: int, C: int) -> Nodes:
@@ -144,19 +161,25 @@ class Grower:
         leaves = min(leaves, 1 << min(limits.max_depth, 40))
         if limits.max_leaf_nodes:
             # Several threads may split nodes that are not needed in the end.
-            leaves = min(leaves, 2 * limits.max_leaf_nodes + 2 * self.threads)
+            leaves = min(leaves, (1 + (self.threads > 1)) * limits.max_leaf_nodes)
         m = 2 * leaves + 1
         masks = np.empty((m, self.member.shape[1] + self.bit_words), np.uint64)
         return Nodes(np.empty(m, NODE), np.empty((m, 2, C), np.int64), masks)
 
-    def _begin(self, nodes: Nodes, sample: Sample, space: Space, seed: int, threads: int) -> None:
-        """The root: its sums and its histograms."""
+    def make_root(self, nodes: Nodes, n: int, seed: int) -> None:
+        """The record of the root but for its sums."""
         root = nodes.at[0]
-        root["start"], root["stop"], root["depth"], root["key"] = 0, len(sample.order), 0, np.uint64(seed)
+        root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
         root["left"] = root["right"] = root["hist"] = -1
         root["low"], root["high"] = -np.inf, np.inf
-        nodes.masks[0] = ~np.uint64(0)
-        nodes.words[0, 0] = root_histogram(sample, space, nodes, self.hists, threads)
+        nodes.masks[0], nodes.words[0, 0] = ~np.uint64(0), 0
+
+
+def undo(waiting: Array, nodes: Nodes, order: Array) -> None:
+    """Undo splits of nodes that the tree has not come to: their rows ascend again."""
+    for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
+        order[node["start"] : node["stop"]].sort()
+    nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
 
 
 def grow(

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.channels import Channels
 from didact.engines.trees.grow import Grower, Grown, finished
@@ -22,8 +23,6 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.node_loops import count_open
 from didact.engines.trees.words_loops import Reading, decoded
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 SAMPLE = 200_000  # rows from which the bins are learnt
 FIRST = 1024  # leaves for which there is room at first
@@ -183,11 +182,7 @@ class _Growth:
     def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
         self.layout, self.grower = layout, grower
         self.nodes = grower.node_room(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
-        root = self.nodes.at[0]
-        root["start"], root["depth"], root["key"] = 0, 0, np.uint64(seed)
-        root["left"] = root["right"] = -1
-        root["low"], root["high"] = -np.inf, np.inf
-        self.nodes.masks[0] = ~np.uint64(0)
+        grower.make_root(self.nodes, 0, seed)  # the rows are counted later
         how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
         self.space = Space(grower.features, grower.slots, grower.member, grower.chosen, layout.inverse, how)
         self.sample = Sample(grower.columns, grower.joint, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.exact_loops import (
     BASE,
     FEATURE,
@@ -33,8 +34,6 @@ from didact.engines.trees.exact_loops import (
     partition,
 )
 from didact.engines.trees.limits import Limits
-
-Array = np.ndarray[Any, Any]
 
 
 @jit_unmanaged

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit, prefetch
+from didact.core.jit import jit_unmanaged, prefetch
 from didact.core.jit.simd import add_pair
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 LABELS, VALUES, UNIT = 0, 1, 2  # what the words of a row are: see channels.py
@@ -20,7 +20,7 @@ GROUP = 128  # columns whose histograms fit in the second-level cache together
 AHEAD = 16  # rows between asking for a row and using it
 
 
-@jit
+@jit_unmanaged
 def ask_ahead(codes: Array, words: Array, rows: Array, r: int, a: Int, b: Int) -> None:
     """Ask for what the row some places after r brings to the columns a … b − 1."""
     i, zero = np.uint64(rows[min(r + AHEAD, rows.shape[0] - 1)]), np.uint64(0)
@@ -29,12 +29,19 @@ def ask_ahead(codes: Array, words: Array, rows: Array, r: int, a: Int, b: Int) -
     prefetch(codes, i, np.uint64(b - 1))
 
 
-@jit
+@jit_unmanaged
 def add_rows(codes: Array, words: Array, labels: Array, rows: Array, first: Array, hist: Array) -> None:
     """Add the words of some rows to the histograms of all columns that have a first slot."""
-    p = first.shape[0]
-    for a in range(0, p, GROUP):
-        b = min(a + GROUP, p)
+    add_columns(codes, words, labels, rows, np.int64(0), first.shape[0], first, hist)
+
+
+@jit_unmanaged
+def add_columns(
+    codes: Array, words: Array, labels: Array, rows: Array, start: Int, stop: Int, first: Array, hist: Array
+) -> None:
+    """The same for the columns start … stop − 1."""
+    for a in range(start, stop, GROUP):
+        b = min(a + GROUP, stop)
         if labels.shape[1] == 1:
             _add_labels(codes, words, labels, rows, a, b, first, hist)
         elif labels.shape[1] == 0 and words.shape[1] == 1:
@@ -46,7 +53,7 @@ def add_rows(codes: Array, words: Array, labels: Array, rows: Array, first: Arra
                 add_column(codes[:, f], words, labels, rows, first[f], hist)
 
 
-@jit
+@jit_unmanaged
 def _add_pairs(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
     zero, one = np.uint64(0), np.uint64(1)
     for r in range(rows.shape[0]):
@@ -57,7 +64,7 @@ def _add_pairs(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: A
             add_pair(hist, first[np.uint64(f)] + codes[i, np.uint64(f)], g, h)
 
 
-@jit
+@jit_unmanaged
 def _add_ones(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
     zero = np.uint64(0)
     for r in range(rows.shape[0]):
@@ -68,7 +75,7 @@ def _add_ones(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: Ar
             hist[first[np.uint64(f)] + codes[i, np.uint64(f)], zero] += g
 
 
-@jit
+@jit_unmanaged
 def _add_labels(
     codes: Array, words: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array
 ) -> None:
@@ -81,7 +88,7 @@ def _add_labels(
             hist[first[np.uint64(f)] + codes[i, np.uint64(f)], label] += g
 
 
-@jit
+@jit_unmanaged
 def add_column(column: Array, words: Array, labels: Array, rows: Array, first: Int, hist: Array) -> None:
     """Add rows to the histogram of one column, whatever their words."""
     zero, at = np.uint64(0), np.uint64(first)
@@ -96,7 +103,7 @@ def add_column(column: Array, words: Array, labels: Array, rows: Array, first: I
                 hist[k, np.uint64(c)] += words[i, np.uint64(c)]
 
 
-@jit
+@jit_unmanaged
 def add_totals(words: Array, labels: Array, rows: Array, total: Array) -> None:
     """Add the words of some rows to the total of each channel."""
     for r in range(rows.shape[0]):
@@ -109,7 +116,7 @@ def add_totals(words: Array, labels: Array, rows: Array, total: Array) -> None:
                 total[c] += words[i, c]
 
 
-@jit
+@jit_unmanaged
 def clear(hist: Array) -> None:
     """Set a histogram to zero."""
     flat = hist.reshape(-1)
@@ -117,7 +124,7 @@ def clear(hist: Array) -> None:
         flat[k] = 0
 
 
-@jit
+@jit_unmanaged
 def subtract(parent: Array, child: Array) -> None:
     """The sibling's histogram in place of the parent's."""
     a, b = parent.reshape(-1), child.reshape(-1)
@@ -125,7 +132,7 @@ def subtract(parent: Array, child: Array) -> None:
         a[k] -= b[k]
 
 
-@jit
+@jit_unmanaged
 def part_rows(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
     """Bring the rows whose code goes left to the front of `rows` and the others to `spare`; how many go left.
 
@@ -142,18 +149,27 @@ def part_rows(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int
     return np.int64(left)
 
 
-@jit
-def move_rows(rows: Array, to: Array) -> None:
-    """Copy rows to a place that begins before they do, or elsewhere."""
+@jit_unmanaged
+def part_outside(column: Array, goes_left: Array, rows: Array, parted: Array) -> Int:
+    """Write the rows that go left from the front of `parted` on and the others from its end; how many go left."""
+    left, right = np.uint64(0), np.uint64(rows.shape[0] - 1)
     for r in range(rows.shape[0]):
-        to[r] = rows[r]
+        i = rows[r]
+        go = np.uint64(goes_left[np.uint64(column[np.uint64(i)])])
+        parted[left] = i
+        parted[right] = i
+        left += go
+        right -= np.uint64(1) - go
+    return np.int64(left)
 
 
-@jit
+@jit_unmanaged
 def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
     """Bring the rows whose code goes left to the front of `rows`, in their order; how many they are."""
     left = part_rows(column, goes_left, rows, spare)
-    move_rows(spare[: rows.shape[0] - left], rows[left:])
+    rights = rows[left:]
+    for r in range(rights.shape[0]):
+        rights[r] = spare[r]
     return left
 
 

@@ -6,13 +6,12 @@ are exact, the histograms of the columns are the histogram of the joint codes, e
 column: nothing changes but the number of additions for each row.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.joint_loops import join
-
-Array = np.ndarray[Any, Any]
 
 MOST = 256  # different joint codes
 NARROW = 128  # codes of a column up to which it is tried to join it

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import add_rows, clear
 
-Array = np.ndarray[Any, Any]
 
-
-@jit
+@jit_unmanaged
 def join(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -> int:
     """Number the pairs of codes (a < 256, b < 256) of every `step`-th row as they come; how many, or `most` + 1.
 
@@ -33,7 +32,7 @@ def join(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -
     return many
 
 
-@jit
+@jit_unmanaged
 def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
     """Add the words of each slot from `first` on to its targets: the slots of the codes that make up a joint one."""
     for k in range(starts.shape[0] - 1):
@@ -46,7 +45,7 @@ def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
                 hist[to, c] += hist[at, c]
 
 
-@jit
+@jit_unmanaged
 def count_rows(joint: Any, words: Array, labels: Array, rows: Array, slots: int, hist: Array) -> None:
     """The histograms of some rows."""
     clear(hist)

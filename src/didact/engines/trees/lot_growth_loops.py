@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.exact_loops import (
     AT,
     BASE,
@@ -34,8 +35,6 @@ from didact.engines.trees.lot_loops import Lots, Near, Room, draw_cut, gather
 from didact.engines.trees.random_loops import child_state, next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, TIE, Bounds, Split
 from didact.engines.trees.sort_loops import pack_line
-
-Array = np.ndarray[Any, Any]
 
 tally1 = dispatch("tally1")
 

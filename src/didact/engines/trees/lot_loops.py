@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.category_loops import halves_score
 from didact.engines.trees.random_loops import next_state, uniform
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, Stock
-
-Array = np.ndarray[Any, Any]
 
 CELLS = 256  # steps of the guide to the thresholds
 FEW = 32  # a node of less than one of so many rows reads codes row by row

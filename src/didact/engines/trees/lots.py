@@ -1,9 +1,8 @@
 """Growing a tree with random cuts from codes."""
 
-from typing import Any
-
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.exact import capacity, empty_nodes, finished, open_nodes
 from didact.engines.trees.growth_loops import wider
@@ -13,8 +12,6 @@ from didact.engines.trees.lot_loops import CELLS, PAD, Apart, Beside, Lots, Near
 from didact.engines.trees.stat_loops import Scalar
 from didact.engines.trees.targets import Targets
 from didact.engines.trees.tree import Tree
-
-Array = np.ndarray[Any, Any]
 
 
 def lots(codes: Array, bins: Bins, monotone: Array | None = None) -> Lots:

@@ -15,17 +15,16 @@ doi:10.1023/A:1007421302149; Schwarz (1978), Estimating the dimension of a model
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.rows import Block
+from didact.core.typing import Array
 from didact.engines.trees.oblique import filled
 from didact.engines.trees.outline import Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
 from didact.parts.statistics.moments import moments
-
-Array = np.ndarray[Any, Any]
 
 CUTS = 32  # thresholds of a feature that are compared in one round
 JITTER = 1e-9  # relative ridge that keeps the systems of a search solvable

@@ -9,13 +9,12 @@ Quinlan (1993), C4.5: Programs for Machine Learning, section 3; Quinlan (1986), 
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Condition, Interval, Place
-
-Array = np.ndarray[Any, Any]
 
 NO_BRANCH, LEAF = -1, -2
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit
@@ -79,14 +78,3 @@ def count_open(
             else:
                 for c in range(words.shape[1]):
                     hists[k, slot, c] += words[i, c]
-
-
-@jit
-def best_waiting(waiting: Array, count: Any, at: Array) -> Any:
-    """The place of the waiting node of largest gain; of equal ones the first made."""
-    best = 0
-    for k in range(1, count):
-        a, b = at[waiting[k]].gain, at[waiting[best]].gain
-        if a > b or (a == b and waiting[k] < waiting[best]):
-            best = k
-    return best

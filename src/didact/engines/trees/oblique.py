@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from didact.core.typing import Array
 from didact.engines.trees.oblique_loops import best_cut
 from didact.engines.trees.outline import Halfspace, Place, missing_as, outline
 from didact.engines.trees.targets import HUGE
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
 
-Array = np.ndarray[Any, Any]
 Cut = tuple[float, int, float]  # score, column and threshold
 
 SAME = 1e-10  # projections that differ by less, relative to their size, are equal

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 score1 = dispatch("score1")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Interval(NamedTuple):

@@ -12,10 +12,9 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.predict_loops import NODE, Packed, add_predictions, all_leaves
 from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 1024  # rows that go through all trees together
 TASK = 16_384  # rows of one task

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins
 from didact.engines.trees.channels import Channels, count_shift, power_below
 from didact.engines.trees.grow import Grown
@@ -18,8 +19,6 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import LEAF, Tree, apply
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 ROOM = 1 << 29  # bytes of histograms up to which a tree is grown in passes
 

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.jit import jit
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
@@ -31,6 +32,9 @@ class _Arrays(NamedTuple):
     weights: Array  # float64 (nodes): the training weight that passed
 
 
+TYPES = NODE, np.int64, np.int64, np.float64, np.int32, np.uint64, np.float64
+
+
 class Packed(_Arrays):
     """Many trees in one piece: tree t begins at node roots[t] and adds values[leaf] to the columns from output[t]."""
 
@@ -45,7 +49,9 @@ class Packed(_Arrays):
 
 
 def sound(trees: _Arrays) -> bool:
-    """Whether every walk ends at a leaf inside the arrays."""
+    """Whether every walk ends at a leaf inside the arrays, which have the types that walks are compiled for."""
+    if not of_types(trees, TYPES) or trees.values.ndim != 2 or trees.category_sets.ndim != 2:
+        return False
     nodes, sets = trees.nodes, trees.sets
     n, own = len(nodes), np.arange(len(nodes))
     left, feature = nodes["left"].astype(np.int64), nodes["feature"]

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.engines.trees.prune_loops import collapse, keep_if_better
 from didact.engines.trees.tree import LEAF, Tree, decision_path, parents, pruned
-
-Array = np.ndarray[Any, Any]
 
 
 class Path(NamedTuple):

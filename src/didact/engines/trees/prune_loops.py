@@ -1,13 +1,11 @@
 """Compiled pruning loops on the arrays of a tree; a slow twin stands beside their test."""
 
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

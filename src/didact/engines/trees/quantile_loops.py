@@ -4,14 +4,11 @@ Training row r has, for a new row, the weight :math:`w_r = \frac1T\sum_t c_{tr}/
 it shares the leaf and C the weight of that leaf. The quantile is the smallest target at which the weights sum to q.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit
+from didact.core.typing import Array
 from didact.engines.trees.sort_loops import sort_packed
-
-Array = np.ndarray[Any, Any]
 
 
 @jit

@@ -6,14 +6,13 @@ The rule is that of `weighted_quantile`: the smallest number with at least the s
 halfway to the next one if it is exactly q.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.rows import KeptBlocks
+from didact.core.typing import Array
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 DIGIT = 11  # bits that one round finds
 SIGN = np.uint64(1 << 63)

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
 Split = tuple[float, int, bool]
 Stock = tuple[float, float, float]
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.shap_loops import Paths, add_shap, empty_paths, fill_paths
-
-Array = np.ndarray[Any, Any]
 
 PIECE = 256  # rows of a piece of work
 

@@ -9,13 +9,12 @@ Cost: leaves × D² a row, for D distinct features on a path. Lundberg, Erion, L
 feature attribution for tree ensembles, doi:10.48550/arXiv.1802.03888.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Paths(NamedTuple):

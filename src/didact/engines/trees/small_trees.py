@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.bins import pack_cuts, search_order
 from didact.engines.trees.packed import check_columns, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.small_trees_loops import ROWS, SmallTrees, add_values, number_leaves, room
 from didact.engines.trees.tree import rows_of
-
-Array = np.ndarray[Any, Any]
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories

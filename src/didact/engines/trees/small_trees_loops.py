@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.bins_loops import BLOCK, search
-
-Array = np.ndarray[Any, Any]
 
 ROWS = 1024  # of a block: enough that the next test finds the rows' places written, few enough for the nearest caches
 

@@ -1,12 +1,9 @@
 """Small sorts for compiled growers, in place and quick to compile (NumPy's take seconds of compilation a use)."""
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 INSERTION = 48
 

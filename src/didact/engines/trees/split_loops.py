@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS
 from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 score1, score2 = dispatch("score1"), dispatch("score2")
@@ -31,7 +31,7 @@ class Bound(NamedTuple):
     sign: int
 
 
-@jit
+@jit_unmanaged
 def node_score(
     total: Array, low: float, high: float, how: Reading, inverse: Array, criterion: Any, sums: Array
 ) -> float:
@@ -52,7 +52,7 @@ def node_score(
     return score1(criterion, sums, 0, n)
 
 
-@jit
+@jit_unmanaged
 def try_split(
     left: Array, right: Array, total: Array, how: Reading, inverse: Array, bound: Bound, limits: Any, criterion: Any,
     sums: Array, best: Array,
@@ -85,7 +85,7 @@ def try_split(
     return True
 
 
-@jit
+@jit_unmanaged
 def is_empty(hist: Array, slot: Int) -> bool:
     """Whether a slot has no rows."""
     some = False
@@ -94,7 +94,7 @@ def is_empty(hist: Array, slot: Int) -> bool:
     return not some
 
 
-@jit
+@jit_unmanaged
 def occupied_range(hist: Array, at: Int, bins: Int) -> tuple[Int, Int]:
     """The first and last bin with rows; bins and −1 if there is none."""
     lowest, highest = np.int64(0), bins - 1
@@ -112,7 +112,7 @@ class Lines(NamedTuple):
     gains: Array  # float64 (largest number of bins + 1)
 
 
-@jit(error_model="numpy")
+@jit_unmanaged(error_model="numpy")
 def pair_gains(
     sums: Array, first: Int, stop: Int, whole_a: Int, whole_b: Int, how: Reading, inverse: Array, parent: float,
     limits: Any, criterion: Any, gains: Array,
@@ -130,7 +130,7 @@ def pair_gains(
     return most
 
 
-@jit
+@jit_unmanaged
 def scan_pairs(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, parent: float, limits: Any, criterion: Any, best: Array, kept: Array, lines: Lines,
@@ -162,7 +162,7 @@ def scan_pairs(
     return True
 
 
-@jit
+@jit_unmanaged
 def scan_words(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
@@ -184,7 +184,7 @@ def scan_words(
     return found
 
 
-@jit
+@jit_unmanaged
 def scan_bins(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
@@ -197,7 +197,7 @@ def scan_bins(
                       sums, best)  # fmt: skip
 
 
-@jit
+@jit_unmanaged
 def scan_numbers(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
     limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,

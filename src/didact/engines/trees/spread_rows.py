@@ -11,6 +11,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.random import row_uniforms
 from didact.core.rows import Block, ClusterRows, KeptBlocks
+from didact.core.typing import Array
 from didact.engines.trees.bins import Bins, Coded
 from didact.engines.trees.boost_loss import Objective
 from didact.engines.trees.grow_loops import NODE
@@ -20,8 +21,6 @@ from didact.engines.trees.quantile_rows import Ranked, group_quantiles, keys_of
 from didact.engines.trees.tree import LEAF, Tree
 from didact.parts.statistics.counts import Counts, label_codes, label_counts
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 class Part(NamedTuple):

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.split_loops import Bound, Lines, scan_bins
 from didact.engines.trees.words_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 
-@jit
+@jit_unmanaged
 def sort_categories(
     hist: Array, at: Int, slots: Int, order: Int, draw: Int, how: Reading, inverse: Array, limits: Any, sums: Array,
     keys: Array, ids: Array,
@@ -45,7 +45,7 @@ def sort_categories(
     return m
 
 
-@jit
+@jit_unmanaged
 def scan_categories(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
     limits: Any, criterion: Any, words: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
@@ -75,7 +75,7 @@ def scan_categories(
     return True
 
 
-@jit
+@jit_unmanaged
 def _set_bits(k: Int, m: Int, backwards: Int, missing: Int, ids: Array, bits: Array) -> bool:
     """The first k + 1 categories of the order as bits; whether missing values are among them."""
     found = False

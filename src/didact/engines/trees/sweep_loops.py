@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged, lowest_bit
+from didact.core.typing import Array
 from didact.engines.trees.scan_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
-
-Array = np.ndarray[Any, Any]
 
 fill1 = dispatch("fill1")
 sweep1 = dispatch("sweep1")

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from didact.core.overflow import too_large
+from didact.core.typing import Array
 from didact.engines.trees.absolute_loops import Absolute
 from didact.engines.trees.category_loops import RandomSplit
 from didact.engines.trees.channels import power_below
@@ -13,8 +14,6 @@ from didact.engines.trees.scan_loops import Bounds, Split, Stock
 from didact.engines.trees.stat_loops import Labels, Scalar
 from didact.engines.trees.value_loops import Values
 from didact.parts.criteria.base import Criterion
-
-Array = np.ndarray[Any, Any]
 
 HUGE = 2.0**400  # squares and their sums stay finite up to here (10¹²⁰)
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depths, path_nodes, reach
-
-Array = np.ndarray[Any, Any]
 
 LEAF, NO_FEATURE = -1, -2
 PIECE = 16_384  # rows of a piece of a walk: some milliseconds
@@ -79,6 +79,8 @@ class Tree(NamedTuple):
         left, right, n = self.children_left, self.children_right, self.node_count
         inner, numbers = left != LEAF, np.arange(n)
         short = any(len(getattr(self, name)) != n for name in PER_NODE)
+        if not of_types(self[:-1], TYPES):
+            raise InputError("The arrays of a tree are not of the types that a tree has.")
         if n == 0 or short or ((right != LEAF) != inner).any():
             raise InputError("The arrays of a tree do not fit together.")
         if (left[inner] <= numbers[inner]).any() or (right[inner] <= numbers[inner]).any():
@@ -107,6 +109,10 @@ class Tree(NamedTuple):
         return importances(self, self.n_features, normalize)
 
 
+TYPES = (
+    *(np.int32, np.int32, np.int32, np.float64, np.uint8, np.int32, np.uint64),
+    *(np.float64, np.int64, np.float64, np.float64),
+)
 PER_NODE = tuple(name for name in Tree._fields if name not in ("category_sets", "n_features"))
 
 

@@ -4,13 +4,12 @@ A row at a node goes left if its value is at most the threshold, or if the bit o
 (NaN) goes where the node says. One dependent read of memory per level and row: rows go in turn, nodes stay in cache.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 class Walk(NamedTuple):

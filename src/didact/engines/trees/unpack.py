@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.engines.trees.packed import apply_all, predict_sum
 from didact.engines.trees.predict_loops import Packed
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree, node_weights
-
-Array = np.ndarray[Any, Any]
 
 
 def unpacked(packed: Packed, X: Array | None = None) -> list[Tree]:

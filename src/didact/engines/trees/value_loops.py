@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.jit import dispatch
+from didact.core.typing import Array
 from didact.engines.trees.category_loops import (
     RandomSplit,
     halves,
@@ -19,8 +20,6 @@ from didact.engines.trees.scan_loops import (
     take_stock,
 )
 from didact.engines.trees.sweep_loops import scan_bins, sweep_vector, take_some
-
-Array = np.ndarray[Any, Any]
 
 score1 = dispatch("score1")
 base2 = dispatch("base2")

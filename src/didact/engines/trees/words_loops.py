@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.trees.histogram_loops import LABELS, UNIT
 
-Array = np.ndarray[Any, Any]
 Int = int | np.integer[Any]
 
 
@@ -19,7 +19,7 @@ class Reading(NamedTuple):
     outputs: int
 
 
-@jit
+@jit_unmanaged
 def mixed(key: Int) -> Int:
     """A well-mixed 64-bit number (the finaliser of SplitMix64, doi:10.1145/2714064.2660195)."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
@@ -28,7 +28,7 @@ def mixed(key: Int) -> Int:
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@jit_unmanaged
 def pair(a: Int, b: Int, how: Reading, inverse: Array) -> tuple[float, float, Int]:
     """Sum, weight and count of one target (words a, b) or of two classes (the sum is the second's)."""
     mask = (np.int64(1) << how.shift) - 1
@@ -43,7 +43,7 @@ def pair(a: Int, b: Int, how: Reading, inverse: Array) -> tuple[float, float, In
     return a * inverse[0], (b & mask) * inverse[1], b >> how.shift
 
 
-@jit
+@jit_unmanaged
 def decoded(words: Array, how: Reading, inverse: Array, sums: Array, at: Int) -> Int:
     """Write the float sums that words stand for, from `at` on; the number of rows."""
     C = words.shape[0]
@@ -63,13 +63,13 @@ def decoded(words: Array, how: Reading, inverse: Array, sums: Array, at: Int) ->
     return words[C - 1] >> how.shift
 
 
-@jit
+@jit_unmanaged
 def targets_of(how: Reading, channels: Int) -> Int:
     """How many sums a criterion reads before the weight."""
     return channels if how.kind == LABELS else max(channels - 1, 1)
 
 
-@jit
+@jit_unmanaged
 def weight_at(sums: Array, at: Int, n: Int, how: Reading) -> Any:
     """The weight of a side: after the targets, or the sum of the classes."""
     if how.kind != LABELS:
@@ -80,7 +80,7 @@ def weight_at(sums: Array, at: Int, n: Int, how: Reading) -> Any:
     return total / how.outputs
 
 
-@jit
+@jit_unmanaged
 def is_plain(how: Reading, channels: int) -> bool:
     """One target, or two classes: two numbers say all about a node."""
     return channels <= 2 and (how.kind != LABELS or (channels == 2 and how.outputs == 1))

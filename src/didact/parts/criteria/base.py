@@ -4,9 +4,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.parts.noun import Noun
-
-Array = np.ndarray[Any, Any]
 
 
 class Outputs(NamedTuple):

@@ -8,15 +8,14 @@ Friedman (2001), Greedy function approximation, doi:10.1214/aos/1013203451; Chen
 doi:10.1145/2939672.2939785.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.parts.noun import Noun
 
-Array = np.ndarray[Any, Any]
-
-TINY = 1e-300
+SMALLEST_SUM = 1e-300
 
 
 class Gradient(Noun, NamedTuple("Gradient", [("l2", float)])):
@@ -27,16 +26,16 @@ class Gradient(Noun, NamedTuple("Gradient", [("l2", float)])):
     def score1(self, sums: Array, start: int, n: int) -> float:
         """G²/(H + λ)."""
         H = sums[start + 1] + self.l2
-        return sums[start] * sums[start] / H if H > TINY else 0.0
+        return sums[start] * sums[start] / H if H > SMALLEST_SUM else 0.0
 
     def score2(self, s: float, w: float) -> float:
         """G²/(H + λ) of two numbers."""
-        return s * s / (w + self.l2) if w + self.l2 > TINY else 0.0
+        return s * s / (w + self.l2) if w + self.l2 > SMALLEST_SUM else 0.0
 
     def value1(self, sums: Array, start: int, n: int) -> float:
         """−G/(H + λ)."""
         H = sums[start + 1] + self.l2
-        return -sums[start] / H if H > TINY else 0.0
+        return -sums[start] / H if H > SMALLEST_SUM else 0.0
 
     def score_at1(self, sums: Array, start: int, n: int, value: float) -> float:
         """−2Gv − (H + λ)v²."""
@@ -45,10 +44,10 @@ class Gradient(Noun, NamedTuple("Gradient", [("l2", float)])):
     def values(self, sums: Array) -> Array:
         """−G/(H + λ) of nodes with these sums, (nodes, 1, 1)."""
         H = sums[:, 1] + self.l2
-        return np.divide(-sums[:, 0], H, out=np.zeros(len(sums)), where=H > TINY)[:, None, None]
+        return np.divide(-sums[:, 0], H, out=np.zeros(len(sums)), where=H > SMALLEST_SUM)[:, None, None]
 
     def impurities(self, sums: Array) -> Array:
         """−score/H: what the node leaves to gain, relative to its weight, but for a constant."""
         H = sums[:, 1] + self.l2
-        score = np.divide(sums[:, 0] ** 2, H, out=np.zeros(len(sums)), where=H > TINY)
-        return -np.divide(score, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > TINY)
+        score = np.divide(sums[:, 0] ** 2, H, out=np.zeros(len(sums)), where=H > SMALLEST_SUM)
+        return -np.divide(score, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > SMALLEST_SUM)

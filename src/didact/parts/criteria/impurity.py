@@ -21,16 +21,14 @@ Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, do
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from didact.core.errors import InputError
+from didact.core.typing import Array
 from didact.parts.criteria.base import Criterion, OfLabels, OfNumbers, Outputs, fractions
 from didact.parts.statistics.weighted_quantile import weighted_quantile
-
-Array = np.ndarray[Any, Any]
 
 
 class Gini(OfLabels, Outputs):
@@ -172,7 +170,7 @@ class SquaredError(OfNumbers, Outputs):
         return float(w @ (y - w @ y / w.sum()) ** 2 / w.sum())
 
 
-class Poisson(OfNumbers, Outputs):
+class PoissonDeviance(OfNumbers, Outputs):
     """Half the mean Poisson deviance around the mean, for counts and rates y ≥ 0 with a positive mean in every node."""
 
     __slots__ = ()
@@ -236,5 +234,5 @@ REGRESSION: dict[str, type[Criterion]] = {
     "squared_error": SquaredError,
     "friedman_mse": SquaredError,
     "absolute_error": AbsoluteError,
-    "poisson": Poisson,
+    "poisson": PoissonDeviance,
 }

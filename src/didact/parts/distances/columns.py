@@ -9,12 +9,11 @@ from a: what a k-d tree needs. `reduce1(d)` is a total, or a little more, that i
 import math
 from typing import Any, ClassVar, NamedTuple, Self
 
-import numpy as np
 from scipy.spatial.distance import cdist
 
+from didact.core.typing import Array
 from didact.parts.noun import Noun, Plain, require
 
-Array = np.ndarray[Any, Any]
 ROUND = 1.0 + 1e-15  # above what the rounding of a root or of a quotient can hide
 
 

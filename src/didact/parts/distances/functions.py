@@ -4,10 +4,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from didact.core.typing import Array
 from didact.parts.distances.columns import Distance
 from didact.parts.noun import Plain
-
-Array = np.ndarray[Any, Any]
 
 
 class UserMetric(Distance, NamedTuple("UserMetric", [("function", Any), ("arguments", Any)])):

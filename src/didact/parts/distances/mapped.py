@@ -11,11 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from didact.core.errors import ParameterError
+from didact.core.typing import Array
 from didact.parts.distances.columns import Chebyshev, Distance, Euclidean, Hamming, Manhattan, Minkowski
 from didact.parts.distances.rows import Gower
 from didact.parts.noun import Plain, require
-
-Array = np.ndarray[Any, Any]
 
 
 class _Mapped(Distance):

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from didact.core.typing import Array
 from didact.parts.distances.columns import Distance
 from didact.parts.noun import Plain
 
-Array = np.ndarray[Any, Any]
 FARTHEST = 1e150  # farther than anything, but with a square: weights by distance stay numbers
 
 

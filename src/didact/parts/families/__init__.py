@@ -11,10 +11,11 @@ import numpy as np
 
 from didact.core.backend import namespace
 from didact.core.errors import ParameterError
+from didact.core.typing import AnyArray
 from didact.parts.families.power import Exponential, Gamma, Gaussian, InverseGaussian, Poisson, Tweedie
 from didact.parts.families.unit import Bernoulli, Beta, Binomial, Multinomial, NegativeBinomial
 from didact.parts.links import get_link
-from didact.parts.noun import Array, Family, Link, Loss, TargetSums, mean_bounds, root_of_slopes
+from didact.parts.noun import Family, Link, Loss, TargetSums, mean_bounds, root_of_slopes
 
 __all__ = [
     "Bernoulli",
@@ -97,7 +98,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
             raise ParameterError("The multinomial family has no loss per row and column: use its own value_grad.")
         return super().__new__(cls, family, family.canonical if link is None else get_link(link))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """½ deviance, −score·μ′ and information·μ′²."""
         if (shortcut := self.family.shortcut(self.link)) is not None:
             return shortcut.value_grad_hess(y, z)
@@ -132,24 +133,24 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
         z = float(self.start(np.asarray([total / weight]))[0])
         return root_of_slopes(rows.slopes, z)
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """The mean, held inside the family's domain."""
         return self.link.inverse(self._inside(z))
 
-    def start(self, y: Array) -> Array:
+    def start(self, y: AnyArray) -> AnyArray:
         """A linear predictor near each y, inside the domain."""
         return self._inside(self.link.link(self._possible(self.family.start(y))))
 
-    def constant(self, y: Array) -> Array:
+    def constant(self, y: AnyArray) -> AnyArray:
         """Half the deviance less the value: a term in y alone."""
         z = self.start(y)
         return 0.5 * self.family.deviance(y, self.mean(z)) - self.value(y, z)
 
-    def _possible(self, mu: Array) -> Array:
+    def _possible(self, mu: AnyArray) -> AnyArray:
         xp = namespace(mu)
         return xp.clip(mu, *mean_bounds(self.link.mean, float(xp.finfo(mu.dtype).eps)))
 
-    def _inside(self, z: Array) -> Array:
+    def _inside(self, z: AnyArray) -> AnyArray:
         xp = namespace(z)
         low, high = _bounds(self.family, self.link, float(xp.finfo(z.dtype).eps))
         return xp.clip(z, low, high) if np.isfinite(low) else z

@@ -11,12 +11,13 @@ import numpy as np
 
 from didact.core.backend import namespace
 from didact.core.errors import ParameterError
+from didact.core.typing import AnyArray
 from didact.parts import losses
 from didact.parts.families.log_densities import gaussian_log_density, log_gamma, log_poisson
 from didact.parts.families.tweedie_density import tweedie_log_density
 from didact.parts.links import Identity, Inverse, InverseSquared, Log, Power
 from didact.parts.losses.expected import Expected
-from didact.parts.noun import Array, Family, Link, Loss, Plain, require, xlogy
+from didact.parts.noun import Family, Link, Loss, Plain, require, xlogy
 
 
 class Gaussian(Family, Plain):
@@ -36,11 +37,11 @@ class Gaussian(Family, Plain):
         """The identity."""
         return Identity()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """1."""
         return namespace(mu).ones_like(mu)
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """(y − μ)²."""
         r = y - mu
         return r * r
@@ -51,11 +52,11 @@ class Gaussian(Family, Plain):
             return losses.HalfSquared()
         return Expected(losses.Tweedie(0.0)) if link == Log() else None
 
-    def start(self, y: Array) -> Array:
+    def start(self, y: AnyArray) -> AnyArray:
         """y itself."""
         return y
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return gaussian_log_density((y - mu) ** 2 / dispersion, math.log(dispersion))
 
@@ -77,11 +78,11 @@ class Poisson(Family, Plain):
         """The logarithm."""
         return Log()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ."""
         return mu
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(y·log(y/μ) − y + μ)."""
         return 2.0 * (xlogy(y, y / mu) - (y - mu))
 
@@ -89,7 +90,7 @@ class Poisson(Family, Plain):
         """With the log link: e^η − y·η."""
         return losses.Poisson() if link == Log() else None
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return log_poisson(y, mu)
 
@@ -104,11 +105,11 @@ class _GammaShape(Family):
         """1/μ."""
         return Inverse()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ²."""
         return mu * mu
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(y/μ − 1 − log(y/μ))."""
         ratio = y / mu
         return 2.0 * (ratio - 1.0 - namespace(mu).log(ratio))
@@ -117,7 +118,7 @@ class _GammaShape(Family):
         """With the log link: η + y·e^−η, expected curvature 1."""
         return Expected(losses.Gamma()) if link == Log() else None
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return log_gamma(y, 1 / dispersion, 1 / (dispersion * mu))
 
@@ -144,7 +145,7 @@ class Exponential(_GammaShape, Plain):
     __slots__ = ()
     fixed_dispersion = True
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return log_gamma(y, 1.0, 1 / mu)
 
@@ -164,11 +165,11 @@ class InverseGaussian(Family, Plain):
         """1/μ²."""
         return InverseSquared()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ³."""
         return mu * mu * mu
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """(y − μ)²/(y μ²)."""
         r = (y - mu) / mu
         return r * r / y
@@ -177,7 +178,7 @@ class InverseGaussian(Family, Plain):
         """With the log link: ½y·e^−2η − e^−η."""
         return Expected(losses.Tweedie(3.0)) if link == Log() else None
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return gaussian_log_density(self.deviance(y, mu) / dispersion, np.log(dispersion * y**3))
 
@@ -218,11 +219,11 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
         """μ^(1 − power), or the logarithm for power 1."""
         return _NAMED[self.power].canonical if self.power in (0, 1, 2) else Power(1 - self.power)
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ^power."""
         return mu**self.power
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(y₊^(2−p)/((1−p)(2−p)) − y·μ^(1−p)/(1−p) + μ^(2−p)/(2−p))."""
         if self.power in _NAMED:
             return _NAMED[self.power].deviance(y, mu)
@@ -236,7 +237,7 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
             return _NAMED[self.power].shortcut(link)
         return Expected(losses.Tweedie(self.power)) if link == Log() else None
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         if self.power in _NAMED:
             return _NAMED[self.power].log_density(y, mu, dispersion)

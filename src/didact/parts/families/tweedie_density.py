@@ -11,10 +11,10 @@ either side, which costs O(n √j). Reference: doi:10.1007/s11222-005-4070-y.
 import numpy as np
 from scipy.special import gammaln
 
-from didact.parts.noun import Array
+from didact.core.typing import AnyArray
 
 
-def tweedie_log_density(y: Array, mu: Array, dispersion: float, power: float) -> Array:
+def tweedie_log_density(y: AnyArray, mu: AnyArray, dispersion: float, power: float) -> AnyArray:
     """The log density at y > 0 and the log mass at y = 0, element by element.
 
     >>> import numpy as np
@@ -29,12 +29,12 @@ def tweedie_log_density(y: Array, mu: Array, dispersion: float, power: float) ->
     return result
 
 
-def _log_series(y: Array, dispersion: float, power: float) -> Array:
+def _log_series(y: AnyArray, dispersion: float, power: float) -> AnyArray:
     """log Σⱼ z^j / (j! Γ(−αj))."""
     alpha = (2 - power) / (1 - power)
     log_z = -alpha * np.log(y / (power - 1)) - (1 - alpha) * np.log(dispersion) - np.log(2 - power)
 
-    def log_term(j: Array) -> Array:
+    def log_term(j: AnyArray) -> AnyArray:
         return j * log_z - gammaln(1 + j) - gammaln(-alpha * j)
 
     peak = y ** (2 - power) / (dispersion * (2 - power))

@@ -11,11 +11,12 @@ from scipy.special import betaln, digamma, expit, gammaln, zeta
 from scipy.special import xlogy as scipy_xlogy
 
 from didact.core.backend import namespace, to_numpy
+from didact.core.typing import AnyArray
 from didact.parts.families.log_densities import log_beta, log_choose, log_failures, log_hits
 from didact.parts.links import Log, Logit
 from didact.parts.losses import expected
 from didact.parts.losses.classification import Logistic, Softmax
-from didact.parts.noun import Array, Family, Link, Loss, Noun, Plain, require, special, xlogy
+from didact.parts.noun import Family, Link, Loss, Noun, Plain, require, special, xlogy
 
 
 class _Proportion(Family):
@@ -30,11 +31,11 @@ class _Proportion(Family):
         """The log-odds."""
         return Logit()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ(1 − μ)."""
         return mu * (1.0 - mu)
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(y·log(y/μ) + (1 − y)·log((1 − y)/(1 − μ)))."""
         return 2.0 * (xlogy(y, y / mu) + xlogy(1.0 - y, (1.0 - y) / (1.0 - mu)))
 
@@ -42,11 +43,11 @@ class _Proportion(Family):
         """With the log-odds: log(1 + e^η) − y·η."""
         return Logistic() if link == Logit() else None
 
-    def start(self, y: Array) -> Array:
+    def start(self, y: AnyArray) -> AnyArray:
         """Halfway between y and ½."""
         return 0.5 * y + 0.25
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         return log_hits(y, 1 - y, mu)
 
@@ -74,7 +75,7 @@ class Binomial(_Proportion, Plain):
     __slots__ = ()
     _support = "0 ≤ y ≤ 1"
 
-    def log_likelihood(self, y: Array, mu: Array, w: Array = 1.0, dispersion: float = 1.0) -> Array:
+    def log_likelihood(self, y: AnyArray, mu: AnyArray, w: AnyArray = 1.0, dispersion: float = 1.0) -> AnyArray:
         """The log probability of w·y successes in w trials."""
         y, mu, w = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y, mu, w))
         hits = w * y
@@ -103,11 +104,11 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
         """The customary logarithm; the canonical log(αμ/(1 + αμ)) is never used."""
         return Log()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ + α·μ²."""
         return mu + self.alpha * mu * mu
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(y·log(y/μ) − (y + 1/α)·log((1 + αy)/(1 + αμ)))."""
         xp, a = namespace(mu), self.alpha
         return 2.0 * (xlogy(y, y / mu) - (y + 1.0 / a) * (xp.log1p(a * y) - xp.log1p(a * mu)))
@@ -116,7 +117,7 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
         """With the log link: (y + 1/α)·log(1 + αe^η) − y·η."""
         return expected.NegativeBinomial(self.alpha) if link == Log() else None
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         n = 1 / self.alpha
         return log_failures(y, n) - (n + y) * np.log1p(self.alpha * mu) + scipy_xlogy(y, self.alpha * mu)
@@ -148,16 +149,16 @@ class Beta(Family, NamedTuple("Beta", [("precision", float)])):
         """The customary log-odds."""
         return Logit()
 
-    def variance(self, mu: Array) -> Array:
+    def variance(self, mu: AnyArray) -> AnyArray:
         """μ(1 − μ)/(1 + φ)."""
         return mu * (1.0 - mu) * (1.0 / (1.0 + self.precision))
 
-    def objective(self, y: Array, mu: Array) -> Array:
+    def objective(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """−log f but for a term in y alone: log B(μφ, (1 − μ)φ) − μφ·logit(y)."""
         a = self.precision * mu
         return special(betaln, a, self.precision - a) - a * Logit().link(y)
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2(log f(y; best mean) − log f(y; μ)), the best mean found by halving an interval of log-odds."""
         odds = Logit().link(y)
         low = namespace(y).zeros_like(y) - 750.0
@@ -169,26 +170,26 @@ class Beta(Family, NamedTuple("Beta", [("precision", float)])):
             high = namespace(y).where(below, high, middle)
         return 2.0 * (self.objective(y, mu) - self.objective(y, self.inside(special(expit, low))))
 
-    def _expected_logit(self, mu: Array, rest: Array) -> Array:
+    def _expected_logit(self, mu: AnyArray, rest: AnyArray) -> AnyArray:
         """E[logit y] = ψ(μφ) − ψ((1 − μ)φ)."""
         return special(digamma, self.precision * mu) - special(digamma, self.precision * rest)
 
-    def score(self, y: Array, mu: Array) -> Array:
+    def score(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """φ(logit(y) − E[logit y])."""
         return self.precision * (Logit().link(y) - self._expected_logit(mu, 1.0 - mu))
 
-    def information(self, mu: Array) -> Array:
+    def information(self, mu: AnyArray) -> AnyArray:
         """φ²(ψ′(μφ) + ψ′((1 − μ)φ)), where ψ′(x) = ζ(2, x)."""
         phi = self.precision
         return phi * phi * (_trigamma(phi * mu) + _trigamma(phi * (1.0 - mu)))
 
-    def log_density(self, y: Array, mu: Array, dispersion: float) -> Array:
+    def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
         a, b = self.precision * mu, self.precision * (1 - mu)
         return log_beta(y, a, b)
 
 
-def _trigamma(x: Array) -> Array:
+def _trigamma(x: AnyArray) -> AnyArray:
     return special(lambda values: zeta(2.0, values), x)
 
 
@@ -209,29 +210,29 @@ class Multinomial(Noun, Plain):
     mean: ClassVar[str] = "simplex"
     support: ClassVar[str] = "rows y ≥ 0 that sum to 1"
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """The probabilities (n, K) of linear predictors."""
         return Softmax().probabilities(eta)
 
-    def value_grad(self, y: Array, eta: Array) -> tuple[Array, Array]:
+    def value_grad(self, y: AnyArray, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
         """log Σ e^η − y·η per row (n,), and μ − y (n, K)."""
         return Softmax().value_grad(y, eta)
 
-    def deviance(self, y: Array, mu: Array) -> Array:
+    def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
         """2 Σₖ yₖ·log(yₖ/μₖ) per row."""
         return 2.0 * namespace(mu).sum(xlogy(y, y / mu), axis=1)
 
-    def in_domain(self, y: Array) -> Array:
+    def in_domain(self, y: AnyArray) -> AnyArray:
         """Whether each row holds proportions that sum to 1."""
         xp = namespace(y)
         slack = 10.0 * float(xp.finfo(y.dtype).eps) * y.shape[1]
         return xp.all(y >= 0, axis=1) & (xp.abs(xp.sum(y, axis=1) - 1.0) <= slack)
 
-    def start(self, y: Array) -> Array:
+    def start(self, y: AnyArray) -> AnyArray:
         """Halfway between y and equal probabilities."""
         return 0.5 * y + 0.5 / y.shape[1]
 
-    def log_likelihood(self, y: Array, mu: Array, w: Array = 1.0, dispersion: float = 1.0) -> Array:
+    def log_likelihood(self, y: AnyArray, mu: AnyArray, w: AnyArray = 1.0, dispersion: float = 1.0) -> AnyArray:
         """The log probability of the counts w·y in w trials, per row."""
         y, mu, w = (np.asarray(to_numpy(a), dtype=np.float64) for a in (y, mu, w))
         counts = w[..., None] * y

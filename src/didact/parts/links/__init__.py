@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
 from didact.core.errors import ParameterError
+from didact.core.typing import AnyArray
 from didact.parts.links.unit import Cauchit, CLogLog, Logit, Probit
-from didact.parts.noun import Array, Link, Plain, log_max, require
+from didact.parts.noun import Link, Plain, log_max, require
 
 __all__ = [
     "CLogLog",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-def _inside(eta: Array, p: float) -> tuple[Any, Array]:
+def _inside(eta: AnyArray, p: float) -> tuple[Any, AnyArray]:
     """The namespace, and η = μ^p held where μ is a safe positive mean."""
     xp = namespace(eta)
     bound = float(xp.finfo(eta.dtype).eps) ** min(1.5 * abs(p), 4.0)
@@ -47,15 +48,15 @@ class Identity(Link, Plain):
     __slots__ = ()
     mean = "real"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """μ itself."""
         return mu
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """η itself."""
         return eta
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """1."""
         return namespace(eta).ones_like(eta)
 
@@ -70,21 +71,21 @@ class Log(Link, Plain):
 
     __slots__ = ()
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """log μ."""
         return namespace(mu).log(mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """e^η, with η held within ±700 (double) or ±87 (single precision)."""
         xp = namespace(eta)
         limit = log_max(xp, eta)
         return xp.exp(xp.clip(eta, -limit, limit))
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """e^η."""
         return self.inverse(eta)
 
-    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+    def inverse_derivative(self, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
         """e^η, twice the same array."""
         mu = self.inverse(eta)
         return mu, mu
@@ -105,15 +106,15 @@ class Power(Link, NamedTuple("Power", [("p", float)])):
         require(math.isfinite(p) and p != 0, f"A power link needs a finite p other than 0 (0 is 'log'), got {p!r}.")
         return super().__new__(cls, float(p))
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """μ^p."""
         return mu**self.p
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """η^(1/p)."""
         return _inside(eta, self.p)[1] ** (1.0 / self.p)
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """η^(1/p − 1)/p."""
         return _inside(eta, self.p)[1] ** (1.0 / self.p - 1.0) * (1.0 / self.p)
 
@@ -128,19 +129,19 @@ class Inverse(Link, Plain):
 
     __slots__ = ()
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """1/μ."""
         return 1.0 / mu
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """1/η."""
         return 1.0 / _inside(eta, 1.0)[1]
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """−1/η²."""
         return self.inverse_derivative(eta)[1]
 
-    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+    def inverse_derivative(self, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
         """1/η and −1/η²."""
         mu = self.inverse(eta)
         return mu, -mu * mu
@@ -156,16 +157,16 @@ class InverseSquared(Link, Plain):
 
     __slots__ = ()
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """1/μ²."""
         return 1.0 / (mu * mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """1/√η."""
         xp, eta = _inside(eta, 2.0)
         return 1.0 / xp.sqrt(eta)
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """−½ η^(−3/2)."""
         mu = self.inverse(eta)
         return -0.5 * mu * mu * mu
@@ -181,16 +182,16 @@ class Sqrt(Link, Plain):
 
     __slots__ = ()
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """√μ."""
         return namespace(mu).sqrt(mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """η²."""
         _, eta = _inside(eta, 0.5)
         return eta * eta
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """2η."""
         return 2.0 * _inside(eta, 0.5)[1]
 

@@ -5,7 +5,8 @@ import math
 from scipy.special import ndtr, ndtri
 
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Link, Plain, mean_bounds, special
+from didact.core.typing import AnyArray
+from didact.parts.noun import Link, Plain, mean_bounds, special
 
 
 class Logit(Link, Plain):
@@ -19,22 +20,22 @@ class Logit(Link, Plain):
     __slots__ = ()
     mean = "unit"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """log μ − log(1 − μ)."""
         xp = namespace(mu)
         return xp.log(mu) - xp.log1p(-mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """1/(1 + e^−η)."""
         xp = namespace(eta)
         limit = -math.log(float(xp.finfo(eta.dtype).eps))
         return 1.0 / (1.0 + xp.exp(-xp.clip(eta, -limit, limit)))
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """μ(1 − μ)."""
         return self.inverse_derivative(eta)[1]
 
-    def inverse_derivative(self, eta: Array) -> tuple[Array, Array]:
+    def inverse_derivative(self, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
         """μ and μ(1 − μ)."""
         mu = self.inverse(eta)
         return mu, mu * (1.0 - mu)
@@ -51,16 +52,16 @@ class Probit(Link, Plain):
     __slots__ = ()
     mean = "unit"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """Φ⁻¹(μ)."""
         return special(ndtri, mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """Φ(η)."""
         xp = namespace(eta)
         return xp.clip(special(ndtr, eta), *mean_bounds("unit", float(xp.finfo(eta.dtype).eps)))
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """The normal density at η."""
         return namespace(eta).exp(-0.5 * eta * eta) * (1.0 / math.sqrt(2.0 * math.pi))
 
@@ -76,18 +77,18 @@ class CLogLog(Link, Plain):
     __slots__ = ()
     mean = "unit"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """log(−log(1 − μ))."""
         xp = namespace(mu)
         return xp.log(-xp.log1p(-mu))
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """1 − exp(−e^η)."""
         xp = namespace(eta)
         low = math.log(float(xp.finfo(eta.dtype).eps))
         return -xp.expm1(-xp.exp(xp.clip(eta, low, math.log(-low))))
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """exp(η − e^η)."""
         xp = namespace(eta)
         low = math.log(float(xp.finfo(eta.dtype).eps))
@@ -106,11 +107,11 @@ class Cauchit(Link, Plain):
     __slots__ = ()
     mean = "unit"
 
-    def link(self, mu: Array) -> Array:
+    def link(self, mu: AnyArray) -> AnyArray:
         """−1/tan(πμ), which keeps its precision near μ = 0."""
         return -1.0 / namespace(mu).tan(math.pi * mu)
 
-    def inverse(self, eta: Array) -> Array:
+    def inverse(self, eta: AnyArray) -> AnyArray:
         """½ + atan(η)/π, and atan(−1/η)/π below −1 to keep precision near μ = 0; held apart where the two meet."""
         xp = namespace(eta)
         near = xp.clip(0.5 + xp.atan(eta) * (1.0 / math.pi), 0.25, None)
@@ -118,6 +119,6 @@ class Cauchit(Link, Plain):
         mu = xp.where(eta < -1.0, far, near)
         return xp.clip(mu, *mean_bounds("unit", float(xp.finfo(eta.dtype).eps)))
 
-    def derivative(self, eta: Array) -> Array:
+    def derivative(self, eta: AnyArray) -> AnyArray:
         """1/(π(1 + η²))."""
         return 1.0 / (math.pi * (1.0 + eta * eta))

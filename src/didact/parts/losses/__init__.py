@@ -8,7 +8,7 @@ nothing given is changed. The cost of every array form is a few passes over the 
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 from didact.parts.losses.foreign import as_loss
 from didact.parts.losses.log_link import Gamma, Poisson, Tweedie
-from didact.parts.losses.margin import Exponential, Hinge, ModifiedHuber, Perceptron, SquaredHinge
+from didact.parts.losses.margin import ExponentialLoss, Hinge, ModifiedHuber, Perceptron, SquaredHinge
 from didact.parts.losses.regression import (
     Absolute,
     EpsilonInsensitive,
@@ -22,7 +22,7 @@ from didact.parts.noun import Loss
 __all__ = [
     "Absolute",
     "EpsilonInsensitive",
-    "Exponential",
+    "ExponentialLoss",
     "Gamma",
     "HalfSquared",
     "Hinge",

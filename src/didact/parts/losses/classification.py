@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from didact.core.backend import namespace
+from didact.core.typing import AnyArray
 from didact.parts.exp_loops import exp1, log1p1, ratio1
-from didact.parts.noun import Array, Loss, Noun, Plain, TargetSums, log_odds, mask
+from didact.parts.noun import Loss, Noun, Plain, TargetSums, log_odds, mask
 
 ZERO_ONE = (0.0, 1.0)
 
 
-def _tail(y: Array, z: Array) -> tuple[Array, Array, Array, Array]:
+def _tail(y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """e = exp(−|z|), the smaller probability q = e/(1+e), t = [z ≥ 0] − y, and p − y for p = 1/(1+exp(−z)).
 
     One exponential serves all. Going through q and t, p − y keeps its relative precision where p is almost y.
@@ -52,7 +53,7 @@ class Logistic(Loss, Plain):
         """The softmax loss."""
         return Softmax()
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """log(1 + e^z) − y·z, p − y and p(1 − p), finite for every finite z."""
         e, q, t, gradient = _tail(y, z)
         value = namespace(z).log1p(e)
@@ -90,7 +91,7 @@ class SquaredLogistic(Loss, Plain):
     __slots__ = ()
     classes = ZERO_ONE
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """½r², r·p(1 − p) and (p(1 − p))², for r = p − y."""
         _, q, _, r = _tail(y, z)
         q -= q * q
@@ -128,19 +129,19 @@ class ClassLoss(Noun):
     steep: ClassVar[bool] = False
     leaf_quantile: ClassVar[Any] = None
 
-    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+    def value_grad(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The loss of each row (n,) and its derivatives in its K scores (n, K)."""
         raise NotImplementedError
 
-    def value(self, y: Array, z: Array) -> Array:
+    def value(self, y: AnyArray, z: AnyArray) -> AnyArray:
         """The loss of each row."""
         return self.value_grad(y, z)[0]
 
-    def gradient(self, y: Array, z: Array) -> Array:
+    def gradient(self, y: AnyArray, z: AnyArray) -> AnyArray:
         """The derivative of each row's loss in its K scores."""
         return self.value_grad(y, z)[1]
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """The probabilities e^(zₖ)/Σⱼ e^(zⱼ) of the classes (n, K)."""
         return Softmax().probabilities(z)
 
@@ -170,7 +171,7 @@ class Softmax(ClassLoss, Plain):
         """Itself."""
         return self
 
-    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+    def value_grad(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
         """The loss of each row (n,) and its gradient p − onehot(y) (n, K); one temporary of the size of z."""
         xp = namespace(z)
         e = z - _row_max(xp, z)
@@ -186,14 +187,14 @@ class Softmax(ClassLoss, Plain):
             e[at] -= 1.0
         return xp.log(total) - truth, e
 
-    def probabilities(self, z: Array) -> Array:
+    def probabilities(self, z: AnyArray) -> AnyArray:
         """The probabilities e^(zₖ)/Σⱼ e^(zⱼ) of the classes (n, K)."""
         xp = namespace(z)
         e = z - _row_max(xp, z)
         _exp_normalise(xp, e)
         return e
 
-    def pair_curvature(self, P: Array, k: int, m: int) -> Array:
+    def pair_curvature(self, P: AnyArray, k: int, m: int) -> AnyArray:
         """The second derivative of each row's loss in scores k and m, from the probabilities P."""
         return P[:, k] * (float(k == m) - P[:, m])
 
@@ -211,7 +212,7 @@ class SquaredSoftmax(ClassLoss, Plain):
 
     __slots__ = ()
 
-    def value_grad(self, y: Array, z: Array) -> tuple[Array, Array]:
+    def value_grad(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
         """½‖p − onehot(y)‖² of each row (n,), and its gradient J(p − onehot(y)) (n, K)."""
         xp = namespace(z)
         P = Softmax().probabilities(z)
@@ -219,25 +220,25 @@ class SquaredSoftmax(ClassLoss, Plain):
         inner = xp.sum(P * R, axis=1)
         return 0.5 * xp.sum(R * R, axis=1), P * (R - inner[:, None])
 
-    def probabilities(self, z: Array) -> Array:
+    def probabilities(self, z: AnyArray) -> AnyArray:
         """The probabilities of the classes (n, K)."""
         return Softmax().probabilities(z)
 
-    def pair_curvature(self, P: Array, k: int, m: int) -> Array:
+    def pair_curvature(self, P: AnyArray, k: int, m: int) -> AnyArray:
         """Entry (k, m) of Gauss–Newton's curvature J² of each row, from the probabilities P."""
         xp = namespace(P)
         a, b = P[:, k], P[:, m]
         return a * b * (xp.sum(P * P, axis=1) - a - b) + float(k == m) * a * a
 
 
-def _row_max(xp: Any, z: Array) -> Array:
+def _row_max(xp: Any, z: AnyArray) -> AnyArray:
     """The largest score of each row (n, 1); NumPy's own reduction crawls along short rows."""
     if xp is np and 0 < z.shape[1] <= 32:
         return reduce(np.maximum, z.T)[:, None]
     return xp.max(z, axis=1, keepdims=True)
 
 
-def _exp_normalise(xp: Any, e: Array) -> Array:
+def _exp_normalise(xp: Any, e: AnyArray) -> AnyArray:
     """Replace e by exp(e) divided by its row sums, and return the sums; a product with ones sums short rows quickly."""
     xp.exp(e, out=e)
     total = e @ xp.ones((e.shape[1],), dtype=e.dtype, device=e.device)

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 from didact.core.backend import namespace
 from didact.core.jit import dispatch
+from didact.core.typing import AnyArray
 from didact.parts.exp_loops import exp1, log1, log1p1, ratio1
-from didact.parts.noun import Array, Loss, log_max
+from didact.parts.noun import Loss, log_max
 
 value_grad_fisher1 = dispatch("value_grad_fisher1")
 
@@ -22,7 +23,7 @@ class NegativeBinomial(Loss, NamedTuple("NegativeBinomial", [("alpha", float)]))
 
     __slots__ = ()
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The loss, (μ − y)/(1 + αμ) and μ/(1 + αμ), for μ = e^z."""
         xp = namespace(z)
         mu = xp.exp(xp.clip(z, None, log_max(xp, z)))
@@ -51,7 +52,7 @@ class Expected(Loss, NamedTuple("Expected", [("loss", Any)])):
 
     __slots__ = ()
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The loss, its derivative and the expected curvature."""
         return self.loss.value_grad_fisher(y, z)
 

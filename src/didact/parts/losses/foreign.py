@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from didact.core.typing import AnyArray
 from didact.parts.losses.classification import ClassLoss
-from didact.parts.noun import Array, Loss
+from didact.parts.noun import Loss
 
 DEFAULTS = {"classes": None, "steep": False, "leaf_width": 0.0, "support": "any number"}
 
@@ -23,7 +24,7 @@ class Foreign:
             raise AttributeError(name)
         return getattr(self.given, name, self.defaults[name]) if name in self.defaults else getattr(self.given, name)
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """What the object's `inverse` makes of z; without one as any loss."""
         return self.given.inverse(z) if hasattr(self.given, "inverse") else Loss.mean(self, z)  # type: ignore[arg-type]
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Self
 from didact.core.backend import namespace
 from didact.core.errors import InputError
 from didact.core.jit import dispatch
+from didact.core.typing import AnyArray
 from didact.parts.exp_loops import exp1, ratio1
-from didact.parts.noun import Array, Loss, TargetSums, log_max, require
+from didact.parts.noun import Loss, TargetSums, log_max, require
 
 value_grad_fisher1 = dispatch("value_grad_fisher1")
 
@@ -40,7 +41,7 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         """By power."""
         return "any number" if self.power <= 0 else ("y ≥ 0" if self.power < 2 else "y > 0")
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """e^z."""
         return namespace(z).exp(z)
 
@@ -51,18 +52,18 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
             raise InputError(f"The loss {type(self).__name__} needs some y > 0, but all y that it is fitted to are 0.")
         return math.log(total / weight)
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The loss, e^((2−p)z) − y·e^((1−p)z), and its derivative."""
         value, gradient, expected, pull = self._terms(y, z)
         if not 1 < self.power <= 2:
             return value, gradient, expected
         return value, gradient, pull if self.power == 2 else (2 - self.power) * expected + (self.power - 1) * pull
 
-    def value_grad_fisher(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
-        """The same with the expected curvature e^((2−p)z)."""
+    def value_grad_fisher(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """The loss, its derivative and the expected curvature e^((2−p)z)."""
         return self._terms(y, z)[:3]
 
-    def _terms(self, y: Array, z: Array) -> tuple[Array, Array, Array, Array]:
+    def _terms(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         """Value, gradient, e^((2−p)z) and y·e^((1−p)z); powers of which nothing is left cost nothing."""
         xp, a, b = namespace(z), 1.0 - self.power, 2.0 - self.power
         limit = log_max(xp, z)

@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Loss, Plain, TargetSums, log_max, log_odds, logistic, mask
+from didact.core.typing import AnyArray
+from didact.parts.noun import Loss, Plain, TargetSums, log_max, log_odds, logistic, mask
 
 MINUS_PLUS = (-1.0, 1.0)
 
@@ -20,7 +21,7 @@ class Hinge(Loss, Plain):
     curvature = "one"
     classes = MINUS_PLUS
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """max(0, m), −y·[m ≥ 0] and 0, for m = 1 − y·z."""
         xp = namespace(z)
         m = 1.0 - y * z
@@ -45,7 +46,7 @@ class SquaredHinge(Loss, Plain):
     __slots__ = ()
     classes = MINUS_PLUS
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """m², −2y·m and 2·[m > 0], for m = max(0, 1 − y·z)."""
         xp = namespace(z)
         m = xp.clip(1.0 - y * z, 0.0, None)
@@ -76,11 +77,11 @@ class ModifiedHuber(Loss, Plain):
     __slots__ = ()
     classes = MINUS_PLUS
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """(1 + z)/2 within 0 and 1: the least loss for probability p is at z = 2p − 1."""
         return 0.5 * (1.0 + namespace(z).clip(z, -1.0, 1.0))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """m·(2m₀ − m) with m = min(m₀, 2), for m₀ = max(0, 1 − y·z); −2y·m and 2·[0 < m₀ < 2]."""
         xp = namespace(z)
         far = xp.clip(1.0 - y * z, 0.0, None)
@@ -98,7 +99,7 @@ class ModifiedHuber(Loss, Plain):
         return -2.0 * y * min(max(1.0 - y * z, 0.0), 2.0)
 
 
-class Exponential(Loss, Plain):
+class ExponentialLoss(Loss, Plain):
     """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
 
     >>> Exponential().value1(1.0, 0.0), Exponential().grad1(1.0, 0.0)
@@ -109,7 +110,7 @@ class Exponential(Loss, Plain):
     classes = MINUS_PLUS
     steep = True
 
-    def mean(self, z: Array) -> Array:
+    def mean(self, z: AnyArray) -> AnyArray:
         """1/(1 + e^−2z): z is half the log-odds."""
         return logistic(2.0 * z)
 
@@ -118,7 +119,7 @@ class Exponential(Loss, Plain):
         total, weight = rows.totals()
         return 0.5 * log_odds(0.5 * (1.0 + total / weight))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """v = e^(−y·z), −y·v and v."""
         xp = namespace(z)
         v = xp.exp(xp.clip(-y * z, None, log_max(xp, z)))
@@ -146,7 +147,7 @@ class Perceptron(Loss, Plain):
     curvature = "one"
     classes = MINUS_PLUS
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """max(0, m), −y·[m ≥ 0] and 0, for m = −y·z."""
         xp = namespace(z)
         m = -y * z

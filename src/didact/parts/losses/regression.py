@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
-from didact.parts.noun import Array, Loss, Plain, TargetSums, mask, require
+from didact.core.typing import AnyArray
+from didact.parts.noun import Loss, Plain, TargetSums, mask, require
 
 
 class HalfSquared(Loss, Plain):
@@ -21,7 +22,7 @@ class HalfSquared(Loss, Plain):
         total, weight = rows.totals()
         return total / weight
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """½r², r and 1, for r = z − y."""
         r = z - y
         return 0.5 * r * r, r, namespace(z).ones_like(r)
@@ -50,7 +51,7 @@ class Absolute(Loss, Plain):
     __slots__ = ()
     curvature, leaf_quantile = "one", 0.5
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """|r|, sign(r) and 0, for r = z − y."""
         xp = namespace(z)
         r = z - y
@@ -81,7 +82,7 @@ class Huber(Loss, NamedTuple("Huber", [("delta", float)])):
         require(delta > 0, f"Huber's delta must be positive, got {delta!r}.")
         return super().__new__(cls, float(delta))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r held within ±δ."""
         xp = namespace(z)
         r = z - y
@@ -122,7 +123,7 @@ class Quantile(Loss, NamedTuple("Quantile", [("q", float)])):
         require(0 < q < 1, f"A quantile q lies between 0 and 1, got {q!r}.")
         return super().__new__(cls, float(q))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """½|r| + (½ − q)r, its slope (0 at r = 0) and 0, for r = z − y."""
         xp = namespace(z)
         r = z - y
@@ -153,7 +154,7 @@ class EpsilonInsensitive(Loss, NamedTuple("EpsilonInsensitive", [("epsilon", flo
         require(epsilon >= 0, f"epsilon must be at least 0, got {epsilon!r}.")
         return super().__new__(cls, float(epsilon))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """|x|, sign(x) and 0, for the excess x of z − y over ±ε."""
         xp = namespace(z)
         r = z - y
@@ -183,7 +184,7 @@ class SquaredEpsilonInsensitive(Loss, NamedTuple("SquaredEpsilonInsensitive", [(
         require(epsilon >= 0, f"epsilon must be at least 0, got {epsilon!r}.")
         return super().__new__(cls, float(epsilon))
 
-    def value_grad_hess(self, y: Array, z: Array) -> tuple[Array, Array, Array]:
+    def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """x², 2x and 2·[x ≠ 0], for the excess x of z − y over ±ε."""
         xp = namespace(z)
         x = z - y

@@ -10,12 +10,11 @@ import numpy as np
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.rows import Block
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.parts.statistics.class_sums_loops import add_sparse_rows
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
 
-Array = np.ndarray[Any, Any]
-
-TINY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
+ZERO_PROBABILITY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
 
 
 class _ClassSums(NamedTuple):
@@ -73,8 +72,8 @@ def log_shares(counts: Array) -> Array:
     """Logarithms of each row's shares, in place of the counts: a row at a time stays in the cache."""
 
     def one(row: Array) -> None:
-        row /= max(float(row.sum()), TINY)
-        np.log(np.maximum(row, TINY, out=row), out=row)
+        row /= max(float(row.sum()), ZERO_PROBABILITY)
+        np.log(np.maximum(row, ZERO_PROBABILITY, out=row), out=row)
 
     parallel_map(one, counts)
     return counts

@@ -1,12 +1,12 @@
-"""Compiled sums of sparse rows by class; the NumPy twin (one-hot times matrix) stands beside its test."""
+"""Compiled sums of sparse rows by class; the NumPy twin (one-hot times matrix) stands beside its test.
 
-from typing import Any
+Layout: CSR rows; sums (K, p) has one class a row, and class k's row is where entries of rows with code k are added.
+"""
 
 import numpy as np
 
 from didact.core.jit import jit
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit

@@ -1,13 +1,15 @@
-"""Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ²."""
+"""Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ².
+
+Layout: CSR rows; one sum and one sum of squares a column, (p,) each.
+"""
 
 from typing import Any
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import jit
-from didact.parts.statistics.moment_loops import fixed
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 def sparse_column_sums(X: Any, w: Any = None) -> tuple[Array, Array]:
@@ -15,7 +17,7 @@ def sparse_column_sums(X: Any, w: Any = None) -> tuple[Array, Array]:
     out = np.zeros((X.shape[1], 2))
     weights = np.zeros(0) if w is None else np.asarray(w, np.float64)
     indptr = X.indptr.astype(X.indices.dtype, copy=False)
-    _add(fixed(X.data), fixed(X.indices), fixed(indptr), fixed(weights), out)
+    _add(read_only(X.data), read_only(X.indices), read_only(indptr), read_only(weights), out)
     return out[:, 0].copy(), out[:, 1].copy()
 
 
@@ -33,4 +35,4 @@ def _add(data: Array, indices: Array, indptr: Array, weights: Array, out: Array)
 def warm() -> None:
     """Compile for the types that are used most."""
     indices, indptr = np.zeros(1, np.int32), np.array([0, 1], np.int32)
-    _add(fixed(np.ones(1)), fixed(indices), fixed(indptr), fixed(np.zeros(0)), np.zeros((1, 2)))
+    _add(read_only(np.ones(1)), read_only(indices), read_only(indptr), read_only(np.zeros(0)), np.zeros((1, 2)))

@@ -31,18 +31,16 @@ import numpy as np
 from didact.core.backend import is_sparse, is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import BLOCK_ROWS, TENSOR_BYTES, Block
+from didact.core.typing import Array
 from didact.parts.statistics.chan import join, join_runs
 from didact.parts.statistics.class_sums import one_hot
-from didact.parts.statistics.components_loops import add_scatter, extent, group, moments_by_component
+from didact.parts.statistics.components_loops import add_scatter, moments_by_component
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
-from didact.parts.statistics.moment_loops import fixed
+from didact.parts.statistics.members import NO_RESPONSIBILITY, Members, members
 from didact.parts.statistics.moments import NARROW, SAFE_OFFSET
 
-Array = np.ndarray[Any, Any]
 MATRICES, VARIANCES = ("full", "tied"), ("diagonal", "spherical")
-FAR = 1 << 62  # no whole numbers between labels
-FEW = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
-TINY = np.finfo(np.float64).tiny  # what is below is no responsibility
+PRODUCT_COLUMNS = 64  # columns up to which a compiled pass over all products is quicker than NumPy over single columns
 GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or give the rows as a NumPy array."
 
 
@@ -69,19 +67,20 @@ class Components(Labelled, _Components):
             gain = factor * d * d
             gain = gain.sum(axis=1, keepdims=True) if self.shape == "spherical" else gain
             scatter = self.scatter + other.scatter + gain
-        return Components(self.labels, self.weight + other.weight, present, mean, scatter, self.shape)
+        return self._replace(weight=self.weight + other.weight, present=present, mean=mean, scatter=scatter)
 
     def among(self, labels: Array) -> "Components":
         """With entries for more labels, which have no rows."""
         weight, present, mean = (self.spread(part, labels) for part in (self.weight, self.present, self.mean))
         scatter = self.scatter if self.tied else self.spread(self.scatter, labels)
-        return Components(labels, weight, present, mean, scatter, self.shape)
+        return self._replace(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter)
 
     def component(self, k: int) -> "Components":
-        """One of the components, without a name; of the shape "tied" it has the scatter of all."""
-        one, g = slice(k, k + 1), 0 if self.tied else k
+        """One of the components, without a name; where they share a scatter, it has its part of it."""
+        one, S = slice(k, k + 1), self._replace(shape="full") if self.tied else self
         weight, present, mean = self.weight[one], self.present[one], self.mean[one]
-        return Components(None, weight, present, mean, self.scatter[g : g + 1], self.shape)
+        scatter = self.covariances() * present if self.tied else self.scatter[one]
+        return S._replace(labels=None, weight=weight, present=present, mean=mean, scatter=scatter)
 
     @property
     def sums(self) -> tuple[Any, Array, Array]:
@@ -107,21 +106,22 @@ class Components(Labelled, _Components):
 
     @property
     def total(self) -> Array:
-        """The scatter of all rows about the mean of all, of matrices (p, p), else of each column (p,)."""
+        """The scatter of all rows about the mean of all, in the shape of one component."""
         if self.shape in MATRICES:
             d = self.mean - self.present[:, 0] @ self.mean / self.present.sum()
             return self.within + (self.present * d).T @ d
         present = np.broadcast_to(self.present, self.mean.shape)
-        return join_runs(present, self.mean, self.scatter, np.array([0]))[2][0]
+        between = join_runs(present, self.mean, np.zeros_like(self.mean), np.array([0]))[2][0]
+        return self.within + (between.sum(keepdims=True) if self.shape == "spherical" else between)
 
     def covariances(self, added: float = 0.0) -> Array:
         """Covariances of greatest likelihood, in the shape of the scatter, with `added` on their diagonals."""
         n = self.present.sum(axis=0, keepdims=True) if self.tied else self.present
         if self.shape in MATRICES:
-            out = self.scatter / np.maximum(n, TINY)[:, :, None]
+            out = self.scatter / np.maximum(n, NO_RESPONSIBILITY)[:, :, None]
             return out + added * np.eye(out.shape[-1]) if added else out
         n = np.broadcast_to(n, self.mean.shape).sum(axis=1, keepdims=True) if self.shape == "spherical" else n
-        return self.scatter / np.maximum(n, TINY) + added
+        return self.scatter / np.maximum(n, NO_RESPONSIBILITY) + added
 
     def pool(self) -> "Components":
         """Matrices with one scatter for all components."""
@@ -139,14 +139,15 @@ class Components(Labelled, _Components):
             return self
         scatter = self.scatter if self.tied else self.scatter[seen]
         labels, weight, present, mean = self.labels[seen], self.weight[seen], self.present[seen], self.mean[seen]
-        return Components(labels, weight, present, mean, scatter, self.shape)
+        return self._replace(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter)
 
     def finished(self) -> "Components":
         """With exact zeros for columns that vary by no more than rounding: not noise for a solver to divide by."""
         eps, scatter = np.finfo(float).eps, np.array(self.scatter)
         rounding = self.present * (4 * eps * self.mean) ** 2
         if self.shape in VARIANCES:  # their sums are about the mean of all rows
-            way = self.mean - (self.present * self.mean).sum(axis=0) / np.maximum(self.present.sum(axis=0), TINY)
+            total = np.maximum(self.present.sum(axis=0), NO_RESPONSIBILITY)
+            way = self.mean - (self.present * self.mean).sum(axis=0) / total
             rounding = rounding + 64 * eps * self.present * way**2
             rounding = rounding.sum(axis=1, keepdims=True) if self.shape == "spherical" else rounding
             return self._replace(scatter=np.where(scatter <= rounding, 0.0, scatter))
@@ -179,8 +180,14 @@ def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
         return _in_blocks(_variances if shape in VARIANCES else _matrices, X, R, w, shape, BLOCK_ROWS)
     if shape in MATRICES:
         return _matrices(X, R, w, shape)
-    found = _few_variances(X, members(R, w, n), shape) if p <= FEW else None
+    found = _few_variances(X, members(R, w, n), shape) if p <= PRODUCT_COLUMNS else None
     return _in_blocks(_variances, X, R, w, shape, BLOCK_ROWS) if found is None else found
+
+
+def complete(labels: Array | None, weight: Array, mean: Array, scatter: Array, shape: str) -> Components:
+    """The statistic of rows without gaps."""
+    present = weight[:, None]
+    return Components(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter, shape=shape)
 
 
 def _in_blocks(fn: Any, X: Any, R: Any, w: Any, shape: str, rows: int) -> Components:
@@ -188,62 +195,6 @@ def _in_blocks(fn: Any, X: Any, R: Any, w: Any, shape: str, rows: int) -> Compon
     cuts = [slice(a, a + rows) for a in range(0, max(X.shape[0], 1), rows)]
     blocks = (fn(X[s], None if R is None else R[s], None if w is None else w[s], shape) for s in cuts)
     return reduce(Components.merge, blocks)
-
-
-class Members(NamedTuple):
-    """The rows of each component, one component after the other; a row may be in several."""
-
-    labels: Array | None
-    order: Array  # (m,) row numbers
-    edges: Array  # (K + 1,) where each component begins and the last one ends
-    w: Array | None  # (m,) their weights, all positive; None: each counts once
-
-    @property
-    def weight(self) -> Array:
-        """The weight of each component, (K,)."""
-        weight = np.diff(self.edges).astype(np.float64)
-        if self.w is not None and len(self.w):
-            some = weight > 0
-            weight[some] = np.add.reduceat(self.w, self.edges[:-1][some])
-        return weight
-
-    def keep(self, chosen: Array) -> "Members":
-        """Some of the rows."""
-        edges = np.concatenate([[0], np.cumsum(chosen)])[self.edges]
-        return Members(self.labels, self.order[chosen], edges, None if self.w is None else self.w[chosen])
-
-
-def members(R: Array | None, w: Array | None, n: int) -> Members:
-    """Who belongs to the components of n rows, for labels (n,), responsibilities (n, K) or None."""
-    if R is not None and R.ndim == 2:
-        shares = np.ascontiguousarray(R.T, np.float64) if w is None else R.T * w
-        chosen = shares >= TINY
-        edges = np.concatenate([[0], np.cumsum(chosen.sum(axis=1))])
-        order = np.broadcast_to(np.arange(n), chosen.shape)[chosen]
-        return Members(np.arange(len(shares)), order, edges, shares[chosen])
-    labels, order, edges = (None, np.arange(n), np.array([0, n])) if R is None else _grouped(R)
-    if w is None:
-        return Members(labels, order, edges, None)
-    found = Members(labels, order, edges, w[order])
-    return found if (w > 0).all() else found.keep(w[order] > 0)
-
-
-def _grouped(y: Array) -> tuple[Array, Array, Array]:
-    """The labels, the rows one class after the other, and where each class begins and the last one ends."""
-    whole = y.dtype.kind in "iub" and y.dtype != np.uint64 and len(y) > 0
-    codes = fixed(np.asarray(y, np.int64)) if whole else y
-    low, high = extent(codes) if whole else (0, FAR)
-    values = None
-    if high - low >= 4 * len(y) + 1000:  # smaller whole numbers need no sorting
-        values, codes = np.unique(y, return_inverse=True)
-        codes, low, high = fixed(codes), 0, len(values) - 1
-    found, order, edges = (
-        np.empty(high - low + 1, np.int64),
-        np.empty(len(y), np.int64),
-        np.zeros(high - low + 2, np.int64),
-    )
-    K = group(codes, low, order, edges, found)
-    return found[:K].astype(y.dtype) if values is None else values, order, edges[: K + 1]
 
 
 def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Components:
@@ -258,7 +209,7 @@ def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Compone
         M = M.keep(~np.asarray(np.isnan(X).any(axis=1))[M.order])
         mean, scatter = sums(X, M.w, M.order, M.edges, shape == "tied")
         present = M.weight
-    return Components(M.labels, weight, present[:, None], mean, scatter, shape)
+    return complete(M.labels, weight, mean, scatter, shape)._replace(present=present[:, None])
 
 
 def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
@@ -269,12 +220,12 @@ def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
     H = R if w is None else R * w[:, None]
     weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
     D = X - all_rows.mean
-    d = (H.T @ D) / np.maximum(weight, TINY)[:, None]
+    d = (H.T @ D) / np.maximum(weight, NO_RESPONSIBILITY)[:, None]
     between = (weight[:, None] * d).T @ d
     within = all_rows.scatter - between
     if not (np.diag(between) <= SAFE_OFFSET * np.diag(within[0])).all() or np.isnan(d).any():
         return None
-    return Components(np.arange(len(weight)), weight, weight[:, None], all_rows.mean + d, within, "tied")
+    return complete(np.arange(len(weight)), weight, all_rows.mean + d, within, "tied")
 
 
 def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
@@ -286,7 +237,7 @@ def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
         return None
     scatter = np.diagonal(scatter, axis1=1, axis2=2).copy()
     scatter = scatter.sum(axis=1, keepdims=True) if shape == "spherical" else scatter
-    return Components(M.labels, M.weight, M.weight[:, None], mean, scatter, shape)
+    return complete(M.labels, M.weight, mean, scatter, shape)
 
 
 def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
@@ -339,7 +290,7 @@ def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
     if np.isnan(mean).any():
         raise InputError(GAPS_IN_TENSORS)
     scatter = scatter.sum(axis=0, keepdims=True) if shape == "tied" else scatter
-    return Components(labels, each, each[:, None], mean, scatter, shape)
+    return complete(labels, each, mean, scatter, shape)
 
 
 def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
@@ -365,19 +316,19 @@ def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
     X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
     labels, H, v = _shares(X, R, w)
     weight = xp.sum(H, axis=0)
-    centre = (v @ X) / xp.clip(xp.sum(v), TINY, None)
+    centre = (v @ X) / xp.clip(xp.sum(v), NO_RESPONSIBILITY, None)
     if bool(xp.any(xp.isnan(centre))):
         there = xp.astype(~xp.isnan(X), xp.float64)
         X = xp.where(there > 0, X, 0.0)
-        centre = (v @ X) / xp.clip(v @ there, TINY, None)
+        centre = (v @ X) / xp.clip(v @ there, NO_RESPONSIBILITY, None)
         D, present = (X - centre) * there, H.T @ there
     else:
         D, present = X - centre, weight[:, None]
     first = H.T @ D
     D *= D  # in place: new memory costs more than the product
     second = H.T @ D
-    shift = first / xp.clip(present, TINY, None)
+    shift = first / xp.clip(present, NO_RESPONSIBILITY, None)
     scatter = xp.clip(second - present * shift * shift, 0.0, None)
     scatter = xp.sum(scatter, axis=1, keepdims=True) if shape == "spherical" else scatter
     weight, present, mean, scatter = to_host(weight, present, centre + shift, scatter)
-    return Components(labels, weight, present, mean, scatter, shape)
+    return complete(labels, weight, mean, scatter, shape)._replace(present=present)

@@ -12,15 +12,14 @@ of rows of weight W with mean c + d of which a share f has mean c, moving the su
 that no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
 """
 
-from typing import Any
-
 import numpy as np
 
-from didact.core.jit import jit, prefetch_row
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, jit, prefetch_row
 from didact.core.jit.simd import LANES, gather_1, gather_2, gather_3
-from didact.parts.statistics.moment_loops import REASSOCIATE, add_strip, fixed, room, share
+from didact.core.typing import Array
+from didact.parts.statistics.moment_loops import add_strip, prefetched_rows, room
 
-Array = np.ndarray[Any, Any]
 STRETCH = 64.0  # weight of a stretch, at the most, in units of that of its first rows
 
 
@@ -33,8 +32,8 @@ def moments_by_component(X: Array, w: Array | None, order: Array, edges: Array, 
     A, G = room(p)
     work, factors = np.zeros((3, p)), np.ones(len(A))
     mean, scatter = np.zeros((K, p)), np.zeros((1 if tied else K, p, p))
-    root = fixed(np.zeros(0) if w is None else np.sqrt(w))
-    _accumulate(fixed(X), root, fixed(order), edges, A, G, work, factors, mean, scatter)
+    root = read_only(np.zeros(0) if w is None else np.sqrt(w))
+    _accumulate(read_only(X), root, read_only(order), edges, A, G, work, factors, mean, scatter)
     return mean, scatter
 
 
@@ -125,7 +124,7 @@ def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Ar
     """Add the products of the first rows of A to G; meanwhile ask for the rows of X that come after them."""
     asked = after
     for i in range(0, A.shape[1], LANES):
-        until = min(after + share(i, A), order.shape[0])
+        until = min(after + prefetched_rows(i, A), order.shape[0])
         for r in range(asked, until):
             prefetch_row(X, np.uint64(order[r]))
         asked = until
@@ -205,7 +204,7 @@ def add_scatter(a: Array, b: Array, scaled: Array, way: Array, out: Array) -> No
 
 def warm() -> None:
     """Compile for both float types."""
-    codes = fixed(np.zeros(1, np.int64))
+    codes = read_only(np.zeros(1, np.int64))
     group(codes, extent(codes)[0], np.empty(1, np.int64), np.zeros(2, np.int64), np.empty(1, np.int64))
     scatter = np.zeros((1, 1, 1))
     add_scatter(scatter, scatter, scatter[0], scatter[0], np.empty((1, 1, 1)))

@@ -9,8 +9,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
 from didact.core.threads import parallel_map
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 TASK = 100_000  # labels that are worth a task
 

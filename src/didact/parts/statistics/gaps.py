@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.core.backend import to_numpy
+from didact.core.typing import Array
 from didact.parts.families.log_densities import gaussian_log_density
-from didact.parts.statistics.components import Components, members
-
-Array = np.ndarray[Any, Any]
+from didact.parts.statistics.components import Components, complete
+from didact.parts.statistics.members import members
 
 
 class Group(NamedTuple):
@@ -48,7 +48,7 @@ def patterns(missing: Array) -> list[Group]:
     return groups
 
 
-def fill(D: Array, groups: list[Group], P: Array) -> tuple[Array, list[Array]]:
+def fill_gaps(D: Array, groups: list[Group], P: Array) -> tuple[Array, list[Array]]:
     """Put into deviations D, in place, the expected value of what is missing (0 so far); log |P_mm| and P_mm⁻¹."""
     V = D @ P
     log_dets, inverses = np.zeros(len(D)), []
@@ -100,9 +100,8 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
     M = members(to_numpy(R), None if w is None else np.asarray(w, np.float64), len(X))
     M = M.keep(hole[M.order])
     K, p = theta.mean.shape
-    code = np.repeat(
-        np.searchsorted(theta.labels, np.asarray(M.labels)), np.diff(M.edges)
-    )  # the component of each place
+    place = np.searchsorted(theta.labels, np.asarray(M.labels))
+    code = np.repeat(place, np.diff(M.edges))  # the component of each member
     v = np.ones(len(code)) if M.w is None else M.w
     value, first, second = 0.0, np.zeros((K, p)), np.zeros_like(theta.precision)
     for g, P in enumerate(theta.precision):
@@ -113,17 +112,17 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
         missing, share = np.isnan(rows), v[mine]
         D = np.where(missing, 0.0, rows - theta.mean[code[mine]])
         groups = patterns(missing)
-        gained, inverses = fill(D, groups, P)
+        gained, inverses = fill_gaps(D, groups, P)
         squares = np.einsum("ij,ij->i", D @ P, D)
         value += float(share @ gaussian_log_density(squares, gained + theta.log_det[g], (~missing).sum(axis=1)))
         np.add.at(first, code[mine], share[:, None] * D)
         second[g] = (share[:, None] * D).T @ D + spread_of_gaps(groups, inverses, share, p)
     weight = np.bincount(code, v, K)
     shift = first / np.where(weight > 0, weight, 1.0)[:, None]
-    tied = len(theta.precision) == 1
+    tied = len(theta.precision) < K
     scatter = second - outer(first, shift, tied)
     shape = "tied" if tied else "full"
-    return Expected(value, Components(theta.labels, weight, weight[:, None], theta.mean + shift, scatter, shape))
+    return Expected(value, complete(theta.labels, weight, theta.mean + shift, scatter, shape))
 
 
 def outer(a: Array, b: Array, tied: bool) -> Array:

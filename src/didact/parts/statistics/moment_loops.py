@@ -5,19 +5,21 @@ row keeps the numbers small, and the last row of the sums is the way from there 
 time are copied to where they stay in the first cache, and blocks of 4 × 12 sums stay in registers; meanwhile the next
 rows are asked for. For up to a few hundred columns this is quicker than BLAS, which is called three times (means, XᵀX,
 Xᵀy) and handles narrow matrices at half its speed.
-"""
 
-from typing import Any
+Layout::
+
+    A (strip, width)   some dozens of rows (x − x₀, y − y₀, 1)·√w, filled up to a multiple of 4 columns; stays in cache
+    G (width, width)   sums of products; the lower triangle is computed, in blocks of 4 × 12
+"""
 
 import numpy as np
 
-from didact.core.jit import jit, prefetch_row
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, jit, prefetch_row
 from didact.core.jit.intrinsics import LINE
 from didact.core.jit.simd import LANES, add_outer_1, add_outer_2, add_outer_3
+from didact.core.typing import Array
 
-Array = np.ndarray[Any, Any]
-
-REASSOCIATE = {"reassoc", "contract", "nsz"}  # sums may be reordered; NaN and infinity keep their meaning
 NEAR = 3072  # numbers that stay in the first cache
 
 
@@ -42,18 +44,10 @@ def centred_products(X: Array, Y: Array, w: Array | None, weight: float, safe: f
     """
     width = X.shape[1] + Y.shape[1]
     (A, G), mean = room(width + 1), np.empty(width)
-    rows = fixed(X), fixed(Y), fixed(np.zeros(0) if w is None else np.sqrt(w))
+    rows = read_only(X), read_only(Y), read_only(np.zeros(0) if w is None else np.sqrt(w))
     _accumulate(*rows, A, G)
     near = _centre(rows[0], rows[1], weight, safe, G, mean)
     return (mean, G[:width, :width]) if near else None
-
-
-def fixed(a: Array) -> Array:
-    """A read-only view in row order, native bytes: one compiled variant for each type."""
-    a = np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("="))
-    a = np.array(a) if not a.flags.aligned else a.view()
-    a.flags.writeable = False
-    return a
 
 
 @jit
@@ -64,7 +58,7 @@ def _accumulate(X: Array, Y: Array, root: Array, A: Array, G: Array) -> None:
         _copy(X, Y, root, start, rows, A)
         asked = start + rows
         for i in range(0, A.shape[1], LANES):
-            until = min(start + rows + share(i, A), X.shape[0])
+            until = min(start + rows + prefetched_rows(i, A), X.shape[0])
             for r in range(asked, until):
                 prefetch_row(X, np.uint64(r))
             asked = until
@@ -72,7 +66,7 @@ def _accumulate(X: Array, Y: Array, root: Array, A: Array, G: Array) -> None:
 
 
 @jit
-def share(i: int, A: Array) -> int:
+def prefetched_rows(i: int, A: Array) -> int:
     """How many of the next rows are asked for until the strip at i is done: in step with the products of strips."""
     strips, strip = A.shape[1] // LANES, i // LANES + 1
     return A.shape[0] * strip * (strip + 1) // (strips * (strips + 1))

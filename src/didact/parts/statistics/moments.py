@@ -11,14 +11,13 @@ import numpy as np
 from didact.core.backend import is_sparse, namespace, to_host, to_numpy
 from didact.core.rows import Block
 from didact.core.rows.memory import in_pieces
+from didact.core.typing import Array
 from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
 
-Array = np.ndarray[Any, Any]
-
 # Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
 SAFE_OFFSET = 1e4
-NARROW, ENOUGH = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
+NARROW, ENOUGH_ROWS = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
 
 
 class Moments(NamedTuple):
@@ -40,7 +39,8 @@ class Moments(NamedTuple):
         xx += self.xx
         xx += other.xx
         xy, yy = self.xy + other.xy + np.outer(factor * dx, dy), self.yy + other.yy + factor * dy * dy
-        return Moments(self.rows + other.rows, weight, mean_x, mean_y, xx, xy, yy)
+        rows = self.rows + other.rows
+        return Moments(rows=rows, weight=weight, mean_x=mean_x, mean_y=mean_y, xx=xx, xy=xy, yy=yy)
 
     def about_zero(self) -> "Moments":
         """The same statistic with cross-products about the origin, as a fit without intercept wants."""
@@ -60,7 +60,7 @@ def moments(block: Block) -> Moments:
     X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH and X.shape[1] <= NARROW:
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and n >= ENOUGH_ROWS and X.shape[1] <= NARROW:
         found = _narrow_moments(X, _double(y if y.ndim == 2 else y[:, None]), None if w is None else _double(w))
         if found is not None:
             return found
@@ -70,7 +70,7 @@ def moments(block: Block) -> Moments:
     if weight == 0:
         zero = np.zeros
         p, k = X.shape[1], Y.shape[1]
-        return Moments(n, 0.0, zero(p), zero(k), zero((p, p)), zero((p, k)), zero(k))
+        return Moments(rows=n, weight=0.0, mean_x=zero(p), mean_y=zero(k), xx=zero((p, p)), xy=zero((p, k)), yy=zero(k))
     mean_x, (mean_y, Yc) = (ones @ X) / weight, _centred(Y, ones, weight)
     WY = Yc if w is None else Yc * ones[:, None]
     raw = gram(X, None if w is None else ones)
@@ -81,7 +81,7 @@ def moments(block: Block) -> Moments:
     far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
     if len(far):
         _centre_first(X, ones, weight, WY, far, mean_x, xx, xy)
-    return Moments(n, weight, mean_x, mean_y, xx, xy, yy)
+    return Moments(rows=n, weight=weight, mean_x=mean_x, mean_y=mean_y, xx=xx, xy=xy, yy=yy)
 
 
 def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
@@ -95,7 +95,15 @@ def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
     constant = spread[:p] <= weight * (np.finfo(np.float64).eps * mean[:p]) ** 2
     if constant.any():
         scatter[:p][constant], scatter[:, :p][:, constant] = 0.0, 0.0
-    return Moments(len(X), weight, mean[:p], mean[p:], scatter[:p, :p], scatter[:p, p:], spread[p:])
+    return Moments(
+        rows=len(X),
+        weight=weight,
+        mean_x=mean[:p],
+        mean_y=mean[p:],
+        xx=scatter[:p, :p],
+        xy=scatter[:p, p:],
+        yy=spread[p:],
+    )
 
 
 def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x: Array, xx: Array, xy: Array) -> None:

@@ -2,7 +2,6 @@
 
 import os
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -10,11 +9,11 @@ from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
 from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite
+from didact.core.typing import Array
 from didact.parts.statistics.components import MATRICES, Components, components
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.moments import NARROW
 
-Array = np.ndarray[Any, Any]
 MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
 
 

@@ -10,16 +10,13 @@ Friedman (1989), doi:10.1080/01621459.1989.10478752; Ledoit, Wolf (2004), doi:10
 Wiesel, Eldar, Hero (2010), doi:10.1109/TSP.2010.2053029.
 """
 
-from typing import Any
-
 import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.core.rows import Block, Rows
+from didact.core.typing import Array
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
-
-Array = np.ndarray[Any, Any]
 
 
 def shrunk(covariance: Array, share: float) -> Array:

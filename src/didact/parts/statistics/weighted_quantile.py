@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 CLOSE = 1e-12  # share of the weight that counts as rounding
 

@@ -14,11 +14,10 @@ import numpy as np
 
 from didact.core.backend import to_numpy
 from didact.core.rows.memory import Block, Rows
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 MULTIPLE = 2.0**32  # beyond it, rounding makes a whole multiple of every number
-ROUNDING = 4 * np.finfo(float).eps  # of a ratio of two weights that were multiplied by a constant
+RATIO_ROUNDING = 4 * np.finfo(float).eps  # of a ratio of two weights that were multiplied by a constant
 LARGEST = float(np.finfo(float).max)
 
 
@@ -101,7 +100,7 @@ def are_multiples(w: Array, unit: float) -> bool:
         return False
     ratio = w / unit
     cases = np.rint(ratio)
-    return bool((np.abs(ratio - cases) <= ROUNDING * cases).all())
+    return bool((np.abs(ratio - cases) <= RATIO_ROUNDING * cases).all())
 
 
 def case_range(w: Array) -> WeightRange:

@@ -14,16 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from didact.core.typing import Array
 from didact.parts.exp_loops import exp1
-from didact.parts.windows.base import Array, Window, log_ball
-from didact.parts.windows.compact import Cosine, Epanechnikov, Linear, Nearest, Tophat, Tricube
+from didact.parts.windows.base import Window, log_ball
+from didact.parts.windows.compact import CosineWindow, Epanechnikov, Linear, Nearest, Tophat, Tricube
 
 __all__ = [
     "WINDOWS",
-    "Cosine",
+    "CosineWindow",
     "Epanechnikov",
-    "Exponential",
-    "Gaussian",
+    "ExponentialWindow",
+    "GaussianWindow",
     "Linear",
     "Nearest",
     "Tophat",
@@ -33,17 +34,17 @@ __all__ = [
 ]
 
 
-class Gaussian(Window, NamedTuple("Gaussian", [("reach", float)])):
+class GaussianWindow(Window, NamedTuple("GaussianWindow", [("reach", float)])):
     """exp(−u²/2).
 
-    >>> round(float(Gaussian().value(np.asarray(2 * math.log(2)))), 6)
+    >>> round(float(GaussianWindow().value(np.asarray(2 * math.log(2)))), 6)
     0.5
     """
 
     __slots__ = ()
     tails = True
 
-    def __new__(cls, reach: float = 8.5) -> "Gaussian":
+    def __new__(cls, reach: float = 8.5) -> "GaussianWindow":
         """The default reach leaves out what is less than 1e-16 of the nearest point's value."""
         return super().__new__(cls, reach)
 
@@ -72,17 +73,17 @@ class Gaussian(Window, NamedTuple("Gaussian", [("reach", float)])):
         return np.sqrt(rng.chisquare(dimensions, count))
 
 
-class Exponential(Window, NamedTuple("Exponential", [("reach", float)])):
+class ExponentialWindow(Window, NamedTuple("ExponentialWindow", [("reach", float)])):
     """exp(−u).
 
-    >>> round(float(Exponential().value(np.asarray(math.log(2) ** 2))), 6)
+    >>> round(float(ExponentialWindow().value(np.asarray(math.log(2) ** 2))), 6)
     0.5
     """
 
     __slots__ = ()
     tails = True
 
-    def __new__(cls, reach: float = 37.0) -> "Exponential":
+    def __new__(cls, reach: float = 37.0) -> "ExponentialWindow":
         """The default reach leaves out what is less than 1e-16 of the nearest point's value."""
         return super().__new__(cls, reach)
 
@@ -108,11 +109,11 @@ class Exponential(Window, NamedTuple("Exponential", [("reach", float)])):
 
 
 WINDOWS: dict[str, Any] = {
-    "gaussian": Gaussian(),
+    "gaussian": GaussianWindow(),
     "tophat": Tophat(),
     "epanechnikov": Epanechnikov(),
-    "exponential": Exponential(),
+    "exponential": ExponentialWindow(),
     "linear": Linear(),
-    "cosine": Cosine(),
+    "cosine": CosineWindow(),
     "tricube": Tricube(),
 }

@@ -1,14 +1,13 @@
 """What a window is: a radial kernel K(u) by which the points around a place count; and the volume of balls."""
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
 
+from didact.core.typing import Array
 from didact.parts.noun import Noun
-
-Array = np.ndarray[Any, Any]
 
 
 def log_ball(dimensions: int) -> float:

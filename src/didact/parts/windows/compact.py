@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln
 
-from didact.parts.windows.base import Array, Window, log_ball
+from didact.core.typing import Array
+from didact.parts.windows.base import Window, log_ball
 
 
 class _Reach(NamedTuple):
@@ -91,10 +92,10 @@ class Linear(Window, _Reach):
         return rng.beta(dimensions, 2.0, count)
 
 
-class Cosine(Window, _Reach):
+class CosineWindow(Window, _Reach):
     """cos(πu/2) for u < 1.
 
-    >>> Cosine().value(np.asarray([0.0, 1.0])).round(9).tolist()
+    >>> CosineWindow().value(np.asarray([0.0, 1.0])).round(9).tolist()
     [1.0, 0.0]
     """
 

@@ -1,23 +1,43 @@
-"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them."""
+"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them.
+
+Layout: squared distances d[0 : m] in, values out[0 : m], both contiguous.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
-from didact.parts.windows import Cosine, Epanechnikov, Exponential, Gaussian, Linear, Nearest, Tophat, Tricube
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
+from didact.parts.windows import (
+    CosineWindow,
+    Epanechnikov,
+    ExponentialWindow,
+    GaussianWindow,
+    Linear,
+    Nearest,
+    Tophat,
+    Tricube,
+)
 
 value1 = dispatch("value1")
 
-CODES = {Gaussian: 0, Tophat: 1, Epanechnikov: 2, Exponential: 3, Linear: 4, Cosine: 5, Tricube: 6, Nearest: 7}
-GAUSSIAN, TOPHAT, EPANECHNIKOV, EXPONENTIAL = Gaussian(), Tophat(), Epanechnikov(), Exponential()
-LINEAR, COSINE, TRICUBE, NEAREST = Linear(), Cosine(), Tricube(), Nearest()
+CODES = {
+    GaussianWindow: 0,
+    Tophat: 1,
+    Epanechnikov: 2,
+    ExponentialWindow: 3,
+    Linear: 4,
+    CosineWindow: 5,
+    Tricube: 6,
+    Nearest: 7,
+}
+GAUSSIAN, TOPHAT, EPANECHNIKOV, EXPONENTIAL = GaussianWindow(), Tophat(), Epanechnikov(), ExponentialWindow()
+LINEAR, COSINE, TRICUBE, NEAREST = Linear(), CosineWindow(), Tricube(), Nearest()
 
 
 @jit_unmanaged(fastmath={"contract"})
-def fill(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
+def fill_window(window: Any, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
     """K for m squared distances."""
     for j in range(np.uint64(m)):
         out[j] = value1(window, scale * d[j], nearest)
@@ -28,21 +48,21 @@ def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array
     """K for m squared distances, of the window with this number."""
     near = scale * nearest
     if code == 0:
-        fill(GAUSSIAN, scale, near, d, m, out)
+        fill_window(GAUSSIAN, scale, near, d, m, out)
     elif code == 1:
-        fill(TOPHAT, scale, near, d, m, out)
+        fill_window(TOPHAT, scale, near, d, m, out)
     elif code == 2:
-        fill(EPANECHNIKOV, scale, near, d, m, out)
+        fill_window(EPANECHNIKOV, scale, near, d, m, out)
     elif code == 3:
-        fill(EXPONENTIAL, scale, near, d, m, out)
+        fill_window(EXPONENTIAL, scale, near, d, m, out)
     elif code == 4:
-        fill(LINEAR, scale, near, d, m, out)
+        fill_window(LINEAR, scale, near, d, m, out)
     elif code == 5:
-        fill(COSINE, scale, near, d, m, out)
+        fill_window(COSINE, scale, near, d, m, out)
     elif code == 6:
-        fill(TRICUBE, scale, near, d, m, out)
+        fill_window(TRICUBE, scale, near, d, m, out)
     else:
-        fill(NEAREST, scale, near, d, m, out)
+        fill_window(NEAREST, scale, near, d, m, out)
 
 
 @jit_unmanaged

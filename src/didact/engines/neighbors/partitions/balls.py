@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions import balls_loops
 from didact.engines.neighbors.partitions.boxes import boxes
-
-Array = np.ndarray[Any, Any]
 
 
 class Balls(NamedTuple):
@@ -31,7 +31,7 @@ class Balls(NamedTuple):
         (n, p), nodes = self.points.shape, len(self.radii)
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.centres.shape == (nodes, p) and self.order.shape == (n,) and n >= 1 << self.levels
-        kinds = self.order.dtype == np.int64 and self.centres.dtype == self.radii.dtype == np.float64
+        kinds = of_types(self[:4], (np.int64, np.float64, np.float64, np.float64))
         if not (whole and shapes and kinds and self.order.min() >= 0 and self.order.max() < n):
             raise InputError("The tree of balls makes no sense.")
 
@@ -45,7 +45,13 @@ def balls(X: Array, noun: Any, leaf_size: int = 32) -> Balls:
     """
     tree = boxes(X, leaf_size)
     nodes = len(tree.low)
-    out = Balls(tree.order, np.ascontiguousarray(X[tree.order]), np.empty_like(tree.low), np.empty(nodes), tree.levels)
+    out = Balls(
+        order=tree.order,
+        points=np.ascontiguousarray(X[tree.order]),
+        centres=np.empty_like(tree.low),
+        radii=np.empty(nodes),
+        levels=tree.levels,
+    )
 
     def piece(edges: tuple[int, int]) -> None:
         balls_loops.enclose_balls(noun, out.points, out.levels, *edges, out.centres, out.radii)

@@ -2,6 +2,12 @@
 
 By the triangle inequality no row of a ball is nearer to a query than the distance of its centre less its radius; a
 billionth of both is left as room for the rounding of distances. One distance a node visited, one a row of a leaf.
+
+Layout: nodes and `order` as in `boxes_loops`; points (n, p) are the rows in that order, row by row::
+
+    points   [ rows of leaf 0 | rows of leaf 1 | … ]      centres (nodes, p)      radii (nodes,)
+    best, rows (queries, k): ascending distances and their row numbers
+    stack, bounds: nodes that are still to be visited, and the least distance of a row in each
 """
 
 import math
@@ -10,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Haversine, Jaccard, Manhattan, Minkowski
 
-Array = np.ndarray[Any, Any]
 between1 = dispatch("between1")
 ROOM = 1e-9
 
@@ -40,7 +46,7 @@ def enclose_balls(noun: Any, points: Array, levels: int, start: int, stop: int, 
 
 
 @jit
-def least(d: float, radius: float) -> float:
+def least_distance(d: float, radius: float) -> float:
     """The least distance of a row in a ball whose centre is at distance d."""
     return max(0.0, d - radius - ROOM * (d + radius))
 
@@ -63,7 +69,7 @@ def nearest_balls(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
                 left = 2 * node + 1
                 a, b = between1(noun, q, centres[left]), between1(noun, q, centres[left + 1])
                 node, far = (left, left + 1) if a <= b else (left + 1, left)
-                bound, other = least(min(a, b), radii[node]), least(max(a, b), radii[far])
+                bound, other = least_distance(min(a, b), radii[node]), least_distance(max(a, b), radii[far])
                 if other <= best[i, k]:
                     stack[depth], bounds[depth] = far, other
                     depth += 1
@@ -91,7 +97,7 @@ def within_balls(noun: Any, Q: Array, skip: Array, radius: float, start: int, or
         while depth > 0:
             depth -= 1
             node = stack[depth]
-            if least(between1(noun, q, centres[node]), radii[node]) > radius:
+            if least_distance(between1(noun, q, centres[node]), radii[node]) > radius:
                 continue
             if node < leaves:
                 stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2

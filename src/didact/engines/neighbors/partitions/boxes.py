@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions import boxes_loops
 from didact.engines.neighbors.tuning import SUBTREE_LEVELS
-
-Array = np.ndarray[Any, Any]
 
 
 class Boxes(NamedTuple):
@@ -46,7 +46,7 @@ class Boxes(NamedTuple):
         n, (nodes, p) = len(self.order), self.low.shape
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.high.shape == self.low.shape and self.points.shape == (n * p,) and n >= 1 << self.levels
-        kinds = self.order.dtype == np.int64 and self.low.dtype == self.high.dtype == np.float64
+        kinds = any(of_types(self[:4], (np.int64, kind, np.float64, np.float64)) for kind in (np.float32, np.float64))
         if not (whole and shapes and kinds and n and self.order.min() >= 0 and self.order.max() < n):
             raise InputError("The tree of boxes makes no sense.")
 
@@ -69,7 +69,7 @@ def boxes(X: Array, leaf_size: int = 64) -> Boxes:
         parallel_map(node, range(1 << level))
     subtree = partial(_subtree, X, order, keys, low, high, points, levels, top)
     parallel_map(subtree, range(1 << top))
-    return Boxes(order, points, low, high, levels)
+    return Boxes(order=order, points=points, low=low, high=high, levels=levels)
 
 
 def _node(*arguments: Any) -> None:

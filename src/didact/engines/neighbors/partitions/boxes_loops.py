@@ -2,15 +2,21 @@
 
 Nodes stand in an implicit heap: node i has the children 2i + 1 and 2i + 2, all leaves lie on one level. Leaf number t
 of 2^levels holds the places t·n/2^levels … of the order (`edge`), so that no node has to store where it begins.
-"""
 
-from typing import Any
+Layout, for 11 rows in 2 levels (`order` is a permutation of the row numbers; keys move with it)::
+
+    node            0
+                1       2
+              3   4   5   6            leaves: t = node − (2^levels − 1)
+    order  [ 0 1 | 2 3 4 | 5 6 7 | 8 9 10 ]     leaf t: edge(t) … edge(t + 1) − 1
+    points [ leaf 0: column 0, column 1, … | leaf 1: column 0, … | … ]
+    low, high (nodes, p): opposite corners of each node's box
+"""
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-
-Array = np.ndarray[Any, Any]
+from didact.core.typing import Array
 
 
 @jit_unmanaged

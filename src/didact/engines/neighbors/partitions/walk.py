@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from didact.core.threads import parallel_map
+from didact.core.typing import Array
 from didact.engines.neighbors.partitions.balls import Balls
 from didact.engines.neighbors.partitions.balls_loops import nearest_balls, within_balls
 from didact.engines.neighbors.partitions.boxes import Boxes, boxes
 from didact.engines.neighbors.partitions.walk_loops import nearest_boxes, within_boxes
 from didact.engines.neighbors.tuning import LONG_WALK, SHORT_WALK, UNSORTED_QUERIES, WALK_PIECES
-
-Array = np.ndarray[Any, Any]
 
 
 def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:

@@ -4,6 +4,12 @@ Depth first, the nearer child first; a node is left out when its box is farther 
 box is gathered in the same order as that of a row, and rounding is monotone, so that no box looks farther than a row in
 it. In a leaf the totals of all rows are gathered column by column, which compiles to vector instructions: 3 p
 operations a row, 8 rows at a time, against 8 p bytes from the cache.
+
+Layout: the tree as in `boxes_loops`; a leaf of w rows from place a on is read column by column::
+
+    points[a·p : (a + w)·p] = [ x_0 … x_{w−1} of column 0 | of column 1 | … ]      totals [ w sums so far ]
+    best, rows (queries, k): ascending distances and their row numbers
+    stack, bounds: nodes that are still to be visited, and the total of the nearest point of each box
 """
 
 import math
@@ -12,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
 from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Manhattan, Minkowski
 
-Array = np.ndarray[Any, Any]
 step1 = dispatch("step1")
 expand1 = dispatch("expand1")
 reduce1 = dispatch("reduce1")
