@@ -8,6 +8,13 @@ vectors, and the gradient from the same rows. One call handles as many rows as a
 interpreter. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
 `softmax_loops` does the same for several outputs.
 
+Layout::
+
+    X                  all numbers in one line, with the steps from row to row and from column to column
+    spare (3, tile)    of the rows of a tile: predictors, then losses; slopes; curvatures, then their roots
+    A (tile, width)    the rows (x, 1) times the roots, filled up to a multiple of 4 columns, if curvature is asked for
+    G (width, width)   sums of products of the columns of A; the lower triangle is computed, then copied
+
 Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
 """
 
@@ -46,12 +53,12 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
     columns = number_column(y), number_column(w), number_column(offset)
     if not isinstance(X, np.ndarray):
         parts = read_only(X.data), read_only(X.indices), read_only(X.indptr)
-        value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(4, TILE), gradient)
+        value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(3, TILE), gradient)
         return value, gradient[: p + 1]
     flat, row_step, column_step = flat_view(X)
     A, G = room(p + 1) if curvature else (NO_MATRIX, NO_MATRIX)
     tile = len(A) if curvature else tile_rows(p, column_step)
-    value = linear_pass(flat, row_step, column_step, *columns, p, at, loss, aligned_zeros(4, tile), A, G, gradient)
+    value = linear_pass(flat, row_step, column_step, *columns, p, at, loss, aligned_zeros(3, tile), A, G, gradient)
     if not curvature:
         return value, gradient[: p + 1]
     return value, gradient[: p + 1], G[: p + 1, : p + 1]

@@ -5,6 +5,14 @@ with all classes, kept class after class, so that exponentials and sums run alon
 products of four classes with all columns. In the scores of classes k and m a row has the curvature
 :math:`p_k(1-p_k)` if they are one and :math:`-p_kp_m` if not: of one sign, so that roots of it can scale the rows.
 
+Layout::
+
+    A, B (tile, width)   rows (x, 1), and these times roots of curvatures; filled up to a multiple of 4 columns
+    table (p + 1, K)     coefficients and intercepts, filled up to a multiple of 4 classes
+    Z (K, tile)          scores, then exponentials, then slopes
+    spare (3, tile)      of each row the largest score, the sum of exponentials, and a factor
+    G (pairs, width, width)   sums of products of the columns of B, for each class or pair of classes
+
 Memory: X once a pass. Arithmetic: 2n(p + 1)K multiply-adds, n(p + 1)²/2 for each pair of classes in a curvature.
 """
 
