@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from didact.parts.exp_loops import exp1, exponentials, log1p1
+from didact.parts.exp_loops import exp1, exponentials, log1, log1p1, ratio1
 
 
 def test_exponential_is_right_to_the_last_digit():
@@ -20,3 +20,15 @@ def test_logarithm_is_right_to_the_last_digit():
     exact = np.log1p(u.astype(np.longdouble))
     assert np.abs(np.array([log1p1(v) for v in u]) / exact - 1).max() < 1e-15
     assert log1p1(0.0) == 0.0
+
+
+def test_logarithm_from_one_on_is_right_to_the_last_digit():
+    x = np.concatenate([np.linspace(1.001, 2.5, 4001), np.geomspace(1.5, 1e308, 4001), [2.0, 1.0 + 2.0**-52]])
+    exact = np.log(x.astype(np.longdouble))
+    assert np.abs(np.array([log1(v) for v in x]) / exact - 1).max() < 1e-15
+    assert log1(1.0) == 0.0
+
+
+def test_ratio_by_zero_is_infinite():
+    assert ratio1(1.0, 4.0) == 0.25
+    assert ratio1(1.0, 0.0) == np.inf

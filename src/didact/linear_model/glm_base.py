@@ -25,6 +25,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
@@ -61,6 +62,7 @@ def check_target(block: Block, family: Any) -> Block:
     return block
 
 
+@in_pieces
 def target_sums(block: Block) -> Sums:
     """Σw and Σwy (per class for a multinomial), and Σw·exp(offset)."""
     y, w, offset = block.y, block.weight, block.offset

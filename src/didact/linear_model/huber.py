@@ -26,6 +26,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import compiled_pass, in_pieces
 from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import rounding
@@ -34,9 +35,10 @@ from didact.engines.loop.line_search import Armijo
 from didact.engines.loop.result import Result
 from didact.engines.smooth.lbfgs import lbfgs
 from didact.engines.smooth.newton import NewtonState, newton_direction
+from didact.linear_model.huber_loops import huber_sums
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-from didact.parts.statistics.moments import Moments, Sums, gram, moments
+from didact.parts.statistics.moments import NARROW, Moments, Sums, gram, moments
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
 EXACT = 1e-10  # share of the spread of y at which the scale counts as zero,
@@ -66,6 +68,22 @@ def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon
     return Sums(to_host(*parts))
 
 
+@compiled_pass(3)
+def summarize_narrow(
+    block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: float | None
+) -> Sums:
+    """`summarize` as one compiled loop, for dense rows of up to a few hundred features."""
+    if not isinstance(block.X, np.ndarray):
+        return summarize(block, coef, intercept, scale, epsilon, share)
+    theta = np.append(coef, intercept)
+    value, slopes, *rest = huber_sums(block.X, block.y, block.weight, theta, scale, epsilon, share, RIDGE)
+    parts = [value, slopes[:-1], slopes[-1], rest[0]]
+    if share is not None:
+        H, cross, square = rest[1:]
+        parts += [H[:-1, :-1], H[-1, :-1], cross[:-1], H[-1, -1], cross[-1], square]
+    return Sums(tuple(parts))
+
+
 class Objective(NamedTuple):
     """The objective divided by the sum of weights W, as a function of (w, b, σ)."""
 
@@ -85,8 +103,9 @@ class Objective(NamedTuple):
         coef, intercept, scale = self.split(x)
         if scale <= 0:
             return np.inf, np.zeros_like(x), None
+        sums = summarize_narrow if self.rows.n_features <= NARROW else summarize
         value, slope, slope0, slope_scale, *second = self.rows.reduce(
-            summarize, coef, intercept, scale, self.epsilon, share
+            sums, coef, intercept, scale, self.epsilon, share
         ).parts
         value = float(value) / self.weight + float(np.sum(self.alpha * coef * coef))
         slope = slope / self.weight + 2 * self.alpha * coef
@@ -156,6 +175,7 @@ def descend(objective: Objective, x0: Array, tol: float, max_iter: int, report: 
     return result
 
 
+@in_pieces
 def target_moments(block: Block) -> Moments:
     """Mean and scatter of the targets of a block."""
     y = block.y

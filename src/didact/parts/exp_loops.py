@@ -60,6 +60,21 @@ def log1p1(u: float) -> float:
     return 2.0 * s * (low + (middle + high * (t2 * t2)) * (t2 * t2))
 
 
+@jit(fastmath={"contract"}, error_model="numpy")
+def log1(x: float) -> float:
+    """log x = k log 2 + log(1 + u) with the exponent k and the fraction u of x, for x ≥ 1: below, they cancel."""
+    bits = np.float64(x).view(np.int64)
+    k = np.float64((bits >> 52) - 1023)
+    u = np.int64((bits & 0xFFFFFFFFFFFFF) | (1023 << 52)).view(np.float64) - 1.0
+    return k * HIGH + (log1p1(u) + k * LOW)
+
+
+@jit(error_model="numpy")
+def ratio1(a: float, b: float) -> float:
+    """a/b, without a look at whether b is 0, which would keep a loop from being vectorised."""
+    return a / b
+
+
 @jit
 def exponentials(x: np.ndarray, out: np.ndarray) -> None:
     """e^x of many numbers."""

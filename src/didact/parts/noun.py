@@ -17,8 +17,6 @@ from didact.core.backend import like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray
 
-Fused = Callable[[AnyArray, AnyArray], tuple[AnyArray, AnyArray, AnyArray]]
-
 
 class Noun:
     """Equality by class and parameters; always true. Mixed into a NamedTuple."""
@@ -146,7 +144,8 @@ def root_of_slopes(slopes: Callable[[float], tuple[float, float]], z: float) -> 
 class Loss(OfTargets):
     """The price of predicting z where y is true, row by row; weights are the caller's business.
 
-    A loss writes `value_grad_hess` and the scalars `value1` and `grad1`; all else has a default. The curvature is never
+    A loss writes `value_grad_hess` and the scalars `value1` and `grad1`, where linear models are fitted with it also
+    `value_grad_hess1`, for their compiled passes; all else has a default. The curvature is never
     negative: it is the second derivative where the loss is convex in z, and the expected (Fisher, Gauss–Newton)
     curvature where the class says so. At a kink the gradient is one of the subgradients and the curvature is 0.
 
@@ -199,6 +198,11 @@ class Loss(OfTargets):
     def gradient(self, y: AnyArray, z: AnyArray) -> AnyArray:
         """The derivative in z of each row's loss."""
         return self.value_grad_hess(y, z)[1]
+
+    @property
+    def scalar(self) -> "Loss | None":
+        """The same loss with the scalar form `value_grad_hess1`, if there is one."""
+        return self if hasattr(self, "value_grad_hess1") else None
 
     def value1(self, y: float, z: float) -> float:
         """The loss of one row."""
@@ -275,8 +279,8 @@ class Family(OfTargets):
         """E[score²] = 1/V(μ) in an exponential family."""
         return 1.0 / self.variance(mu)
 
-    def shortcut(self, link: Link) -> Fused | None:
-        """Value, gradient and expected curvature in η in one go, where there is a form without divisions."""
+    def shortcut(self, link: Link) -> Loss | None:
+        """Half the deviance as a loss in η with the expected curvature, where there is a form without divisions."""
         return None
 
     def start(self, y: AnyArray) -> AnyArray:

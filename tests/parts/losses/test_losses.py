@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import scipy.special
 import sklearn.metrics
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from didact.core.errors import ParameterError
 from didact.parts.losses import (
@@ -29,6 +31,7 @@ from didact.parts.losses import (
     Tweedie,
 )
 from didact.parts.losses.classification import SquaredSoftmax
+from didact.parts.losses.expected import Expected, NegativeBinomial
 
 REGRESSION = [
     HalfSquared(),
@@ -117,6 +120,34 @@ def test_scalar_forms_equal_array_forms(loss):
     pairs = list(zip(y.tolist(), z.tolist()))
     np.testing.assert_allclose(value, [loss.value1(a, b) for a, b in pairs], rtol=1e-13, atol=1e-15)
     np.testing.assert_allclose(gradient, [loss.grad1(a, b) for a, b in pairs], rtol=1e-13, atol=1e-15)
+
+
+SCALAR = [loss for loss in LOSSES if loss.scalar is not None]
+SCALAR += [Expected(loss) for loss in (Gamma(), Tweedie(0), Tweedie(1.5), Tweedie(2), Tweedie(3))]
+SCALAR += [NegativeBinomial(0.5), NegativeBinomial(1e-9)]
+
+
+@pytest.mark.parametrize("loss", SCALAR, ids=repr)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_scalar_triple_equals_array_form(loss, data):
+    """Everywhere, also where exponents are held: e^−z of 708 and more may be 4e-308 where it vanishes."""
+    z = data.draw(st.floats(-800, 800) | st.floats(-3, 3) | st.sampled_from([0.0, -0.0, 700.0, -700.0, 1e5, -1e5]))
+    y = data.draw(st.sampled_from(loss.classes) if loss.classes else st.floats(0.01, 10))
+    with np.errstate(over="ignore"):
+        expected = np.ravel(loss.value_grad_hess(np.array([y]), np.array([z])))
+        found = np.asarray(loss.value_grad_hess1(y, z))
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
+    np.testing.assert_allclose(found[finite], expected[finite], rtol=1e-13, atol=1e-15 * max(1.0, abs(z)))
+
+
+@pytest.mark.parametrize("loss", {type(loss): loss for loss in SCALAR}.values(), ids=repr)
+def test_scalar_triple_compiles(loss):
+    numba = pytest.importorskip("numba")
+    compiled = numba.njit(type(loss).value_grad_hess1)
+    for y, z in ((1.0, 0.3), (1.0, -2.0), (1.0, 50.0)):
+        assert compiled(loss, y, z) == pytest.approx(loss.value_grad_hess1(y, z), rel=1e-14)
 
 
 @pytest.mark.parametrize("loss", REGRESSION, ids=repr)

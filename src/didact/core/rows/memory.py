@@ -26,6 +26,7 @@ JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # about as many are in pieces of 
 SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE_ROWS = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
+TASK, MOST_TASKS = 1 << 19, 64  # numbers that a compiled pass reads in one piece; pieces, unless they would be long
 TENSOR_BYTES = 1 << 30  # of a tensor handled at once: bounds the temporaries on a GPU
 NO_WEIGHT = "All sample weights are zero: at least one row must have a positive weight."
 
@@ -132,7 +133,11 @@ class MemoryRows(Rows):
         def summarize(piece: list[int]) -> S:
             return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
-        pieces = _joined(self.X, self._pieces) if getattr(fn, "takes_pieces", False) else self._pieces
+        if getattr(fn, "takes_pieces", False):
+            pieces = _joined(self.X, self._pieces)
+        else:
+            work = getattr(fn, "work", 0)
+            pieces = _even(self.X, work) if work and isinstance(self.X, np.ndarray) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, pieces))
         # A NaN in the input shows in what is summed up, so no pass is spent on looking.
@@ -208,6 +213,27 @@ def in_pieces(fn: F) -> F:
     """Mark a block function that needs no small blocks, as it works on a few rows at a time by itself."""
     fn.takes_pieces = True  # type: ignore[attr-defined]
     return fn
+
+
+def compiled_pass(work: int) -> Callable[[F], F]:
+    """Mark a block function that is one compiled call, whatever the number of rows; `work` says how dear a number is.
+
+    Pieces are then large, as few as keep all threads busy: for each of them a thread takes the interpreter's lock.
+    """
+
+    def mark(fn: F) -> F:
+        fn.work = work  # type: ignore[attr-defined]
+        return fn
+
+    return mark
+
+
+def _even(X: Any, work: int) -> list[list[int]]:
+    """Pieces of one block each, of about a third of a millisecond or, of many rows, up to some ten milliseconds."""
+    n, p = X.shape
+    tasks = n * max(p, 1) * work // TASK + 1
+    edges = np.linspace(0, n, min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), max(n, 1)) + 1).astype(int)
+    return [list(piece) for piece in pairwise(edges.tolist())]
 
 
 def _cut(X: Any) -> list[list[int]]:

@@ -13,10 +13,14 @@ import numpy as np
 
 from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import compiled_pass
 from didact.core.typing import Array
+from didact.engines.linear.pass_loops import linear_sums
+from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
 from didact.engines.loop.line_search import NOISE
+from didact.parts.losses.classification import Softmax
 from didact.parts.statistics.column_loops import sparse_column_sums
-from didact.parts.statistics.moments import Sums, gram
+from didact.parts.statistics.moments import NARROW, Sums, gram
 
 
 def rounding(rows: Rows) -> float:
@@ -46,6 +50,18 @@ class LinearObjective(NamedTuple):
         return rounding(self.rows)
 
     @property
+    def _fused(self) -> bool:
+        """Whether there is a compiled pass for the loss."""
+        if self.outputs:
+            return isinstance(self.loss, Softmax) and self.rows.y_ndim == 1
+        return self.loss.scalar is not None
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether its curvature is quicker than BLAS's."""
+        return self.rows.n_features <= NARROW
+
+    @property
     def _width(self) -> int:
         return self.rows.n_features + self.fit_intercept
 
@@ -67,9 +83,11 @@ class LinearObjective(NamedTuple):
         """f and its gradient."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            S = self.rows.reduce(_multi_gradient, self.loss, coef, intercept, self.reference)
+            several = _softmax_gradient if self._fused else _multi_gradient
+            S = self.rows.reduce(several, self.loss, coef, intercept, self.reference)
         else:
-            S = self.rows.reduce(_gradient, self.loss, coef, intercept)
+            one = _fused_gradient if self._fused else _gradient
+            S = self.rows.reduce(one, self.loss, coef, intercept)
         value, grad, grad0 = S.parts
         return self._penalised(coef, value, self.join(grad, grad0))
 
@@ -77,9 +95,12 @@ class LinearObjective(NamedTuple):
         """f, its gradient and its curvature matrix."""
         coef, intercept = self.split(theta)
         if self.outputs:
-            S = self.rows.reduce(_multi_hessian, self.loss, coef, intercept, self.reference)
+            hessian = _softmax_hessian if self._fused and self._narrow else _multi_hessian
+            S = self.rows.reduce(hessian, self.loss, coef, intercept, self.reference)
         else:
-            S = self.rows.reduce(_hessian, self.loss, coef, intercept)
+            S = self.rows.reduce(
+                _fused_hessian if self._fused and self._narrow else _hessian, self.loss, coef, intercept
+            )
         value, grad, grad0, H = S.parts
         width, p = self._width, self.rows.n_features
         blocks = max(self.outputs, 1)
@@ -97,7 +118,8 @@ class LinearObjective(NamedTuple):
         if not self.outputs:
             return self.value_gradient_hessian(theta)[2][None]
         coef, intercept = self.split(theta)
-        (H,) = self.rows.reduce(_block_curvature, self.loss, coef, intercept, self.reference).parts
+        curvature = _softmax_blocks if self._fused and self._narrow else _block_curvature
+        (H,) = self.rows.reduce(curvature, self.loss, coef, intercept, self.reference).parts
         H = H[:, : self._width, : self._width] / self.weight
         each = np.arange(self._width)
         H[:, each, each] += self.penalties()[: self._width]
@@ -159,6 +181,52 @@ def _hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
         value, r, h = w * value, w * r, w * h
     total, grad, grad0, G, edge, corner = to_host(_sum(value), X.T @ r, _sum(r), gram(X, h), X.T @ h, _sum(h))
     return Sums((total, grad, grad0, np.block([[G, edge[:, None]], [edge, corner]])))
+
+
+@compiled_pass(1)
+def _fused_gradient(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
+    """`_gradient` as one compiled loop."""
+    if not (isinstance(block.X, np.ndarray) or is_sparse(block.X)):
+        return _gradient(block, loss, coef, intercept)
+    theta = np.append(coef, intercept)
+    value, grad = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, False)
+    return Sums((value, grad[:-1], grad[-1]))
+
+
+@compiled_pass(3)
+def _fused_hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
+    """`_hessian` as one compiled loop, for up to a few hundred features."""
+    if not isinstance(block.X, np.ndarray):
+        return _hessian(block, loss, coef, intercept)
+    theta = np.append(coef, intercept)
+    value, grad, H = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, True)
+    return Sums((value, grad[:-1], grad[-1], H))
+
+
+@compiled_pass(3)
+def _softmax_gradient(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    """`_multi_gradient` as one compiled loop."""
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _multi_gradient(block, loss, coef, intercept, reference)
+    value, grad = softmax_sums(block.X, block.y, block.weight, np.column_stack([coef, intercept]), reference)
+    return Sums((value, grad[:, :-1], grad[:, -1]))
+
+
+@compiled_pass(12)
+def _softmax_hessian(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    """`_multi_hessian` as two compiled loops."""
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _multi_hessian(block, loss, coef, intercept, reference)
+    H = softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, True)
+    return Sums((*_softmax_gradient(block, loss, coef, intercept, reference).parts, H))
+
+
+@compiled_pass(12)
+def _softmax_blocks(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
+    """`_block_curvature` as one compiled loop."""
+    if block.offset is not None or not isinstance(block.X, np.ndarray):
+        return _block_curvature(block, loss, coef, intercept, reference)
+    return Sums((softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, False),))
 
 
 def _scores(X: Any, offset: Any, coef: Array, intercept: Any, reference: bool) -> Any:

@@ -101,7 +101,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
     def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """½ deviance, −score·μ′ and information·μ′²."""
         if (shortcut := self.family.shortcut(self.link)) is not None:
-            return shortcut(y, z)
+            return shortcut.value_grad_hess(y, z)
         xp = namespace(z)
         inside = self._inside(z)
         mu, slope = self.link.inverse_derivative(inside)
@@ -115,6 +115,12 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
             value = value + (xp.clip(gradient, -top, top) + 0.5 * bend) * excess
             gradient = gradient + bend
         return value, gradient, curvature
+
+    @property
+    def scalar(self) -> Loss | None:
+        """The shortcut's."""
+        shortcut = self.family.shortcut(self.link)
+        return None if shortcut is None else shortcut.scalar
 
     @property
     def support(self) -> str:

@@ -16,7 +16,8 @@ from didact.parts import losses
 from didact.parts.families.log_densities import gaussian_log_density, log_gamma, log_poisson
 from didact.parts.families.tweedie_density import tweedie_log_density
 from didact.parts.links import Identity, Inverse, InverseSquared, Log, Power
-from didact.parts.noun import Family, Fused, Link, Plain, require, xlogy
+from didact.parts.losses.expected import Expected
+from didact.parts.noun import Family, Link, Loss, Plain, require, xlogy
 
 
 class Gaussian(Family, Plain):
@@ -45,11 +46,11 @@ class Gaussian(Family, Plain):
         r = y - mu
         return r * r
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the identity ½(η − y)²; with the log link ½e^2η − y·e^η."""
         if link == Identity():
-            return losses.HalfSquared().value_grad_hess
-        return losses.Tweedie(0.0).value_grad_fisher if link == Log() else None
+            return losses.HalfSquared()
+        return Expected(losses.Tweedie(0.0)) if link == Log() else None
 
     def start(self, y: AnyArray) -> AnyArray:
         """y itself."""
@@ -85,9 +86,9 @@ class Poisson(Family, Plain):
         """2(y·log(y/μ) − y + μ)."""
         return 2.0 * (xlogy(y, y / mu) - (y - mu))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: e^η − y·η."""
-        return losses.Poisson().value_grad_hess if link == Log() else None
+        return losses.Poisson() if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
@@ -113,9 +114,9 @@ class _GammaShape(Family):
         ratio = y / mu
         return 2.0 * (ratio - 1.0 - namespace(mu).log(ratio))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: η + y·e^−η, expected curvature 1."""
-        return losses.Gamma().value_grad_fisher if link == Log() else None
+        return Expected(losses.Gamma()) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
@@ -173,9 +174,9 @@ class InverseGaussian(Family, Plain):
         r = (y - mu) / mu
         return r * r / y
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: ½y·e^−2η − e^−η."""
-        return losses.Tweedie(3.0).value_grad_fisher if link == Log() else None
+        return Expected(losses.Tweedie(3.0)) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
@@ -230,11 +231,11 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
         best = namespace(y).clip(y, 0.0, None) ** b / (a * b)
         return 2.0 * (best - y * mu**a / a + mu**b / b)
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: e^((2−p)η)/(2−p) − y·e^((1−p)η)/(1−p)."""
         if self.power in _NAMED:
             return _NAMED[self.power].shortcut(link)
-        return losses.Tweedie(self.power).value_grad_fisher if link == Log() else None
+        return Expected(losses.Tweedie(self.power)) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""

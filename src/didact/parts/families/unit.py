@@ -14,8 +14,9 @@ from didact.core.backend import namespace, to_numpy
 from didact.core.typing import AnyArray
 from didact.parts.families.log_densities import log_beta, log_choose, log_failures, log_hits
 from didact.parts.links import Log, Logit
+from didact.parts.losses import expected
 from didact.parts.losses.classification import Logistic, Softmax
-from didact.parts.noun import Family, Fused, Link, Noun, Plain, log_max, require, special, xlogy
+from didact.parts.noun import Family, Link, Loss, Noun, Plain, require, special, xlogy
 
 
 class _Proportion(Family):
@@ -38,9 +39,9 @@ class _Proportion(Family):
         """2(y·log(y/μ) + (1 − y)·log((1 − y)/(1 − μ)))."""
         return 2.0 * (xlogy(y, y / mu) + xlogy(1.0 - y, (1.0 - y) / (1.0 - mu)))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log-odds: log(1 + e^η) − y·η."""
-        return Logistic().value_grad_hess if link == Logit() else None
+        return Logistic() if link == Logit() else None
 
     def start(self, y: AnyArray) -> AnyArray:
         """Halfway between y and ½."""
@@ -112,17 +113,9 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
         xp, a = namespace(mu), self.alpha
         return 2.0 * (xlogy(y, y / mu) - (y + 1.0 / a) * (xp.log1p(a * y) - xp.log1p(a * mu)))
 
-    def shortcut(self, link: Link) -> Fused | None:
+    def shortcut(self, link: Link) -> Loss | None:
         """With the log link: (y + 1/α)·log(1 + αe^η) − y·η."""
-        return self._log_link if link == Log() else None
-
-    def _log_link(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-        xp = namespace(z)
-        mu = xp.exp(xp.clip(z, None, log_max(xp, z)))
-        grown = self.alpha * mu
-        value = (y + 1.0 / self.alpha) * xp.log1p(grown) - y * z
-        shrink = 1.0 / (1.0 + grown)
-        return value, (mu - y) * shrink, mu * shrink
+        return expected.NegativeBinomial(self.alpha) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""

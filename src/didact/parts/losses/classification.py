@@ -8,7 +8,7 @@ import numpy as np
 
 from didact.core.backend import namespace
 from didact.core.typing import AnyArray
-from didact.parts.exp_loops import exp1, log1p1
+from didact.parts.exp_loops import exp1, log1p1, ratio1
 from didact.parts.noun import Loss, Noun, Plain, TargetSums, log_odds, mask
 
 ZERO_ONE = (0.0, 1.0)
@@ -71,6 +71,12 @@ class Logistic(Loss, Plain):
         e = exp1(-abs(z))  # the same arithmetic as above, so that a loop that asks for both computes it once
         return 1.0 - y - e / (1.0 + e) if z >= 0.0 else e / (1.0 + e) - y
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """log(1 + e^z) − y·z, p − y and p(1 − p)."""
+        e, side = exp1(-abs(z)), 1.0 if z >= 0.0 else 0.0
+        q, t = ratio1(e, 1.0 + e), side - y
+        return log1p1(e) + t * z, t + (1.0 - 2.0 * side) * q, q - q * q
+
 
 class SquaredLogistic(Loss, Plain):
     """Half the squared error of the logistic curve, ½(p − y)² with p = 1/(1 + e^−z) and y ∈ {0, 1}.
@@ -105,6 +111,13 @@ class SquaredLogistic(Loss, Plain):
         e = math.exp(-abs(z))
         q = e / (1.0 + e)
         return (1.0 - y - q if z >= 0.0 else q - y) * q * (1.0 - q)
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """½r², r·p(1 − p) and (p(1 − p))², for r = p − y."""
+        e, side = exp1(-abs(z)), 1.0 if z >= 0.0 else 0.0
+        q = ratio1(e, 1.0 + e)
+        r, s = side - y + (1.0 - 2.0 * side) * q, q - q * q
+        return 0.5 * r * r, r * s, s * s
 
 
 class ClassLoss(Noun):

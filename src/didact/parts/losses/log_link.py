@@ -9,8 +9,12 @@ from typing import Any, NamedTuple, Self
 
 from didact.core.backend import namespace
 from didact.core.errors import InputError
+from didact.core.jit import dispatch
 from didact.core.typing import AnyArray
+from didact.parts.exp_loops import exp1, ratio1
 from didact.parts.noun import Loss, TargetSums, log_max, require
+
+value_grad_fisher1 = dispatch("value_grad_fisher1")
 
 
 class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
@@ -81,6 +85,19 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         a, b = 1.0 - self.power, 2.0 - self.power
         return math.exp(min(b * z, 700.0)) - y * math.exp(min(a * z, 700.0))
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The loss, its derivative, and its curvature (the expected one where it is not convex)."""
+        value, gradient, expected = value_grad_fisher1(self, y, z)
+        exact = (2.0 - self.power) * expected + (self.power - 1.0) * (expected - gradient)
+        return value, gradient, exact if 1.0 <= self.power <= 2.0 else expected
+
+    def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The same with the expected curvature e^((2−p)z)."""
+        a, b = 1.0 - self.power, 2.0 - self.power
+        mean, pull = exp1(min(b * z, 700.0)), y * exp1(min(a * z, 700.0))
+        value = (mean * ratio1(1.0, b) if b != 0.0 else z) - (pull * ratio1(1.0, a) if a != 0.0 else y * z)
+        return value, mean - pull, mean
+
 
 class Poisson(Tweedie):
     """Poisson regression with z the log of the mean, e^z − y·z: power 1 (doi:10.2307/2344614).
@@ -96,6 +113,11 @@ class Poisson(Tweedie):
         require(power == 1, f"This loss has the power 1, not {power!r}.")
         return super().__new__(cls, power)
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """μ − y·z, μ − y and μ, for μ = e^z."""
+        mu = exp1(min(z, 700.0))
+        return mu - y * z, mu - y, mu
+
 
 class Gamma(Tweedie):
     """Gamma regression with z the log of the mean, z + y·e^−z: power 2 (doi:10.2307/2344614).
@@ -110,3 +132,13 @@ class Gamma(Tweedie):
         """The power is part of the name."""
         require(power == 2, f"This loss has the power 2, not {power!r}.")
         return super().__new__(cls, power)
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """z + t, 1 − t and t, for t = y·e^−z."""
+        t = y * exp1(min(-z, 700.0))
+        return z + t, 1.0 - t, t
+
+    def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
+        """The same with the expected curvature."""
+        t = y * exp1(min(-z, 700.0))
+        return z + t, 1.0 - t, 1.0

@@ -61,6 +61,11 @@ class SquaredHinge(Loss, Plain):
         """−2y·max(0, 1 − y·z)."""
         return -2.0 * y * max(1.0 - y * z, 0.0)
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """m², −2y·m and 2·[m > 0], for m = max(0, 1 − y·z)."""
+        m = max(1.0 - y * z, 0.0)
+        return m * m, -2.0 * y * m, 2.0 if m > 0.0 else 0.0
+
 
 class ModifiedHuber(Loss, Plain):
     """The squared hinge, but straight beyond y·z = −1: max(0, 1 − y·z)², then −4y·z (doi:10.1145/1015330.1015332).

@@ -35,6 +35,11 @@ class HalfSquared(Loss, Plain):
         """The residual z − y."""
         return z - y
 
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """½r², r and 1, for r = z − y."""
+        r = z - y
+        return 0.5 * r * r, r, 1.0
+
 
 class Absolute(Loss, Plain):
     """The absolute error |z − y|, whose best constant is the median (doi:10.2307/1913643).
@@ -92,6 +97,12 @@ class Huber(Loss, NamedTuple("Huber", [("delta", float)])):
     def grad1(self, y: float, z: float) -> float:
         """The residual held within ±δ."""
         return min(max(z - y, -self.delta), self.delta)
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r held within ±δ."""
+        r = z - y
+        g = min(max(r, -self.delta), self.delta)
+        return g * (r - 0.5 * g), g, 1.0 if g == r else 0.0
 
 
 class Quantile(Loss, NamedTuple("Quantile", [("q", float)])):

@@ -7,7 +7,11 @@ import numpy as np
 from didact.core.backend import is_tensor, namespace, to_host, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block
+from didact.core.rows.memory import in_pieces
+from didact.core.threads import parallel_map
 from didact.core.typing import Array
+
+TASK = 100_000  # labels that are worth a task
 
 
 class Labelled:
@@ -56,6 +60,7 @@ class Counts(NamedTuple):
         return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
 
 
+@in_pieces
 def label_counts(block: Block) -> Counts:
     """The labels of one block with their weights."""
     y, w = block.y, block.weight
@@ -103,6 +108,9 @@ def label_codes(y: Any, values: Array) -> Any:
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
     y = np.asarray(y)
+    if len(y) >= 2 * TASK:
+        parts = np.array_split(y, min(len(y) // TASK, 64))
+        return np.concatenate(parallel_map(lambda part: label_codes(part, values), parts))
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
         table = np.full(span + 1, -1)

@@ -1,0 +1,243 @@
+r"""One pass over rows for a linear model: predictor, loss, gradient and curvature while the rows are in the cache.
+
+.. math:: \sum_i w_i\,\ell(y_i, \eta_i),\quad \sum_i w_i\,\ell'_i\,(x_i, 1),\quad
+    \sum_i w_i\,\ell''_i\,(x_i, 1)(x_i, 1)^T,\qquad \eta_i = x_i^Tb + b_0 + o_i
+
+A tile of some dozens of rows is read from memory once: η by products of eight rows with b, the losses in a loop over
+vectors, and the gradient from the same rows. One call handles as many rows as a thread is given, without the
+interpreter. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
+`softmax_loops` does the same for several outputs.
+
+Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged, prefetch
+from didact.core.jit.simd import (
+    LANES,
+    add_rows_1,
+    add_rows_8,
+    dot_rows_1,
+    dot_rows_8,
+)
+from didact.core.typing import Array
+from didact.parts.losses.classification import Logistic
+from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros, room
+
+TILE = 256  # most rows of a tile
+ROWS = 8  # that are multiplied at a time
+EMPTY = read_only(np.zeros(0))
+NO_MATRIX = np.zeros((0, 0))
+
+value_grad_hess1 = dispatch("value_grad_hess1")
+
+
+def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, curvature: bool) -> tuple[Any, ...]:
+    """Value, gradient (p + 1,) and, if asked for, curvature (p + 1, p + 1) of a block at θ = (b, b₀).
+
+    The loss must have the scalar form `value_grad_hess1`. X is an array of floats or, without curvature, CSR.
+    """
+    p = X.shape[1]
+    at, gradient = filled(theta), filled(np.zeros(p + 1))
+    columns = number_column(y), number_column(w), number_column(offset)
+    if not isinstance(X, np.ndarray):
+        parts = read_only(X.data), read_only(X.indices), read_only(X.indptr)
+        value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(4, TILE), gradient)
+        return value, gradient[: p + 1]
+    flat, row_step, column_step = flat_view(X)
+    A, G = room(p + 1) if curvature else (NO_MATRIX, NO_MATRIX)
+    tile = len(A) if curvature else tile_rows(p, column_step)
+    value = linear_pass(flat, row_step, column_step, *columns, p, at, loss, aligned_zeros(4, tile), A, G, gradient)
+    if not curvature:
+        return value, gradient[: p + 1]
+    return value, gradient[: p + 1], G[: p + 1, : p + 1]
+
+
+def whole_vectors(number: int) -> int:
+    """As many, filled up to whole vectors."""
+    return -(-number // LANES) * LANES
+
+
+def filled(theta: Array) -> Array:
+    """A vector filled up with zeros to whole vectors of the processor."""
+    wide = np.zeros(whole_vectors(len(theta)))
+    wide[: len(theta)] = theta
+    return wide
+
+
+def number_column(values: Any) -> Array:
+    """A column of numbers as loops take it; none is an empty one."""
+    return EMPTY if values is None else read_only(values.astype(np.float64, copy=False))
+
+
+def tile_rows(p: int, column_step: int) -> int:
+    """Rows that stay in the first cache beside those asked for; of columns more, as each begins somewhere else."""
+    return min(max(NEAR // 2 // max(p, 1) // ROWS * ROWS, 2 * ROWS), TILE) if column_step == 1 else TILE
+
+
+def flat_view(X: Array) -> tuple[Array, int, int]:
+    """All numbers of X in one line, and the steps from row to row and from column to column; one of them is 1."""
+    if X.dtype not in (np.float64, np.float32) or not X.dtype.isnative or not X.flags.aligned:
+        X = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
+    steps = [step // X.itemsize for step in X.strides]
+    if 1 not in steps or min(steps) < 1 or X.size == 0:
+        X = np.ascontiguousarray(X)
+        steps = [max(X.shape[1], 1), 1]
+    if X.flags.c_contiguous or X.flags.f_contiguous:
+        flat = X.reshape(-1, order="A").view()
+        flat.flags.writeable = False
+    else:
+        length = sum((k - 1) * step for k, step in zip(X.shape, steps, strict=True)) + 1
+        flat = np.lib.stride_tricks.as_strided(X, (length,), (X.itemsize,), writeable=False)
+    return flat, steps[0], steps[1]
+
+
+@jit_unmanaged
+def linear_pass(
+    X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
+    spare: Array, A: Array, G: Array, gradient: Array,
+) -> float:  # fmt: skip
+    """Add to the gradient and, unless it is empty, to G, which begins with zeros; the value. θ is (b, b₀)."""
+    total, lost = 0.0, 0.0
+    for start in range(0, y.shape[0], spare.shape[1]):
+        rows = min(spare.shape[1], y.shape[0] - start)
+        first = start * row_step
+        for i in range(rows):
+            spare[0, i] = theta[p]
+        if column_step == 1:
+            add_dots(X, first, row_step, rows, p, theta, spare[0])
+        else:
+            add_lines(X, first, column_step, p, rows, theta, spare[0])
+        value, slope = _losses(y, w, offset, start, rows, loss, spare)
+        if column_step == 1:
+            ask_for(X, first + spare.shape[1] * row_step, row_step, min(rows, y.shape[0] - start - rows), p)
+            add_lines(X, first, row_step, rows, p, spare[1], gradient)
+        else:
+            add_dots(X, first, column_step, p, rows, spare[1], gradient)
+        gradient[p] += slope
+        if G.shape[0] > 0:
+            for i in range(rows):
+                spare[2, i] = np.sqrt(spare[2, i])
+            copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
+            for i in range(0, A.shape[1], LANES):
+                add_strip(A, i, rows, G)
+        value -= lost  # Kahan's sum: solvers compare values that are almost equal
+        grown = total + value
+        lost = (grown - total) - value
+        total = grown
+    fill_upper(G)
+    return total
+
+
+@jit_unmanaged
+def fill_upper(G: Array) -> None:
+    """Make a matrix symmetric whose lower triangle is there."""
+    for i in range(G.shape[0]):
+        for j in range(i):
+            G[j, i] = G[i, j]
+
+
+@jit_unmanaged
+def sparse_pass(
+    data: Array, indices: Array, indptr: Array, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
+    spare: Array, gradient: Array,
+) -> float:  # fmt: skip
+    """The same for CSR rows, without curvature."""
+    total, lost = 0.0, 0.0
+    for start in range(0, y.shape[0], spare.shape[1]):
+        rows = min(spare.shape[1], y.shape[0] - start)
+        for i in range(rows):
+            z = theta[p]
+            for k in range(indptr[start + i], indptr[start + i + 1]):
+                z += data[k] * theta[indices[k]]
+            spare[0, i] = z
+        value, slope = _losses(y, w, offset, start, rows, loss, spare)
+        for i in range(rows):
+            for k in range(indptr[start + i], indptr[start + i + 1]):
+                gradient[indices[k]] += spare[1, i] * data[k]
+        gradient[p] += slope
+        value -= lost
+        grown = total + value
+        lost = (grown - total) - value
+        total = grown
+    return total
+
+
+@jit_unmanaged(fastmath=REASSOCIATE)
+def _losses(
+    y: Array, w: Array, offset: Array, start: int, rows: int, loss: Any, spare: Array
+) -> tuple[float, float]:  # fmt: skip
+    """Predictors in the first row of `spare` become losses there; slopes and curvatures go below; sums of two."""
+    if offset.shape[0] > 0:
+        for i in range(rows):
+            spare[0, i] += offset[start + i]
+    for i in range(rows):
+        value, slope, bend = value_grad_hess1(loss, y[start + i], spare[0, i])
+        spare[0, i], spare[1, i], spare[2, i] = value, slope, bend
+    if w.shape[0] > 0:
+        for i in range(rows):
+            spare[0, i] *= w[start + i]
+            spare[1, i] *= w[start + i]
+            spare[2, i] *= w[start + i]
+    total, slopes = 0.0, 0.0
+    for i in range(rows):
+        total += spare[0, i]
+        slopes += spare[1, i]
+    return total, slopes
+
+
+@jit_unmanaged
+def add_dots(X: Array, first: int, step: int, lines: int, count: int, vector: Array, out: Array) -> None:
+    """Add to out the product of each line with the vector."""
+    whole = lines // ROWS * ROWS
+    for k in range(0, whole, ROWS):
+        dot_rows_8(X, np.uint64(first + k * step), np.uint64(step), np.uint64(count), vector, out, np.uint64(k))
+    for k in range(whole, lines):
+        dot_rows_1(X, np.uint64(first + k * step), np.uint64(step), np.uint64(count), vector, out, np.uint64(k))
+
+
+@jit_unmanaged
+def add_lines(X: Array, first: int, step: int, lines: int, count: int, factors: Array, out: Array) -> None:
+    """Add to out the sum of all lines times their factors."""
+    whole = lines // ROWS * ROWS
+    for k in range(0, whole, ROWS):
+        add_rows_8(X, np.uint64(first + k * step), np.uint64(step), np.uint64(count), factors, np.uint64(k), out)
+    for k in range(whole, lines):
+        add_rows_1(X, np.uint64(first + k * step), np.uint64(step), np.uint64(count), factors, np.uint64(k), out)
+
+
+@jit_unmanaged
+def ask_for(X: Array, first: int, step: int, rows: int, count: int) -> None:
+    """Have rows brought near that come next."""
+    for r in range(rows):
+        for c in range(0, count, 8):
+            prefetch(X, np.uint64(0), np.uint64(first + r * step + c))
+
+
+@jit_unmanaged
+def copy_rows(
+    X: Array, first: int, row_step: int, column_step: int, rows: int, p: int, factors: Array, A: Array
+) -> None:  # fmt: skip
+    """(x, 1) of some rows times their factors as rows of A."""
+    if column_step == 1:
+        for r in range(rows):
+            begin = np.uint64(first + r * row_step)  # unsigned: nobody looks whether it is below zero
+            for c in range(p):
+                A[r, c] = factors[r] * X[begin + np.uint64(c)]
+    else:
+        for c in range(p):
+            begin = np.uint64(first + c * column_step)
+            for r in range(rows):
+                A[r, c] = factors[r] * X[begin + np.uint64(r)]
+    for r in range(rows):
+        A[r, p] = factors[r]
+
+
+def warm() -> None:
+    """Compile for both float types."""
+    for dtype in (np.float64, np.float32):
+        linear_sums(np.ones((1, 1), dtype), np.zeros(1), None, None, Logistic(), np.zeros(2), False)
