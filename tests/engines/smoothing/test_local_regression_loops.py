@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from didact.engines.smoothing import local_moments_loops as moments
 from didact.engines.smoothing import local_regression_loops as loops
-from didact.engines.smoothing.local_regression_loops import Gaussian, Tricube
+from didact.parts.windows import GaussianWindow, Tricube
 
-KERNELS = {"tricube": Tricube(), "gaussian": Gaussian()}
+KERNELS = {"tricube": Tricube(), "gaussian": GaussianWindow()}
 
 
 def kernel_weights(name, u):
@@ -122,7 +122,7 @@ def test_points_without_weight_fall_back_to_the_mean_of_the_window():
 
 def test_the_gaussian_does_not_vanish_far_from_all_points():
     x, y, out, lever = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 7.0]), np.empty(1), np.empty(1)
-    loops.lines(Gaussian(), x, y, np.ones(3), np.array([500.0]), np.array([0.5]), 0, 0, 1, out, lever)
+    loops.lines(GaussianWindow(), x, y, np.ones(3), np.array([500.0]), np.array([0.5]), 0, 0, 1, out, lever)
     np.testing.assert_allclose(out, [7.0])
 
 
