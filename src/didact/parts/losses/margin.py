@@ -102,7 +102,7 @@ class ModifiedHuber(Loss, Plain):
 class ExponentialLoss(Loss, Plain):
     """AdaBoost's loss e^(−y·z), y ∈ {−1, +1}, with the exponent held below overflow (doi:10.1006/jcss.1997.1504).
 
-    >>> Exponential().value1(1.0, 0.0), Exponential().grad1(1.0, 0.0)
+    >>> ExponentialLoss().value1(1.0, 0.0), ExponentialLoss().grad1(1.0, 0.0)
     (1.0, -1.0)
     """
 
