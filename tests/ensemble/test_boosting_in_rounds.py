@@ -91,7 +91,7 @@ def test_early_stopping_holds_rows_out_by_their_number(monkeypatch):
         out = row_uniforms(np.random.SeedSequence(random_state), 0, len(rows)) < test_size
         return rows[~out], rows[out]
 
-    monkeypatch.setattr(base, "train_test_split", split)
+    monkeypatch.setattr("didact.ensemble.held_out.train_test_split", split)
     rounds, gathered = both(monkeypatch, model, X, y, w)
     assert 3 < rounds.n_iter_ < 60
     assert_same_trees(rounds, gathered, 1e-11)

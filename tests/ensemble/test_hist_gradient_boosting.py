@@ -6,9 +6,13 @@ import pytest
 import sklearn.ensemble
 from sklearn.base import clone
 from sklearn.metrics import log_loss, r2_score
+from threadpoolctl import threadpool_limits
 
+import didact
 from didact import EarlyStopping
+from didact.core import threads
 from didact.core.errors import InputError, ParameterError
+from didact.engines.trees import boost, grow
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from didact.parts.losses import ExponentialLoss, HalfSquared, Logistic, Poisson, SquaredHinge, Tweedie
 
@@ -317,3 +321,24 @@ def test_rare_classes_do_not_run_away():
     raw = model.decision_function(X[2000:])
     assert np.abs(raw).max() < 60  # they were thousands
     assert log_loss(y[2000:], model.predict_proba(X[2000:])) < 2.5
+
+
+@pytest.mark.parametrize("kind", ["numbers", "medians", "two", "three"])
+def test_threads_change_nothing(kind, two_threads, monkeypatch):
+    monkeypatch.setattr(threads, "_machine_limit", lambda: 8)
+    for module in (grow, boost):
+        monkeypatch.setattr(module, "CODES", 500)  # small trees grow on several threads, too, and classes side by side
+    X, y = numbers(6000) if kind in ("numbers", "medians") else labels(6000, {"two": 2, "three": 3}[kind])
+    w = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    found = []
+    for count in (1, 2, 3, 8):
+        didact.set_threads(count)
+        with threadpool_limits(8, user_api="blas"):
+            if kind in ("two", "three"):
+                model = HistGradientBoostingClassifier(max_iter=4, random_state=0).fit(X, y, w)
+                found.append(model.predict_proba(X))
+            else:
+                loss = "absolute_error" if kind == "medians" else "squared_error"
+                model = HistGradientBoostingRegressor(max_iter=4, loss=loss, random_state=0).fit(X, y, w)
+                found.append(model.predict(X))
+        np.testing.assert_array_equal(found[-1], found[0])

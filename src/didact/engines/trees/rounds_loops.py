@@ -206,14 +206,13 @@ def _push(node: Int, nodes: Nodes, team: Team) -> None:
 @jit_unmanaged
 def _best_waiting(unsplit: bool, nodes: Nodes, team: Team) -> Int:
     """The place of the waiting node of largest gain, of equal ones the first that came; −1 if there is none."""
-    best: Any = np.int64(-1)
+    best, gain, turn = np.int64(-1), -np.inf, np.int64(0)
     for k in range(team.now[0].waiting):
         node = nodes.at[team.waiting[k]]
         if unsplit and node.left >= 0:
             continue
-        other = nodes.at[team.waiting[max(best, 0)]]
-        if best < 0 or node.gain > other.gain or (node.gain == other.gain and node.turn < other.turn):
-            best = np.int64(k)
+        if best < 0 or node.gain > gain or (node.gain == gain and node.turn < turn):
+            best, gain, turn = np.int64(k), node.gain, node.turn
     return best
 
 
