@@ -140,7 +140,7 @@ def test_long_windows_take_few_points_each(share, monkeypatch):
             i += count
         summed.append(rows / len(q))
     assert not left, "no fit falls back on sums over all of its points"
-    assert max(summed) < 3 * loops.FRINGE + 4 * loops.BLOCK
+    assert max(summed) < 3 * loops.FRINGE + 4 * loops.MOMENT_LEAF
 
 
 @pytest.mark.parametrize("kernel", ["tricube", "gaussian"])
