@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
+from didact.core.parameters import above, above_or_infinite, array_like, attr, is_callable, none, one_of, param, whole
 from didact.core.rows import Batches, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
-from didact.neighbors.words import word_rows
+from didact.neighbors.neighborhoods import Question
+from didact.neighbors.strings import word_rows
 from didact.parts.distances import NAMES, distance_named
 from didact.parts.statistics.weights import in_cases
 
@@ -72,6 +73,18 @@ def categorical_features_param() -> Any:
     """The parameter `categorical_features`."""
     doc = "For 'gower', the columns that hold categories: those of category type, a mask, or positions or names."
     return param("from_dtype", [one_of("from_dtype"), array_like, none], doc)
+
+
+def weights_param() -> Any:
+    """The parameter `weights`."""
+    doc = "Weights of neighbours: equal, 1/d, exp(−d²/2h²) with h = bandwidth, or a function of an array of distances."
+    return param("uniform", [one_of("uniform", "distance", "gaussian"), is_callable, none], doc)
+
+
+def bandwidth_param() -> Any:
+    """The parameter `bandwidth`."""
+    doc = "Width h of Gaussian weights; None: half of the distance of the farthest neighbour, or half of the radius."
+    return param(None, [above(0), none], doc)
 
 
 class _Neighbors(Estimator):
@@ -140,9 +153,17 @@ class _Neighbors(Estimator):
         check_is_fitted(self)
         return None if X is None else self._rows(X, target="none", reset=False).map(_same)
 
-    def _answer(self, X: Any, fn: Any, *args: Any) -> Any:
-        """fn of rows X and the arguments; X None: of the fitted rows, each without itself."""
-        return fn(None, *args) if X is None else self._map_rows(X, fn, *args)
+    def _answer(self: Any, X: Any, fn: Any, *args: Any) -> Any:
+        """fn of rows X, the question and the arguments; X None: of the fitted rows, each without itself."""
+        ask = Question(
+            index=self._index,
+            weights=self.weights,
+            bandwidth=self.bandwidth,
+            sample_weight=self._sample_weight,
+            k=getattr(self, "n_neighbors", None),
+            radius=getattr(self, "radius", None),
+        )
+        return fn(None, ask, *args) if X is None else self._map_rows(X, fn, ask, *args)
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""

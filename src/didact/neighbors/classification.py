@@ -9,21 +9,22 @@ from sklearn.base import ClassifierMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, none, param, whole
 from didact.core.typing import Array
-from didact.neighbors.answers import Question, class_labels, class_shares
 from didact.neighbors.base import (
     LONELY,
     KNeighborsQueries,
     RadiusQueries,
     _Neighbors,
     algorithm_param,
+    bandwidth_param,
     categorical_features_param,
     feature_weights_param,
     leaf_size_param,
     metric_param,
     metric_params_param,
     p_param,
+    weights_param,
 )
-from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+from didact.neighbors.neighborhoods import class_labels, class_shares
 
 
 class ClassAnswers:
@@ -35,7 +36,7 @@ class ClassAnswers:
     ]
 
     def _learn_classes(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        y, self._mass = self._index_rows(X, y, sample_weight, target="label columns")
+        y, self._sample_weight = self._index_rows(X, y, sample_weight, target="label columns")
         self.outputs_2d_ = y.ndim == 2
         names = self.__dict__.pop("_labels")
         columns = y.reshape(len(y), -1).T
@@ -50,30 +51,24 @@ class ClassAnswers:
         return tags
 
     @property
-    def _outliers(self: Any) -> Any:
-        """For each output the number of the class of rows that nobody votes for: no class."""
-        return [-1] * self._codes.shape[1]
-
-    @property
-    def _outlier_answers(self: Any) -> Any:
-        """Answers for such rows: the first class."""
-        return [None] * self._codes.shape[1]
+    def _votes(self: Any) -> tuple[Any, ...]:
+        """Codes of the fitted labels, the classes of each output, whether there are several, labels of outliers."""
+        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
+        return self._codes, classes, self.outputs_2d_, getattr(self, "outlier_label_", [None] * len(classes))
 
     def predict(self: Any, X: Any) -> Any:
         """The label with the most votes of each row's neighbours; of equal ones the first in classes_.
 
         X of None asks for the fitted rows, each by the others.
         """
-        self._after_fit()
-        about = self._codes, self.classes_, self._outliers, self._outlier_answers
-        return self._answer(X, class_labels, self._question, *about)
+        return self._after_fit()._answer(X, class_labels, *self._votes)
 
     def predict_proba(self: Any, X: Any) -> Any:
         """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
 
         X of None asks for the fitted rows, each by the others.
         """
-        return self._after_fit()._answer(X, class_shares, self._question, self._codes, self.classes_, self._outliers)
+        return self._after_fit()._answer(X, class_shares, *self._votes)
 
 
 class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -125,16 +120,6 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""
         return self._learn_classes(X, y, sample_weight)
-
-    @property
-    def _question(self) -> Question:
-        return Question(
-            index=self._index,
-            k=self.n_neighbors,
-            radius=np.nan,
-            weighing=Weighing(self.weights, self.bandwidth),
-            mass=self._mass,
-        )
 
 
 class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _Neighbors):
@@ -195,39 +180,16 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         """Index rows X with labels y (several columns: several outputs); sample_weight counts rows."""
         self._learn_classes(X, y, sample_weight)
         classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        self.outlier_label_ = outlier_labels(self.outlier_label, classes, self._codes, self._mass)
+        self.outlier_label_ = outlier_labels(self.outlier_label, classes, self._codes, self._sample_weight)
         return self
 
-    @property
-    def _question(self) -> Question:
-        return Question(
-            index=self._index,
-            k=None,
-            radius=self.radius,
-            weighing=Weighing(self.weights, self.bandwidth, self.radius),
-            mass=self._mass,
-        )
 
-    @property
-    def _outlier_answers(self) -> Any:
-        return self.outlier_label_
-
-    @property
-    def _outliers(self) -> Any:
-        """For each output the number of the class of rows without neighbours, −1 for a label that is no class."""
-        if self.outlier_label_ is None:
-            return "refuse"
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        at = [np.flatnonzero(names == label) for names, label in zip(classes, self.outlier_label_, strict=True)]
-        return [int(where[0]) if len(where) else -1 for where in at]
-
-
-def outlier_labels(given: Any, classes: list[Array], codes: Array, mass: Array | None) -> list[Any] | None:
+def outlier_labels(given: Any, classes: list[Array], codes: Array, w: Array | None) -> list[Any] | None:
     """The answer for rows without neighbours, one for each output."""
     if given is None:
         return None
     if isinstance(given, str) and given == "most_frequent":
-        counts = [np.bincount(codes[:, o], mass, len(names)) for o, names in enumerate(classes)]
+        counts = [np.bincount(codes[:, o], w, len(names)) for o, names in enumerate(classes)]
         return [names[count.argmax()] for names, count in zip(classes, counts, strict=True)]
     labels = [given] * len(classes) if np.ndim(given) == 0 else list(given)
     if len(labels) != len(classes):

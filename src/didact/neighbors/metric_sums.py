@@ -34,19 +34,19 @@ def log_metric_sums(window: Any, noun: Any, X: Array, w: Array, Q: Array | None,
     parts = []
     for a, b in block_edges(len(places), max(1, ENTRIES // len(rows))):
         D = noun.finish(np.concatenate([D for _, D in tables(noun.inner, places[a:b], rows)], axis=1))
-        mass = np.broadcast_to(w, D.shape)
+        weight = np.broadcast_to(w, D.shape)
         if Q is None:
-            mass = mass.copy()
-            mass[np.arange(b - a), np.arange(a, b)] = np.maximum(w[a:b] - 1.0, 0.0)
-        parts.append(np.stack([_log_sum(window, (math.sqrt(scale) * D) ** 2, mass) for scale in scales]))
+            weight = weight.copy()
+            weight[np.arange(b - a), np.arange(a, b)] = np.maximum(w[a:b] - 1.0, 0.0)
+        parts.append(np.stack([_log_sum(window, (math.sqrt(scale) * D) ** 2, weight) for scale in scales]))
     return np.concatenate(parts, axis=1)
 
 
-def _log_sum(window: Any, squares: Array, mass: Array) -> Array:
+def _log_sum(window: Any, squares: Array, weight: Array) -> Array:
     if window.tails:
-        return np.asarray(logsumexp(window.log_value(squares), b=mass, axis=1))
+        return np.asarray(logsumexp(window.log_value(squares), b=weight, axis=1))
     with np.errstate(divide="ignore"):
-        return np.log((window.value(squares) * mass).sum(axis=1))
+        return np.log((window.value(squares) * weight).sum(axis=1))
 
 
 def log_volume(noun: Any, dimensions: int) -> float:

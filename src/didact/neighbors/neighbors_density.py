@@ -22,12 +22,10 @@ from didact.core.typing import Array
 from didact.engines.neighbors.index import build_index
 from didact.neighbors.gathered import queries
 from didact.neighbors.kernel_density import total_of
-from didact.neighbors.neighbor_weights import nearest_by_weight
+from didact.neighbors.neighborhoods import nearest_by_weight
 from didact.parts.distances import Euclidean
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
-
-BLOCK = 16_384  # queries whose neighbours are held at once
 
 EQUAL_ROWS = ("shape/equal rows", "shape/zeros", "weights/huge", "weights/from tiny to huge")
 
@@ -36,10 +34,8 @@ def log_density(X: Any, rows: Array, w: Array, k: int) -> Any:
     """log k − log n − log V_D − D log d_k; +∞ where k rows lie at x itself."""
     Q, D = queries(X), rows.shape[1]
     index = build_index(rows.astype(np.float64), Euclidean())
-    far = []
-    for start in range(0, len(Q), BLOCK):
-        distance, _, take = nearest_by_weight(index, w, Q[start : start + BLOCK], float(k))
-        far.append(np.where(take > 0, distance, 0.0).max(axis=1))
+    found = nearest_by_weight(index, w, Q, k)
+    far = [np.where(taken > 0, distance, 0.0).max(axis=1) for distance, _, taken in found]
     with np.errstate(divide="ignore"):
         logs = math.log(k) - math.log(w.sum()) - log_ball(D) - D * np.log(np.concatenate(far))
     return like(logs.astype(float_type(X)), X)

@@ -32,15 +32,14 @@ from didact.neighbors.base import (
     p_param,
 )
 from didact.neighbors.gathered import as_columns
-from didact.neighbors.neighbor_weights import nearest_by_weight, others
+from didact.neighbors.neighborhoods import PAIRS, blocks, nearest_by_weight, up_to
 
 CANDIDATES, MOST = 20, 256  # numbers of neighbours that are tried, and the largest of them
-PAIRS = 4_000_000  # neighbours that are held at once
 
 
-def kernel_weights(distances: Array, kernel: str, mass: Array | None = None) -> Array:
-    """K(d/d_k) of neighbours in ascending order, times their masses; equal ones where all of them would vanish."""
-    width = distances[:, -1:] if mass is None else np.where(mass > 0, distances, 0.0).max(axis=1, keepdims=True)
+def kernel_weights(distances: Array, kernel: str, w: Array | None = None) -> Array:
+    """K(d/d_k) w of neighbours in ascending order; w alone where all of them would vanish."""
+    width = distances[:, -1:] if w is None else np.where(w > 0, distances, 0.0).max(axis=1, keepdims=True)
     u = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
     if kernel == "uniform":
         weights = np.ones_like(u)
@@ -48,51 +47,41 @@ def kernel_weights(distances: Array, kernel: str, mass: Array | None = None) -> 
         weights = np.exp(-2.0 * u * u)
     else:
         weights = np.maximum((1.0 - u**3) ** 3 if kernel == "tricube" else 1.0 - u * u, 0.0)
-    if mass is not None:
-        weights *= mass
+    if w is not None:
+        weights *= w
     none = weights.sum(axis=1) <= 0
-    weights[none] = 1.0 if mass is None else mass[none]
+    weights[none] = 1.0 if w is None else w[none]
     return weights
 
 
-def averages(distances: Array, rows: Array, Y: Array, kernel: str, mass: Array | None = None) -> Array:
+def averages(distances: Array, rows: Array, Y: Array, kernel: str, w: Array | None = None) -> Array:
     """The weighted means (m, outputs) of the neighbours' y."""
-    weights = kernel_weights(np.asarray(distances, np.float64), kernel, mass)
+    weights = kernel_weights(np.asarray(distances, np.float64), kernel, w)
     return np.einsum("mk,mkt->mt", weights, Y[rows]) / weights.sum(axis=1, keepdims=True)
 
 
 def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, kernel: str, missing: bool) -> Array:
     """The smooth at the rows X, in their float type."""
-    Y, step = as_columns(y), max(PAIRS // k, 1)
+    Y = as_columns(y)
     words = X.dtype == object
     if not missing and not words and not np.isfinite(float(X.sum())):  # refused by the caller, in words
         return np.zeros(X.shape[0])
-    rows, blocks = X if is_sparse(X) else to_numpy(X), []
-    for start in range(0, X.shape[0], step):
-        block, mass = rows[start : start + step], None
-        if w is None:
-            distances, near = index.nearest(block, k)
-        else:
-            distances, near, mass = nearest_by_weight(index, w, block, k)
-        blocks.append(averages(distances, near, Y, kernel, mass))
-    out = np.concatenate(blocks).astype(np.float64 if words else float_type(X))
+    found = nearest_by_weight(index, w, X if is_sparse(X) else to_numpy(X), k)
+    parts = [averages(distances, rows, Y, kernel, taken) for distances, rows, taken in found]
+    out = np.concatenate(parts).astype(np.float64 if words else float_type(X))
     return like(out if y.ndim == 2 else out[:, 0], X)
 
 
 def left_out(index: Index, Y: Array, w: Array | None, candidates: list[int], kernel: str) -> list[Array]:
     """For each k what the k nearest other rows say of each row (n, outputs)."""
-    most, n = max(candidates), index.n_rows
-    distances, rows, mass = others(index, w, most)
-    step, found = max(PAIRS // rows.shape[1], 1), [np.empty_like(Y) for _ in candidates]
-    for start in range(0, n, step):
-        block = slice(start, start + step)
+    ((distances, rows, weights),) = nearest_by_weight(index, w, None, max(candidates))
+    found = [np.empty_like(Y) for _ in candidates]
+    for block in blocks(np.arange(index.n_rows), rows.shape[1], PAIRS):
         for out, k in zip(found, candidates, strict=True):
-            if mass is None:
+            if weights is None:
                 out[block] = averages(distances[block, :k], rows[block, :k], Y, kernel)
             else:
-                before = np.cumsum(mass[block], axis=1) - mass[block]
-                taken = np.clip(k - before, 0.0, mass[block])
-                out[block] = averages(distances[block], rows[block], Y, kernel, taken)
+                out[block] = averages(distances[block], rows[block], Y, kernel, up_to(k, weights[block]))
     return found
 
 

@@ -9,21 +9,22 @@ from sklearn.base import RegressorMixin
 from didact.core.parameters import at_least, none, one_of, param, whole
 from didact.core.typing import Array
 from didact.core.validation import SUMS
-from didact.neighbors.answers import Question, means
 from didact.neighbors.base import (
     LONELY,
     KNeighborsQueries,
     RadiusQueries,
     _Neighbors,
     algorithm_param,
+    bandwidth_param,
     categorical_features_param,
     feature_weights_param,
     leaf_size_param,
     metric_param,
     metric_params_param,
     p_param,
+    weights_param,
 )
-from didact.neighbors.votes import Weighing, bandwidth_param, weights_param
+from didact.neighbors.neighborhoods import means
 
 
 class MeanAnswers:
@@ -32,7 +33,7 @@ class MeanAnswers:
     _outlier_values: Any = np.nan
 
     def _learn_values(self: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-        y, self._mass = self._index_rows(X, y, sample_weight, target="outputs")
+        y, self._sample_weight = self._index_rows(X, y, sample_weight, target="outputs")
         self._several = y.ndim == 2
         self._y = y.reshape(len(y), -1)
         return self
@@ -44,7 +45,7 @@ class MeanAnswers:
 
     def predict(self: Any, X: Any) -> Any:
         """The weighted mean of the values of each row's neighbours; X None: of the fitted rows, each by the others."""
-        return self._after_fit()._answer(X, means, self._question, self._y, self._several, self._outlier_values)
+        return self._after_fit()._answer(X, means, self._y, self._several, self._outlier_values)
 
 
 class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -91,16 +92,6 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Index rows X with values y (several columns: several outputs); sample_weight counts rows."""
         return self._learn_values(X, y, sample_weight)
-
-    @property
-    def _question(self) -> Question:
-        return Question(
-            index=self._index,
-            k=self.n_neighbors,
-            radius=np.nan,
-            weighing=Weighing(self.weights, self.bandwidth),
-            mass=self._mass,
-        )
 
 
 class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neighbors):
@@ -156,17 +147,7 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
         return self._learn_values(X, y, sample_weight)
 
     @property
-    def _question(self) -> Question:
-        return Question(
-            index=self._index,
-            k=None,
-            radius=self.radius,
-            weighing=Weighing(self.weights, self.bandwidth, self.radius),
-            mass=self._mass,
-        )
-
-    @property
     def _outlier_values(self) -> Array:
         if self.outlier_value == "mean":
-            return np.average(self._y, axis=0, weights=self._mass)
+            return np.average(self._y, axis=0, weights=self._sample_weight)
         return np.full(self._y.shape[1], np.nan if self.outlier_value is None else float(self.outlier_value))

@@ -13,7 +13,7 @@ from didact.core.rows import Batches, is_dask
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.neighbors.base import refuse_infinite_sum
-from didact.neighbors.votes import class_votes, nearest_by_mass
+from didact.neighbors.neighborhoods import class_votes, flat
 from didact.parts.distances import NAMES, distance_named
 
 METRICS = tuple(name for name in NAMES if name not in ("gower", "precomputed"))
@@ -103,8 +103,7 @@ def sampled(strategy: Any, classes: Array, counts: Array) -> Array:
 
 def nearest_label(X: Any, index: Any, codes: Array, classes: Array, k: int) -> Array:
     """The label that most of the k nearest rows have; ties go to the first of the classes."""
-    found = nearest_by_mass(*index.nearest(X, k), k, None)
-    votes = class_votes(found, np.ones(len(found.rows)), codes, len(classes))
+    votes = class_votes(flat(*index.nearest(X, k)), None, codes, len(classes))
     return classes[votes.argmax(axis=1)]
 
 

@@ -50,9 +50,9 @@ def test_radii_are_the_least_distances_that_hold_the_weight(places, queries, see
     w = rng.integers(1, 4, len(x)) * rng.choice([1.0, 0.37])
     k = rng.uniform(0.01, 1.0) * w.sum() if seed % 2 else float(np.cumsum(rng.permutation(w))[rng.integers(len(w))])
     k *= 1 - 1e-12
-    q, mass = np.concatenate([queries, x[:2]]), np.append(0.0, np.cumsum(w))
+    q, cumulative = np.concatenate([queries, x[:2]]), np.append(0.0, np.cumsum(w))
     found = np.empty(len(q))
-    loops.radii(x, mass, q, k, 0, len(q), found)
+    loops.radii(x, cumulative, q, k, 0, len(q), found)
     for i in range(len(q)):
         distance = np.abs(x - q[i])
         order = np.argsort(distance)

@@ -122,7 +122,7 @@ def add_single_points(
     x: Array, y: Array, w: Array, start: int, stop: int, q: float, inverse: float, sums: Array
 ) -> None:
     """Add the points start…stop−1 one by one: Σ K w v^m for m < 5, Σ K w y v^m for m < 3, and Σ w."""
-    s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = mass = 0.0
+    s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = total = 0.0
     xs, ys, ws = x[start:stop], y[start:stop], w[start:stop]
     for j in range(xs.shape[0]):
         v = (xs[j] - q) * inverse
@@ -131,7 +131,7 @@ def add_single_points(
         k = k * k * k * ws[j]
         kv, ky = k * v, k * ys[j]
         kvv = kv * v
-        mass += ws[j]
+        total += ws[j]
         s0 += k
         s1 += kv
         s2 += kvv
@@ -148,7 +148,7 @@ def add_single_points(
     sums[5] += t0
     sums[6] += t1
     sums[7] += t2
-    sums[8] += mass
+    sums[8] += total
 
 
 @jit

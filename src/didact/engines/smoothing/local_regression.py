@@ -122,15 +122,15 @@ def _widths(rule: LocalRule, distance: Array) -> Array:
 
 def _line_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Callable[[tuple[int, int]], None]:
     x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
-    mass = np.append(0.0, np.cumsum(points.w))
+    cumulative = np.append(0.0, np.cumsum(points.w))
     w = points.w * points.factors
     loop = parabolas if rule.degree == 2 else lines
-    kernel, k = _kernel(rule), min(_enough(rule, 1), float(mass[-1]))
+    kernel, k = _kernel(rule), min(_enough(rule, 1), float(cumulative[-1]))
 
     def piece(edges: tuple[int, int]) -> None:
         start, stop = edges
         width = np.empty(stop - start)
-        radii(x, mass, q[start:stop], k, 0, stop - start, width)
+        radii(x, cumulative, q[start:stop], k, 0, stop - start, width)
         loop(
             kernel, x, points.y, w, q[start:stop], _widths(rule, width), rule.degree, 0, stop - start,
             out.value[start:stop], out.lever[start:stop],
@@ -142,15 +142,15 @@ def _line_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> 
 def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Callable[[tuple[int, int]], None]:
     """The same by moments, where windows are long; queries come in order."""
     x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
-    mass = np.append(0.0, np.cumsum(points.w))
-    w, k = points.w * points.factors, min(_enough(rule, 1), float(mass[-1]))
+    cumulative = np.append(0.0, np.cumsum(points.w))
+    w, k = points.w * points.factors, min(_enough(rule, 1), float(cumulative[-1]))
     tree = moment_tree(x, points.y, w)
     loop = parabolas if rule.degree == 2 else lines
 
     def piece(edges: tuple[int, int]) -> None:
         start, stop = edges
         width, done = np.empty(stop - start), np.zeros(stop - start, bool)
-        radii(x, mass, q[start:stop], k, 0, stop - start, width)
+        radii(x, cumulative, q[start:stop], k, 0, stop - start, width)
         width = _widths(rule, width)
         value, lever = out.value[start:stop], out.lever[start:stop]
         moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,

@@ -7,7 +7,7 @@ derivative of that value by a y of weight 1 at q (the diagonal of the smoother).
 In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds a point, in one pass that
 the compiler turns into vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
 
-Layout: in one dimension x (n,) ascending with y, w in the same order, and mass (n + 1,) the rising sums of w, so that
+Layout: in one dimension x (n,) ascending with y, w in the same order, and cumulative (n + 1,) the rising sums of w:
 a window is a range start … stop − 1; in several dimensions X (n, p) row by row and a table of weights (queries, n).
 """
 
@@ -40,15 +40,15 @@ def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
 
 
 @jit
-def first_reaching(mass: Array, target: float) -> int:
+def first_reaching(cumulative: Array, target: float) -> int:
     """The first position at which the rising sums reach the target; for weights 1 the first guess is right."""
     guess = math.ceil(target)
-    if 0 < guess < mass.shape[0] and mass[guess] >= target and mass[guess - 1] < target:
+    if 0 < guess < cumulative.shape[0] and cumulative[guess] >= target and cumulative[guess - 1] < target:
         return guess
-    low, high = 0, mass.shape[0]
+    low, high = 0, cumulative.shape[0]
     while low < high:
         middle = (low + high) // 2
-        if mass[middle] < target:
+        if cumulative[middle] < target:
             low = middle + 1
         else:
             high = middle
@@ -56,8 +56,8 @@ def first_reaching(mass: Array, target: float) -> int:
 
 
 @jit
-def radii(x: Array, mass: Array, q: Array, k: float, start: int, stop: int, out: Array) -> None:
-    """The least distance from each q within which points of total weight k lie; mass has the n + 1 sums of weights."""
+def radii(x: Array, cumulative: Array, q: Array, k: float, start: int, stop: int, out: Array) -> None:
+    """The least distance from each q within which points of total weight k lie; cumulative has the n + 1 sums."""
     n = x.shape[0]
     for i in range(start, stop):
         p = count_below(x, q[i], 0.0, True)
@@ -65,14 +65,14 @@ def radii(x: Array, mass: Array, q: Array, k: float, start: int, stop: int, out:
         low, high = 0, p
         while low < high:
             middle = (low + high) // 2
-            need = k - (mass[p] - mass[p - 1 - middle])
-            j = first_reaching(mass, mass[p] + need)
+            need = k - (cumulative[p] - cumulative[p - 1 - middle])
+            j = first_reaching(cumulative, cumulative[p] + need)
             if need <= 0.0 or (j <= n and x[j - 1] - q[i] <= q[i] - x[p - 1 - middle]):
                 high = middle
             else:
                 low = middle + 1
         out[i] = q[i] - x[p - 1 - low] if low < p else np.inf
-        j = first_reaching(mass, k + mass[p - low])
+        j = first_reaching(cumulative, k + cumulative[p - low])
         if p < j <= n:
             out[i] = min(out[i], x[j - 1] - q[i])
 

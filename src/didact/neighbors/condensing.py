@@ -11,8 +11,8 @@ from didact.core.random import streams
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
 from didact.engines.neighbors.condensing import Condensed, condense, condense_by
+from didact.neighbors.neighborhoods import class_votes, flat
 from didact.neighbors.selection import Selected, _RowSelection
-from didact.neighbors.votes import class_votes, nearest_by_mass
 from didact.parts.distances import Euclidean
 
 
@@ -101,6 +101,6 @@ class CondensedNearestNeighbor(_RowSelection):
 
 def _share_right(X: Any, codes: Array, k: int, distance: Any) -> float:
     """The share of rows whose own class the k nearest other rows choose."""
-    found = nearest_by_mass(*build_index(X, distance, "auto", k=k).nearest(None, k), k, None)
-    votes = class_votes(found, np.ones(len(found.rows)), codes, codes.max() + 1)
+    found = flat(*build_index(X, distance, "auto", k=k).nearest(None, k))
+    votes = class_votes(found, None, codes, codes.max() + 1)
     return float((votes.argmax(axis=1) == codes).mean())

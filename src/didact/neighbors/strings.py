@@ -1,4 +1,4 @@
-"""Words at the door: a column of strings, or of other sequences, of any kind of collection, for the edit distance."""
+"""Rows for the edit distance: a column of strings, or of other sequences, from any kind of collection, checked."""
 
 from typing import Any, NamedTuple
 

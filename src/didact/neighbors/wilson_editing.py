@@ -7,16 +7,15 @@ import numpy as np
 from didact.core.parameters import attr, none, one_of, param, whole
 from didact.core.typing import Array
 from didact.engines.neighbors import build_index
+from didact.neighbors.neighborhoods import class_votes, flat
 from didact.neighbors.selection import Selected, _RowSelection
-from didact.neighbors.votes import class_votes, nearest_by_mass
 
 
 def agrees(rows: Array, codes: Array, kind: str) -> Array:
     """For each row, (n, k) neighbours given, whether all have its class, or no class has more of them than its own."""
     if kind == "all":
         return (codes[rows] == codes[:, None]).all(axis=1)
-    found = nearest_by_mass(np.zeros(rows.shape), rows, rows.shape[1], None)
-    votes = class_votes(found, np.ones(rows.size), codes, codes.max() + 1)
+    votes = class_votes(flat(rows, rows), None, codes, codes.max() + 1)
     return votes[np.arange(len(codes)), codes] == votes.max(axis=1)
 
 
