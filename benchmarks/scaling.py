@@ -168,7 +168,7 @@ def serve(library: str, threads: int, share: float, only: str) -> None:
         importlib.import_module(US).set_threads(threads)
     made: dict[Any, Any] = {}
     for name, row in ROWS.items():
-        if only.lower() not in name.lower() or (library == PEER and not row.peer):
+        if not any(part.lower() in name.lower() for part in only.split("|")) or (library == PEER and not row.peer):
             continue
         shape = max(int(row.size[0] * share), 1000), *row.size[1:]
         if (row.data, shape) not in made:
@@ -180,6 +180,7 @@ def serve(library: str, threads: int, share: float, only: str) -> None:
         work = partial(model.fit, X, y) if row.method == "fit" else partial(getattr(model.fit(X, y), row.method), X)
         seconds = least(work)
         print(json.dumps({"name": name, "seconds": seconds}), flush=True)
+        print(f"{library}, {threads} threads, {name}: {seconds:.3f} s", file=sys.stderr, flush=True)
     if library == US and not only:
         print(json.dumps({"name": "a sum over 50 columns", "seconds": bare_sum(int(2_000_000 * share))}), flush=True)
 
@@ -220,7 +221,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks scaling", description=__doc__)
     parser.add_argument("--threads", default=",".join(map(str, THREADS)))
     parser.add_argument("--rows", type=float, default=1.0, help="this share of the rows; less than 1 is not saved")
-    parser.add_argument("--only", default="", help="only rows whose names contain this; not saved")
+    parser.add_argument("--only", default="", help="only rows whose names contain one of NAME|NAME; not saved")
     parser.add_argument("--peers", default=None, help="threads of scikit-learn; by default the first and the last")
     options = parser.parse_args(arguments)
     threads = [int(t) for t in options.threads.split(",")]

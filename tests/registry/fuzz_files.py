@@ -17,6 +17,7 @@ import tempfile
 import warnings
 import zipfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -287,11 +288,16 @@ def main():
     parser.add_argument("--number", type=int, default=2000, help="forged files for each instance")
     parser.add_argument("--only", default="", help="part of the name of the instances to try")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all", action="store_true", help="all parameter sets of the tests, not one of each class")
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
+    models = [(i, model) for i, model in enumerate(all_instances()) if arguments.only in label(model)]
+    first = {type(model): (i, model) for i, model in reversed(models)}
+    models = models if arguments.all else sorted(first.values(), key=lambda pair: pair[0])
     total, failures = Counter(), 0
-    for index, model in enumerate(all_instances()):
-        if arguments.only in label(model):
-            outcomes, bad = count(index, arguments.seed, arguments.number)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        found = pool.map(lambda pair: count(pair[0], arguments.seed, arguments.number), models)
+        for (_, model), (outcomes, bad) in zip(models, found, strict=True):
             total += outcomes
             failures += len(bad)
             print(f"{label(model)[:90]:90s}", dict(outcomes), bad[:8], flush=True)
