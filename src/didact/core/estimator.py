@@ -136,8 +136,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
         """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
 
-        Check that the model is fitted before its attributes are read: ``self._after_fit()._map_rows(X, fn,
-        self.coef_)``.
+        Called as ``self._after_fit()._map_rows(X, fn, self.coef_)``, so that no attribute is read before the fit.
         """
         rows = self._rows(X, target="none", reset=False)
         return self._numbers_like(X, rows.map(fn, *args))
