@@ -197,6 +197,7 @@ class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
 class Hamming(Distance, NamedTuple("Hamming", [("weights", Any), ("whole", float)])):
     """The (weighted) share of columns in which two rows differ; `whole` is the sum of the weights.
 
+    >>> import numpy as np
     >>> float(Hamming(np.ones(4), 4.0).between1([1, 2, 3, 4], [1, 2, 0, 4]))
     0.25
     """
