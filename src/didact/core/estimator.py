@@ -203,6 +203,7 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(error, DidactError) and _numerical(error):
                 _refuse_extreme(args[0] if args else kwargs.get("X"), error)
             raise
+        # Overflow does not always raise: with warnings off it ends as NaN in the coefficients.
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():

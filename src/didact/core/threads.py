@@ -230,6 +230,7 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
     if min(size, len(items)) <= 1:
         return [fn(item) for item in items]
     work = _Work(fn, items)
+    # The limit on BLAS stays until the last item is done, also after an error: a thread may still be in BLAS.
     with _hold:
         futures = _submit(size - 1, min(size, len(items)) - 1, work.run)
         try:

@@ -44,6 +44,7 @@ def check_memory(
     if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
     X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
+    # NaN is not looked for here: it shows in the sums of the first pass, which spares one over the data.
     how: dict[str, Any] = {
         "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
@@ -143,6 +144,7 @@ class BlockCheck(NamedTuple):
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
         _check_table(X, "A block")
+        # Text is coded before it becomes an array; a model without categories refuses it by the name of its column.
         if self.categories is None:
             refuse_text(X, self.by_category)
         X = check_array(
@@ -212,6 +214,7 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
     frame = nw.from_native(table(X), pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
+    # Times get advice of their own; the words "could not convert string to float" are those that scikit-learn expects.
     schema = frame.schema.items()
     times = [name for name, kind in schema if kind.is_temporal()]
     if times:

@@ -124,6 +124,7 @@ def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[
 
     _refuse_kinds_of_arrays(value, where)
 
+    # `memo` keeps shared objects shared. A model enters it before its parts, so that a reference back to it ends here.
     def inner(part: Any, place: str) -> Any:
         return _mapped(part, leaf, where + place, memo)
 

@@ -112,6 +112,7 @@ def _known() -> frozenset[str]:
     from sklearn.utils import Bunch
     from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
 
+    # The list is enumerated from base classes, not from the file: a file can only choose among these names.
     families = (
         BaseEstimator,
         BaseCrossValidator,

@@ -42,6 +42,7 @@ def distance_named(
     >>> distance_named("minkowski", 1)
     Manhattan()
     """
+    # Each branch takes its own parameters out of `given`: what is left at the end is an error of the user.
     given = dict(metric_params or {})
     if isinstance(metric, Distance):
         found, given = metric, {}

@@ -77,6 +77,7 @@ def moments(block: Block) -> Moments:
     xy = X.T @ WY  # WY sums to zero, so X needs no centring here
     yy = xp.sum(WY * Yc, axis=0)
     mean_x, mean_y, raw, xy, yy = to_host(mean_x, mean_y, raw, xy, yy)
+    # Centring after the sum needs no copy of X, which may be sparse; only columns where it cancels are done again.
     xx = raw - np.outer(weight * mean_x, mean_x)
     far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
     if len(far):
