@@ -55,7 +55,7 @@ BAD = {
     "coo column": (coordinates(1, [0, 2, 1, 0, -1, 1]), "the index -1"),
     "coo lengths": (coordinates(1, [0, 2]), "6 values, but 6 and 2 indices"),
     "lil index": (lists(1, "rows", [8]), "the index 8"),
-    "lil lengths": (lists(1, "data", [1.0, 2.0]), "row 1 has not as many values as columns"),
+    "lil lengths": (lists(1, "data", [1.0, 2.0]), "row 1 does not have as many values as column"),
 }
 BAD["dia"] = (sp.dia_array(DENSE), "offsets")
 BAD["dia"][0].offsets = np.array([0])

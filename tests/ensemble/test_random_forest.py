@@ -8,7 +8,9 @@ from sklearn.datasets import load_diabetes, make_classification, make_friedman1
 from sklearn.exceptions import NotFittedError
 
 import didact
+from didact.core.errors import ParameterError
 from didact.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from didact.ensemble.forest_quantiles import Members
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
@@ -260,6 +262,15 @@ def test_quantiles_have_to_be_asked_for():
     forest = RandomForestRegressor(2, random_state=0).fit([[0.0], [1.0]], [0.0, 1.0])
     with pytest.raises(ValueError, match="quantiles=True"):
         forest.predict_quantiles([[0.0]])
+
+
+def test_members_of_leaves_that_do_not_fit_together_are_refused():
+    whole, ranks = np.array([0, 2]), np.array([0, 1], np.int32)
+    sound = Members(offsets=whole[:1], starts=whole, ranks=ranks, weights=np.ones(2), values=np.array([1.0, 2.0]))
+    sound.check()
+    for bad in ({"ranks": ranks + np.int32(1)}, {"starts": np.array([0, 3])}, {"weights": np.ones(3)}):
+        with pytest.raises(ParameterError, match=r"model file is damaged.*Fit the model anew"):
+            sound._replace(**bad).check()
 
 
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]

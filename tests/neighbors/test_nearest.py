@@ -255,7 +255,7 @@ def test_sentences():
         model.kneighbors(n_neighbors=5)
     with pytest.raises(ParameterError, match="> 0"):
         model.kneighbors(Q, 0)
-    with pytest.raises(TypeError, match="integer"):
+    with pytest.raises(TypeError, match="n_neighbors must be a whole number of at least 1"):
         model.kneighbors(Q, 1.5)
     with pytest.raises(ValueError, match="4 features"):
         model.kneighbors(Q[:, :3])

@@ -1,7 +1,7 @@
-"""Array namespaces: which library's functions a block of rows wants, and results in the caller's kind of array.
+"""Array namespaces: the library whose functions work on a block of rows, and results in the caller's kind of array.
 
 Block functions are written on `xp = namespace(X)`. NumPy arrays and SciPy sparse matrices get NumPy; torch tensors get
-the array-API view of torch that scikit-learn ships. Other libraries' arrays are read as NumPy arrays at the door.
+the array-API view of torch that scikit-learn ships. Validation reads other libraries' arrays as NumPy arrays.
 """
 
 import sys
@@ -69,7 +69,7 @@ def float_type(x: Any) -> Any:
 
 
 def of_types(arrays: Any, types: Any) -> bool:
-    """Whether arrays have these types and lie in C order, as loops are compiled for: a file may hold any others."""
+    """Whether arrays have the types and the C order that loops are compiled for: a file may hold any others."""
     pairs = zip(arrays, types, strict=True)
     return all(isinstance(a, np.ndarray) and a.dtype == kind and a.flags.c_contiguous for a, kind in pairs)
 

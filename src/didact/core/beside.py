@@ -1,4 +1,4 @@
-"""What a fitted model makes ready for its predictions: kept beside it, and not in it to be saved and copied."""
+"""A cache beside a fitted model: what its predictions need is computed once, and not saved or copied with the model."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,7 +10,7 @@ _made: "WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]]" = WeakKeyDictionary
 
 
 def beside(model: Any, make: Callable[[], T], *made_from: Any) -> T:
-    """What `make()` gives, kept as long as the model lives and `made_from` are the same objects."""
+    """The result of `make()`, cached as long as the model lives and `made_from` are the same objects."""
     known = _made.get(model)
     if known is None or len(known[0]) != len(made_from) or any(a is not b for a, b in zip(known[0], made_from)):
         known = _made[model] = made_from, make()

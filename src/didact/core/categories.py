@@ -1,7 +1,7 @@
-"""Categorical columns: which they are, which values they take, and their codes.
+"""Categorical columns: which columns they are, which values they take, and the codes of these values.
 
-A category becomes its number 0 … K−1 in `Categories.values`; a missing value, or one that was not there at fit, becomes
-NaN. Models that can split or count by category (trees, naive Bayes) ask the door for this; all others refuse text.
+A category becomes its position 0 … K−1 in `Categories.values`; a missing value, or one not seen by `fit`, becomes NaN.
+Models that can split or count by category (trees, naive Bayes) ask validation for this; all others refuse text.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,9 +52,9 @@ class Categories(NamedTuple):
         return out
 
     def decode(self, codes: Array) -> Array:
-        """A coded table with the values in place of their codes: floats, or objects if some are no numbers.
+        """A coded table with the values in place of their codes: floats, or objects if some values are not numbers.
 
-        A code beyond the values is a missing value.
+        A code of K or more stands for a missing value.
         """
         words = any(v is not None and v.dtype == object for v in self.values)
         out = codes.astype(object if words else np.float64)
@@ -66,25 +66,25 @@ class Categories(NamedTuple):
         return out
 
     def refuse_new(self, X: Any) -> None:
-        """Refuse a table with a value that is not among the categories, by name."""
+        """Refuse a table with a value that is not among the categories, and name the column and the value."""
         for j, (column, values) in enumerate(zip(columns_of(X), self.values, strict=False)):
             known = set() if values is None else set(values.tolist())
             new = [] if values is None else [v for v in _present(column) if v not in known]
             if new:
                 raise InputError(
-                    f"Column {_name(X, j)} has the value {new[0]!r}, which is none of its categories: they are those "
-                    "of the first rows. Let their column be of a category type that lists all values."
+                    f"Column {_name(X, j)} has the value {new[0]!r}, which is not among its categories: these are the "
+                    "values of the first rows. Give the column a category type that lists all values."
                 )
 
 
 def learn_categories(
     spec: Any, blocks: Iterable[Any], names: Sequence[str] | None, negative: bool = True
 ) -> Categories | None:
-    """The categories of the columns that `spec` names, over all blocks of a table; None if there is none.
+    """The categories of the columns that `spec` selects, over all blocks of a table; None if it selects none.
 
-    `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry a
-    column, or a list of positions or names. Numbers below 0 in a column whose type lists no values are categories, or
-    missing values if not `negative`.
+    `spec` is "from_dtype" (category and enum columns of a data frame), None (no column), a mask with one entry per
+    column, or a list of positions or names. Negative numbers, in a column whose type does not list its values, are
+    categories if `negative`, and missing values otherwise.
     """
     if spec is None:
         return None
@@ -95,7 +95,7 @@ def learn_categories(
     ordered: list[bool] = []
     for block in blocks:
         if isinstance(spec, str) and isinstance(block, ARRAYS):
-            return None  # no types to go by
+            return None  # an array does not say which columns are categorical
         columns = columns_of(block)
         if mask is None:
             mask = _mask(spec, columns, column_names(block) or names)
@@ -130,7 +130,7 @@ def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None) -> Array:
     for item in wanted.tolist():
         if isinstance(item, str):
             if names is None or item not in names:
-                raise ParameterError(f"categorical_features names {item!r}, which is no column of X.")
+                raise ParameterError(f"categorical_features names {item!r}, which is not a column of X.")
             mask[list(names).index(item)] = True
         elif isinstance(item, int) and -p <= item < p:
             mask[item] = True
@@ -146,7 +146,7 @@ def columns_of(X: Any) -> list[Any]:
         return list(array.T) if array.ndim == 2 else []
     import narwhals.stable.v2 as nw
 
-    column_names(X)  # refuses equal ones in a sentence
+    column_names(X)  # refuses duplicate names
     frame = nw.from_native(table(X), eager_only=True, pass_through=True)
     return (
         [frame[:, j] for j in range(frame.shape[1])] if isinstance(frame, nw.DataFrame) else columns_of(np.asarray(X))
@@ -199,7 +199,7 @@ def _array(levels: list[Any]) -> Array:
 
 
 def _codes(column: Any, values: Array) -> Array:
-    """The place of each entry among the values; NaN if it is missing or not among them."""
+    """The position of each entry among the values; NaN if it is missing or not among them."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub" and values.dtype.kind == "f" and len(values):
         low = values[0]
         if np.array_equal(values, low + np.arange(len(values))):  # whole numbers without a gap
@@ -218,22 +218,22 @@ def _codes(column: Any, values: Array) -> Array:
 
 
 def _numbered(native: Any) -> list[tuple[Array, list[Any]]]:
-    """The parts of a category column as whole numbers, −1 for missing, and what they stand for; [] if unknown."""
+    """The chunks of a category column as integer codes (−1: missing), each with its categories; [] if unknown."""
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
         return [(native.cat.codes.to_numpy(), list(native.cat.categories))]
-    if hasattr(native, "to_physical"):  # Polars: its numbers may be those of all columns in this process
+    if hasattr(native, "to_physical"):  # Polars: its codes may be shared by all columns of this process
         some = native.unique().drop_nulls()
         known = dict(zip(some.to_physical().to_list(), some.to_list(), strict=True))
         numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
         return [(numbers, [known.get(k) for k in range(max(known, default=-1) + 1)])]
-    if hasattr(native, "chunks"):  # Arrow: each part has a dictionary of its own
+    if hasattr(native, "chunks"):  # Arrow: each chunk has a dictionary of its own
         parts = [(part.indices.cast("int64").fill_null(-1), part.dictionary) for part in native.chunks]
         return [(indices.to_numpy(zero_copy_only=False), levels.to_pylist()) for indices, levels in parts]
     return []
 
 
 def _number(column: Any, name: str) -> Array:
-    """A column of numbers as floats, missing ones NaN."""
+    """A column of numbers as floats, missing values as NaN."""
     if not isinstance(column, np.ndarray):
         import narwhals.stable.v2 as nw
 
@@ -246,11 +246,11 @@ def _number(column: Any, name: str) -> Array:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"Column {name} is no column of numbers ({error}): name it in categorical_features.") from None
+        raise InputError(f"Column {name} does not hold numbers ({error}): name it in categorical_features.") from None
 
 
 def refuse_words(X: Any) -> None:
-    """Refuse columns of an array, or of a list of rows, that hold text which is no number."""
+    """Refuse columns of an array, or of a list of rows, with text that cannot be read as numbers."""
     array = np.asarray(X, dtype=object) if isinstance(X, (list, tuple)) else X
     if array.ndim == 2 and array.dtype.kind in "OUS":
         for j, column in enumerate(array.T):

@@ -1,4 +1,4 @@
-"""What can go wrong, as types: bad input, bad parameters, an extra that is not installed."""
+"""Types of errors: bad input, bad parameters, an optional library that is not installed."""
 
 import importlib
 from types import ModuleType
@@ -13,15 +13,15 @@ class InputError(DidactError, ValueError):
 
 
 class ParameterError(DidactError, ValueError):
-    """A hyper-parameter, or a combination of them, has no meaning."""
+    """A hyper-parameter, or a combination of hyper-parameters, is invalid."""
 
 
 class MissingExtra(DidactError, ImportError):
-    """An optional library is needed and not installed."""
+    """An optional library is needed but not installed."""
 
 
 def need(module: str, extra: str) -> ModuleType:
-    """Import an optional library, or say in one sentence how to get it."""
+    """Import an optional library, or raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -1,8 +1,8 @@
 """The base of all estimators: a declarative shell around pure functions.
 
 A subclass declares its hyper-parameters with `param` and its fitted attributes with `attr`, and gets from here the
-constructor, validation at `fit`, both sections of its docstring, the door for data (`_rows`, `_map_rows`), a place in
-the registry, callbacks, and the one `ConvergenceWarning` of a solver that stopped short.
+constructor, validation of parameters at `fit`, both sections of its docstring, validation of data (`_rows`,
+`_map_rows`), an entry in the registry, callbacks, and the `ConvergenceWarning` of a solver that stopped early.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ from didact.core.rows import Batches, BatchRows, ClusterRows, MemoryRows, Rows, 
 from didact.core.rows.memory import finite_sum
 from didact.core.validation import SQUARES, BlockCheck, check_memory, describe_collection
 
-FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # after those that are written here
+FIRST_SECTION = re.compile(r"\n(?:Attributes|Notes|References|Examples)\n---")  # follows the generated ones
 _REGISTRY: dict[str, type] = {}
 
 
@@ -47,8 +47,8 @@ _REGISTRY: dict[str, type] = {}
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """Base class of didact's estimators. Abstract: subclasses are final and declare parameters with `param`.
 
-    Class attributes for the tests, beside the code they speak of: `_test_params`, a list of parameter sets that the
-    registry checks run with, and `_test_skips`, the reason for every check that cannot hold.
+    Class attributes for the tests: `_test_params`, the parameter sets that the registry checks run with, and
+    `_test_skips`, the reason for every check that cannot hold.
     """
 
     _test_params: ClassVar[list[dict[str, Any]]] = [{}]
@@ -56,12 +56,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _sparse: ClassVar[bool] = True
     _missing: ClassVar[bool] = False
     _finds_infinity: ClassVar[bool] = False  # whether the fit refuses infinite values by itself where NaN passes
-    _infinite: ClassVar[bool] = False  # whether infinite values in X are values like others
-    _negative_codes: ClassVar[bool] = True  # whether numbers below 0 can be categories; else they are missing
+    _infinite: ClassVar[bool] = False  # whether infinite values in X are allowed
+    _negative_codes: ClassVar[bool] = True  # whether negative numbers can be categories; else they are missing
     _largest_target: ClassVar[float] = SQUARES  # the largest target that the model can compute with
-    _tensors: ClassVar[bool] = False  # whether tensors are computed with on their device; else they come as arrays
+    _tensors: ClassVar[bool] = False  # whether the model computes on a tensor's device; else tensors become arrays
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _conditional: ClassVar[list[str]] = []  # attributes that not every fit sets: the next one forgets them
+    _conditional: ClassVar[list[str]] = []  # attributes that not every fit sets: each fit deletes them first
     _attrs: ClassVar[list[Attribute]] = [
         attr("n_features_in_", "int", "Number of columns of X."),
         attr("feature_names_in_", "(n_features_in_,)", "Names of the columns, if all are strings.", "data"),
@@ -76,7 +76,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         cls.__init__ = _explaining(cls.__init__)  # type: ignore[method-assign]
         for name in ("fit", "partial_fit"):
             method, checked = vars(cls).get(name), _fit_context(prefer_skip_nested_validation=True)
-            if method is not None and hasattr(method, "fn"):  # of available_if, which holds the function
+            if method is not None and hasattr(method, "fn"):  # made by available_if, which holds the function
                 method.fn = checked(_finite(method.fn))
             elif method is not None:
                 setattr(cls, name, checked(_finite(method)))
@@ -101,12 +101,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         categories: Any = None,
         **beside: Any,
     ) -> Rows:
-        """The training data, checked once, as rows; `beside` are an offset and then groups, if the model knows these.
+        """The data, validated once, as rows; `beside` holds an offset and then groups, for models that use them.
 
         `target` is "numeric" (one column), "outputs" (one or several columns), "labels", "label columns" (one or
-        several) or "none". `categories` says which columns are categorical: they are learnt into `categories_` and
-        come as codes. Missing values pass as NaN if the class has `_missing`.
+        several) or "none". `categories` says which columns are categorical: a fit stores them in `categories_`, and
+        their values become codes. Missing values pass as NaN if the class has `_missing`.
         """
+        # Categories are learnt before validation, which needs them to turn text into numbers.
         if reset and "categorical_features" in self._parameter_constraints:
             self.categories_ = learn_categories(categories, blocks_of(X), column_names(X), self._negative_codes)
         known = getattr(self, "categories_", None)
@@ -135,26 +136,26 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
         """``fn(X, *args)`` on new data of any kind, as the kind of collection that came in.
 
-        Attributes are read once it is known that there are any: ``self._after_fit()._map_rows(X, fn, self.coef_)``.
+        Called as ``self._after_fit()._map_rows(X, fn, self.coef_)``, so that no attribute is read before the fit.
         """
         rows = self._rows(X, target="none", reset=False)
         return self._numbers_like(X, rows.map(fn, *args))
 
     def _numbers_like(self, X: Any, found: Any) -> Any:
-        """What was computed of rows X: numbers become a tensor again if X is one that came as an array."""
+        """A result computed from X: floats become a tensor again if X is one that was computed on as an array."""
         floats = isinstance(found, np.ndarray) and found.dtype.kind == "f"
         return like(found, X) if floats and not self._tensors else found
 
 
 def report_convergence(model: Any, result: Any) -> None:
-    """Store the number of iterations, and warn once if the solver stopped short."""
+    """Store the number of iterations, and warn once if the solver stopped before convergence."""
     model.n_iter_ = max(1, int(result.n_iter))
     if not result.converged and result.status != "stopped":
         warn_convergence(model, result.message)
 
 
 def warn_convergence(model: Any, sentence: str) -> None:
-    """A `ConvergenceWarning` that points at the line of the user's own code that led here."""
+    """Warn with a `ConvergenceWarning` that points at the line of the user's own code that led here."""
     frame, level = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
         frame, level = frame.f_back, level + 1
@@ -162,7 +163,7 @@ def warn_convergence(model: Any, sentence: str) -> None:
 
 
 def registry() -> dict[str, type]:
-    """All public estimators that have been imported, by full name, in the order of the names of their classes."""
+    """All public estimators that have been imported, by full name, sorted by class name."""
     return dict(sorted(_REGISTRY.items(), key=lambda entry: (entry[1].__name__, entry[0])))
 
 
@@ -172,7 +173,7 @@ def instances(cls: Any) -> list[Any]:
 
 
 def _explaining(init: Callable[..., None]) -> Callable[..., None]:
-    """The constructor, with a sentence on what to use instead of another library's machinery flags."""
+    """The constructor, with an error that names the substitute for technical parameters of other libraries."""
     allowed = set(inspect.signature(init).parameters)
 
     @functools.wraps(init)
@@ -186,9 +187,9 @@ def _explaining(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A fit that ends with a sentence where numbers overflow, in its coefficients or in a library that it calls.
+    """A fit that raises a clear error if numbers overflow, in its coefficients or in a library that it calls.
 
-    What only some fits set is forgotten at its beginning, so that nothing of another fit stays.
+    Attributes that only some fits set are deleted first, so that nothing of an earlier fit remains.
     """
     forgets = fit.__name__ == "fit"
 
@@ -202,6 +203,7 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
             if not isinstance(error, DidactError) and _numerical(error):
                 _refuse_extreme(args[0] if args else kwargs.get("X"), error)
             raise
+        # Overflow does not always raise: with warnings off it ends as NaN in the coefficients.
         for name in ("coef_", "intercept_"):
             found = vars(self).get(name)
             if isinstance(found, (float, np.ndarray)) and np.isnan(found).any():
@@ -217,7 +219,7 @@ def _finite(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _numerical(error: Exception) -> bool:
-    """Whether an error is about numbers: of arithmetic, or raised by the libraries of linear algebra."""
+    """Whether an error is numerical: an ArithmeticError, or one raised inside NumPy or SciPy."""
     if isinstance(error, (ArithmeticError, np.linalg.LinAlgError)):
         return True
     trace = error.__traceback__
@@ -227,7 +229,7 @@ def _numerical(error: Exception) -> bool:
 
 
 def _refuse_extreme(X: Any, error: Exception | None) -> None:
-    """Say which columns are too large or too small, where that is why a library failed."""
+    """Name the columns whose values are too large or too small, if that is why a library failed."""
     values = X if is_sparse(X) else np.asarray(X) if hasattr(X, "__array__") else None
     if values is not None and values.ndim == 2 and values.dtype.kind == "f" and finite_sum(values * 1e-16):
         try:
@@ -237,7 +239,7 @@ def _refuse_extreme(X: Any, error: Exception | None) -> None:
 
 
 def _documented(cls: type) -> str:
-    """The class docstring with its Parameters and Attributes sections, which stand before the first other section."""
+    """The class docstring with generated Parameters and Attributes sections, placed before the first other section."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     entries = {
         "Parameters": [describe(field) for field in declared_parameters(cls)],

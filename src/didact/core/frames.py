@@ -1,4 +1,4 @@
-"""Data frames and tables of any library: their column names, and Arrow data in forms that the others know."""
+"""Data frames and tables of any library: their column names, and Arrow data in forms that other libraries read."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from didact.core.errors import InputError
 
 
 def column_names(X: Any) -> list[str] | None:
-    """The column names of a data frame or table of any library, which must differ; None for arrays."""
+    """The column names of a data frame or table of any library; None for arrays. Duplicate names are refused."""
     names = X.column_names if is_arrow(X) else getattr(X, "columns", None)
     if names is None or callable(names):
         return None
@@ -25,7 +25,7 @@ def is_arrow(X: Any) -> bool:
 
 
 def table(X: Any) -> Any:
-    """An Arrow record batch as a table (which narwhals knows); anything else as it is."""
+    """An Arrow record batch as a table (which narwhals reads); anything else unchanged."""
     if is_arrow(X) and type(X).__name__ == "RecordBatch":
         import pyarrow
 
@@ -34,7 +34,7 @@ def table(X: Any) -> Any:
 
 
 def plain(X: Any) -> Any:
-    """Arrow data as one C-ordered float array; anything else as it is."""
+    """Arrow data as one C-ordered float array; anything else unchanged."""
     if not is_arrow(X):
         return X
     columns = [np.asarray(c.to_numpy(zero_copy_only=False)) for c in _record_columns(X)]

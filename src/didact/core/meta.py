@@ -1,7 +1,7 @@
-"""What models that are made of other models share: the base model, its tags, routing, and fits on the thread pool.
+"""Meta-estimators: what they share of base models, tags, metadata routing, and fits on the thread pool.
 
-Such a model takes rows in memory, checked once at its own door; the base models then get plain arrays. Weights of rows
-are its own affair; all other metadata go where the base model asks for them (scikit-learn's metadata routing).
+A meta-estimator takes rows in memory and validates them once; the base models then get plain arrays. It handles sample
+weights itself; all other metadata go where the base model requests them (scikit-learn's metadata routing).
 """
 
 from collections.abc import Callable, Iterable
@@ -25,13 +25,13 @@ from didact.core.typing import Array
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Why some registry checks cannot hold for models of models.
+# Why some registry checks cannot hold for meta-estimators.
 IN_MEMORY = {
     "collections": "Its base models are fitted to parts of the rows in memory; other collections are refused in words."
 }
 DRAWS = "Every base model sees its own random draw of the rows: other rows, or another order, make other draws."
 RANDOM_ROWS = {"weights_equal_repetition": DRAWS, "row_order": DRAWS}
-WEIGHTED_SPLITS = {  # where rows of weight 0 are left out before any are drawn
+WEIGHTED_SPLITS = {  # for models that leave out rows of weight 0 before they draw
     "weights_equal_repetition/repeated": DRAWS,
     "row_order": DRAWS,
     "check_sample_weight_equivalence_on_dense_data": DRAWS,
@@ -41,13 +41,14 @@ WEIGHTED_DRAWS = {**WEIGHTED_SPLITS, "weights_equal_repetition/zero": DRAWS}
 
 
 class OfModels(MetaEstimatorMixin):
-    """Mixin for estimators that hold one kind of base model; stands left of `Estimator`.
+    """Mixin for estimators that hold one kind of base model; stands left of `Estimator` among the bases.
 
-    Other libraries' base models judge NaN and infinity themselves: their tags say too little, a pipeline's for one.
+    Base models from other libraries check NaN and infinity themselves: their tags, for example a pipeline's, say too
+    little about it.
     """
 
-    _kernels: ClassVar[bool] = False  # whether X may be a precomputed kernel, cut by rows and by columns
-    _regressors: ClassVar[bool] = False  # whether a classifier may be made of regressors
+    _kernels: ClassVar[bool] = False  # whether X may be a precomputed kernel: folds then select rows and columns
+    _regressors: ClassVar[bool] = False  # whether the base models of a classifier may be regressors
 
     def _base(self) -> Any:
         """The base model, not fitted: what the user gave, or the default."""
@@ -71,7 +72,7 @@ class OfModels(MetaEstimatorMixin):
 
     @property
     def _pairwise(self) -> bool:
-        """Whether X holds similarities or distances between rows, because the base model wants that."""
+        """Whether X holds similarities or distances between rows, because the base model expects them."""
         return any(get_tags(model).input_tags.pairwise for model in self._bases())
 
     def __sklearn_tags__(self) -> Any:
@@ -81,14 +82,14 @@ class OfModels(MetaEstimatorMixin):
         return tags
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata go: what `fit` gets beside the weights, to the base models."""
+        """Metadata routing: what `fit` gets, other than sample weights, goes to the base models."""
         how = MethodMapping().add(caller="fit", callee="fit")
         if hasattr(self, "partial_fit"):
             how.add(caller="partial_fit", callee="partial_fit")
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
 
     def _training(self, X: Any, y: Any, sample_weight: Any, target: str, reset: bool = True) -> tuple[Any, Any, Any]:
-        """The checked columns X, y and weights (or None) in memory; NaN is refused unless the base model reads it."""
+        """Validated X, y and weights (or None) in memory; NaN is refused unless the base model accepts it."""
         name = type(self).__name__
         self._check_bases()
         rows = self._rows(X, y, sample_weight, target=target, reset=reset).require_memory(
@@ -100,18 +101,18 @@ class OfModels(MetaEstimatorMixin):
         return rows.X, rows.columns.y, rows.columns.weight
 
     def _check_bases(self) -> None:
-        """Refuse base models that cannot serve: regressors in a classifier, and kernels where rows are cut alone."""
+        """Refuse unsuitable base models: regressors in a classifier, and kernels where only rows are selected."""
         name = type(self).__name__
         wrong = [model for model in self._bases() if is_regressor(model)]
         if wrong and is_classifier(self) and not self._regressors:
             raise ParameterError(f"{name} needs classifiers, but {type(wrong[0]).__name__} is a regressor.")
         if self._pairwise and not self._kernels:
             raise ParameterError(
-                f"{name} cannot cut a precomputed kernel or distances for its base model: let that compute them itself."
+                f"{name} cannot select rows of a precomputed kernel or distance matrix: let the base model compute it."
             )
 
     def _coded(self, y: Any) -> tuple[Array, Array]:
-        """The labels, sorted, and the code of every row; at least two classes."""
+        """The sorted labels and the code of every row; fewer than two classes are refused."""
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             name = type(self).__name__
@@ -119,12 +120,12 @@ class OfModels(MetaEstimatorMixin):
         return classes, codes
 
     def _map_rows(self, X: Any, fn: Callable[..., Any], *args: Any) -> Any:
-        """``fn(X, *args)`` on new data of any kind; what the base models cannot read is refused before."""
+        """``fn(X, *args)`` on new data of any kind; values that the base models cannot read are refused first."""
         rows = self._rows(X, target="none", reset=False)
         return self._numbers_like(X, rows.map(checked_call, fn, rows.names, rows.missing, *args))
 
     def _arrays(self, X: Any) -> Any:
-        """New rows X in memory as the base models get them, checked."""
+        """New rows X in memory, validated, as the base models get them."""
         check_is_fitted(self)
         rows = self._rows(X, target="none", reset=False).require_memory(
             "This needs all rows in memory, not Batches or Dask collections: pass some at a time."
@@ -148,7 +149,7 @@ class OfSeveral(OfModels, _BaseComposition):
         raise NotImplementedError
 
     def _checked_models(self) -> list[tuple[str, Any]]:
-        """The pairs, if they are pairs of names and models."""
+        """The pairs, once it is checked that they are pairs of names and models."""
         pairs = list(self._models())
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise ParameterError("estimators must be a list of (name, model) pairs, with at least one of them.")
@@ -162,16 +163,16 @@ class OfSeveral(OfModels, _BaseComposition):
         return [model for _, model in self._models()]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters; those of a model stand under its name."""
+        """All parameters; those of an inner model are prefixed with its name."""
         return dict(self._get_params("estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters, also those of a model by its name."""
+        """Set parameters, also those of an inner model, prefixed with its name."""
         self._set_params("estimators", **params)
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Where metadata go: what `fit` gets beside the weights, to the models by their names."""
+        """Metadata routing: what `fit` gets, other than sample weights, goes to the models by their names."""
         how = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self)
         for name, model in self._models():
@@ -186,7 +187,7 @@ class OfSeveral(OfModels, _BaseComposition):
 
 
 def finite_first(X: Any, names: Any, missing: bool) -> None:
-    """Refuse NaN and infinity by the names of columns, which base models do not know."""
+    """Refuse NaN and infinity, and name the columns, whose names the base models do not know."""
     with np.errstate(all="ignore"):
         total = 0.0 if missing else X.sum()
     if not np.isfinite(total):
@@ -194,7 +195,7 @@ def finite_first(X: Any, names: Any, missing: bool) -> None:
 
 
 def checked_call(X: Any, fn: Callable[..., Any], names: Any, missing: bool, *args: Any) -> Any:
-    """fn(X, *args) for a block, after a look at its values."""
+    """fn(X, *args) for a block, once its values are checked."""
     finite_first(X, names, missing)
     return fn(X, *args)
 
@@ -217,12 +218,12 @@ def fit_model(model: Any, X: Any, y: Any, w: Any = None, params: dict[str, Any] 
 
 
 def part_of(X: Any, index: Array, pairwise: bool) -> Any:
-    """Some of the rows; of a kernel between all rows the kernel between these."""
+    """The rows of an index; of a kernel matrix between all rows, the kernel matrix between these."""
     return X[index][:, index] if pairwise else X[index]
 
 
 def take(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:
-    """Metadata of some rows: what has one entry for each row is cut, the rest stays."""
+    """Metadata of some rows: values with one entry per row are indexed, all others stay as they are."""
     n = rows.shape[0]
     return {
         key: np.asarray(value)[index] if np.ndim(value) and np.shape(value)[0] == n else value
@@ -231,14 +232,14 @@ def take(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def seeded(model: Any, generator: np.random.Generator) -> Any:
-    """A copy of a model, with seeds from the generator in all its parameters `random_state`."""
+    """A clone of a model whose parameters `random_state`, nested ones too, are seeds drawn from the generator."""
     model = clone(model)
     names = [name for name in sorted(model.get_params()) if f"__{name}".endswith("__random_state")]
     return model.set_params(**{name: int(generator.integers(2**31 - 1)) for name in names}) if names else model
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse parameters that a model does not take, before it is fitted."""
+    """Refuse invalid parameters of a model before it is fitted."""
     model._validate_params()
 
 

@@ -1,7 +1,7 @@
-"""Finite values that are too large or too small to be computed with: who is to blame, and the one sentence about it.
+"""Finite values that are too large or too small to compute with: which columns hold them, and the error that says so.
 
-Squares of values beyond about 1e154 are infinite, those below 1e-154 are zero. Nobody looks for such values ahead of a
-fit: what is not finite afterwards, a statistic, a coefficient or what a library refused, leads here.
+Squares of values above about 1e154 overflow, those of values below 1e-154 underflow to zero. No pass looks for such
+values before a fit; only if a statistic or a coefficient is not finite, or a library fails, are they searched for here.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ class Largest(NamedTuple):
     sizes: Array
 
     def merge(self, other: "Largest") -> "Largest":
-        """Of both sets of rows."""
+        """The largest values of both sets of rows."""
         return Largest(np.maximum(self.sizes, other.sizes))
 
 
 def largest_entries(block: Any) -> Largest:
-    """The largest absolute value of each column of a block; missing ones do not count."""
+    """The largest absolute value of each column of a block; missing values do not count."""
     return Largest(_sizes(block.X))
 
 
@@ -43,7 +43,7 @@ def _sizes(X: Any) -> Array:
 
 
 def largest_target(block: Any) -> Largest:
-    """The largest absolute value of the targets of a block, if these are numbers and no labels."""
+    """The largest absolute value of the targets of a block, if they are numbers and not labels."""
     y = block.y
     if y is None or "float" not in str(y.dtype):
         return Largest(np.zeros(1))
@@ -68,7 +68,7 @@ def too_large(what: str, most: float) -> InputError:
 
 
 def refuse_overflow(rows: Any, statistic: Any) -> None:
-    """Refuse rows whose statistic is not finite, by the columns, or the target, that have the largest values."""
+    """Refuse rows whose statistic is not finite, and name the columns, or the target, with the largest values."""
     if all_finite(statistic):
         return
     sizes = rows.reduce(largest_entries).sizes if rows.n_features else np.zeros(0)
@@ -80,7 +80,7 @@ def refuse_overflow(rows: Any, statistic: Any) -> None:
 
 
 def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
-    """Refuse rows by the columns whose squares are infinite or vanish, if there are any."""
+    """Refuse rows with columns whose squares overflow or underflow, and name the columns."""
     if is_tensor(X) or X.dtype.kind != "f":
         return
     limit = 1e-4 * float(np.sqrt(np.finfo(X.dtype).max))
@@ -96,7 +96,7 @@ def refuse_extreme(X: Any, names: Sequence[str] | None) -> None:
 
 
 def listed(where: Any, names: Sequence[str] | None) -> str:
-    """The names, or else the numbers, of some columns."""
+    """A list of columns for a message: their names, or their positions if they have none."""
     where = np.unique(where)
     labels = [f"{names[j]!r}" if names is not None else str(j) for j in where[:5]]
     return ("column " if len(where) == 1 else "columns ") + ", ".join(labels) + (", …" if len(where) > 5 else "")

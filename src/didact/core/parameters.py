@@ -3,7 +3,7 @@
     alpha: float = param(1.0, at_least(0), "Strength of the L2 penalty.")
     _attrs = [attr("coef_", "(n_features,)", "Coefficients.")]
 
-Constraints compile to scikit-learn's own, so that its error texts and checks hold; a list means any of them.
+Constraints are scikit-learn's own, so that its error messages and checks apply; of a list, any one may hold.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, St
 
 WIDTH = 100  # of a line of documentation
 
-# Machinery flags of other libraries, and what serves the purpose here.
+# Technical parameters of other libraries, and what replaces them here.
 INSTEAD = {
     "n_jobs": "threads are set once for the library: didact.set_threads(n)",
     "verbose": "progress comes from callbacks: model.set_callbacks(didact.ProgressLog())",
@@ -57,7 +57,7 @@ def between(low: float, high: float, closed: str = "both") -> Any:
 
 
 def share(closed: str = "right") -> Any:
-    """A float from 0 to 1, beside whole numbers that mean counts."""
+    """A float from 0 to 1, for parameters whose integers are counts."""
     return Interval(RealNotInt, 0, 1, closed=closed)
 
 
@@ -100,7 +100,7 @@ MOST_OPTIONS = 12  # that a docstring lists: the names of metrics and scores sta
 
 
 def describe(field: "dataclasses.Field[Any]") -> str:
-    """The numpydoc entry of one parameter."""
+    """The numpydoc entry of a parameter."""
     kinds = dict.fromkeys(kind for constraint in field.metadata["constraints"] for kind in _kinds(constraint))
     *others, last = sorted(kinds, key="None".__eq__)
     kind = ", ".join(others) + " or " + last if others else last
@@ -140,18 +140,19 @@ class Attribute(NamedTuple):
 def attr(names: str, kind: str, doc: str, when: Any = None) -> Attribute:
     """Declare a fitted attribute, in the list `_attrs` of its class or of a base.
 
-    `kind` is its type; "(n, p)" is short for "ndarray of shape (n, p)". `when` says that it is there only under some
-    parameters: the name of one ("oob_score": neither None nor False), an equation ("solver='svd'", "solver!='lsqr'"),
-    or, where `doc` says it in words, a method of the model ("_searches"), a function of it, or "data" if they decide.
+    `kind` is its type; "(n, p)" is short for "ndarray of shape (n, p)". `when` is the condition under which a fit sets
+    it: the name of a parameter ("oob_score": neither None nor False), an equation ("solver='svd'", "solver!='lsqr'"),
+    or, if `doc` states the condition in words, a method of the model ("_searches"), a function of the model, or "data"
+    if the data decide.
     """
     return Attribute(names, kind, doc, when)
 
 
-CLASSES = attr("classes_", "(n_classes,)", "Labels, sorted.")  # of every classifier that says nothing else
+CLASSES = attr("classes_", "(n_classes,)", "Labels, sorted.")  # default for classifiers
 
 
 def attributes(cls: type) -> list[Attribute]:
-    """The declared attributes of a class: its own, then those of its bases that it does not declare anew."""
+    """The declared attributes of a class: its own, then those of its bases that it does not redeclare."""
     found: dict[str, Attribute] = {}
     for base in cls.__mro__:
         for attribute in vars(base).get("_attrs", [CLASSES] if base is ClassifierMixin else ()):
@@ -175,7 +176,7 @@ def is_set(attribute: Attribute, model: Any) -> bool | None:
 
 
 def describe_attribute(attribute: Attribute) -> str:
-    """The numpydoc entry of one attribute."""
+    """The numpydoc entry of an attribute."""
     kind, doc, when = attribute.kind, attribute.doc, attribute.when
     if "(" in kind and "shape" not in kind:
         kind = kind.replace("(", "ndarray of shape (", 1)

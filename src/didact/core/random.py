@@ -9,7 +9,7 @@ from numpy.random import Generator, Philox, RandomState, SeedSequence
 def seed_sequence(random_state: Any) -> SeedSequence:
     """Turn None, an int, a RandomState or a Generator into one SeedSequence.
 
-    An int gives the same sequence each time; a RandomState or a Generator is drawn from once and moves on.
+    An int gives the same sequence each time; a RandomState or a Generator is drawn from once, which advances it.
     """
     if isinstance(random_state, SeedSequence):
         return random_state
@@ -23,7 +23,7 @@ def seed_sequence(random_state: Any) -> SeedSequence:
 
 
 def streams(random_state: Any, count: int) -> list[Generator]:
-    """Independent generators, one per task; the k-th does not depend on how many there are after it."""
+    """Independent generators, one per task; the k-th does not depend on how many follow it."""
     return [np.random.default_rng(s) for s in seed_sequence(random_state).spawn(count)]
 
 

@@ -1,9 +1,9 @@
-"""Sparse matrices at the door: sound ones only, and never the caller's own.
+"""Validation of sparse matrices: malformed ones are refused, and the caller's own object is never modified.
 
-SciPy and compiled loops follow the indices of a sparse matrix wherever they point, also out of its memory, and SciPy
-does not look at all of them when a matrix is made, nor at what is put into it afterwards. So `check_sparse` looks,
-once, in O(entries). `own_rows` is what models get: CSR rows that are sorted and without repeated entries, so that
-nothing is left that SciPy would do in place to the caller's.
+SciPy and compiled loops follow the indices of a sparse matrix even outside its memory, and SciPy does not check all of
+them when a matrix is made, nor any that are assigned later. So `check_sparse` checks them once, in O(entries). Models
+get `own_rows`: CSR rows with sorted indices and no duplicates, so that SciPy has no reason to sort or sum the caller's
+arrays in place.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ CURE = "Build it anew, for example with scipy.sparse.csr_array((values, (rows, c
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
-    """Refuse a sparse matrix whose parts do not fit together; anything else passes."""
+    """Refuse a sparse matrix whose arrays are inconsistent; anything else passes."""
     if not sp.issparse(X):
         return
     said = _fault(X)
@@ -26,7 +26,7 @@ def check_sparse(X: Any, name: str = "X") -> None:
 
 
 def own_rows(X: Any) -> Any:
-    """CSR rows with sorted and distinct indices, in an object of its own that shares the arrays if they are so."""
+    """CSR rows with sorted and distinct indices, in a new object that shares the arrays if they are so already."""
     if not sp.issparse(X) or X.format != "csr":
         return X
     own = (sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix)(X.shape, dtype=X.dtype)
@@ -41,7 +41,7 @@ def own_rows(X: Any) -> Any:
 
 
 def _fault(X: Any) -> str:
-    """What is wrong with a sparse matrix, or nothing."""
+    """What is wrong with a sparse matrix; an empty string if nothing is."""
     if X.ndim != 2:
         return f"it has {X.ndim} dimension(s) where rows and columns are needed"
     if X.format in ("csr", "csc", "bsr"):
@@ -52,14 +52,14 @@ def _fault(X: Any) -> str:
         return _lists(X)
     if X.format == "dia":
         return _diagonals(X)
-    return ""  # dictionaries are checked by SciPy as they are turned into triples
+    return ""  # SciPy checks a dictionary of keys when it converts it
 
 
 def _compressed(X: Any) -> str:
     lines, places = X.shape if X.format != "csc" else X.shape[::-1]
     if X.format == "bsr":
         if X.data.ndim != 3 or 0 in X.data.shape[1:]:
-            return "its data is no stack of blocks"
+            return "its data is not an array of blocks with three dimensions"
         if lines % X.data.shape[1] or places % X.data.shape[2]:
             return f"blocks of {X.data.shape[1]} × {X.data.shape[2]} do not fill it"
         lines, places = lines // X.data.shape[1], places // X.data.shape[2]
@@ -68,7 +68,7 @@ def _compressed(X: Any) -> str:
     for part in ("indices", "indptr"):
         array = getattr(X, part)
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            return f"{part} is no list of whole numbers"
+            return f"{part} is not a one-dimensional array of whole numbers"
     if len(X.indptr) != lines + 1:
         return f"indptr has {len(X.indptr)} entries where {lines + 1} are needed"
     if len(X.data) != len(X.indices):
@@ -84,7 +84,7 @@ def _triples(X: Any) -> str:
     if X.data.ndim != 1 or len(X.coords) != 2 or any(len(c) != len(X.data) for c in X.coords):
         return f"it has {len(X.data)} values, but {' and '.join(str(len(c)) for c in X.coords)} indices"
     if any(c.ndim != 1 or c.dtype.kind not in "iu" for c in X.coords):
-        return "its coordinates are no lists of whole numbers"
+        return "its coordinates are not one-dimensional arrays of whole numbers"
     return _outside(X.coords[0], X.shape[0]) or _outside(X.coords[1], X.shape[1])
 
 
@@ -93,7 +93,7 @@ def _lists(X: Any) -> str:
         return f"it has {len(X.rows)} lists of columns and {len(X.data)} lists of values"
     for i, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
         if not isinstance(columns, list) or not isinstance(values, list) or len(columns) != len(values):
-            return f"row {i} has not as many values as columns"
+            return f"row {i} does not have as many values as column indices"
         if columns and not 0 <= min(columns) <= max(columns) < X.shape[1]:
             return _outside(np.asarray(columns), X.shape[1])
     return ""
@@ -103,12 +103,12 @@ def _diagonals(X: Any) -> str:
     if X.data.ndim != 2 or X.offsets.ndim != 1 or len(X.data) != len(X.offsets):
         return f"it has {len(X.data)} diagonals and {X.offsets.size} offsets"
     if X.offsets.dtype.kind not in "iu" or len(np.unique(X.offsets)) != len(X.offsets):
-        return "its offsets are no distinct whole numbers"
+        return "its offsets are not distinct whole numbers"
     return ""
 
 
 def _outside(indices: Any, size: int) -> str:
-    """What to say of indices that are not in 0 … size − 1."""
+    """A message about indices outside 0 … size − 1; an empty string if there are none."""
     if not len(indices) or (indices.min() >= 0 and indices.max() < size):
         return ""
     bad = indices.min() if indices.min() < 0 else indices.max()

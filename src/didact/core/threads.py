@@ -2,8 +2,8 @@
 
 Compiled loops and BLAS calls on blocks of rows release the interpreter lock, so plain threads run them in parallel.
 The caller is one of the threads. Either this pool or BLAS is parallel at a time, never both: while the pool works, BLAS
-is held to one thread. A call from within a piece runs inline (a nested wait would deadlock), and the pool starts anew
-after a fork.
+is limited to one thread. A call from within a piece of work runs inline, as a nested wait would deadlock. After a fork
+the child starts a new pool.
 """
 
 import os
@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-SMALL_MATRIX = 1000  # columns; 0.3 GFlop for a Cholesky factor
+SMALL_MATRIX = 1000  # columns: a Cholesky factorisation then takes 0.3 GFlop
 
 _state = threading.local()
 _lock = threading.Lock()
@@ -31,7 +31,7 @@ _asked: int | None = None
 
 
 def set_threads(n: int | None) -> None:
-    """Set how many threads didact may use; None goes back to what the machine allows.
+    """Set how many threads didact may use; None restores the default, the number of available cores.
 
     >>> import didact
     >>> didact.set_threads(2)
@@ -45,7 +45,7 @@ def set_threads(n: int | None) -> None:
 
 @cache
 def _machine_limit() -> int:
-    """Cores of the container: joblib reads affinity and control groups."""
+    """The number of cores that this process may use: joblib reads CPU affinity and control groups."""
     import joblib
 
     return int(joblib.cpu_count())
@@ -53,7 +53,7 @@ def _machine_limit() -> int:
 
 @cache
 def _blas() -> list[Any]:
-    """The BLAS libraries in this process, looked up once SciPy's is loaded, too."""
+    """The BLAS libraries in this process; SciPy's own is loaded first, so that it is among them."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -66,7 +66,7 @@ def _per_thread(library: Any) -> bool:
 
 
 class _Hold:
-    """BLAS at one thread while anybody is inside: the first in saves the limits, the last out restores them."""
+    """Context that limits BLAS to one thread: the first caller to enter saves the limits, the last restores them."""
 
     def __init__(self) -> None:
         self.inside = 0
@@ -89,47 +89,47 @@ class _Hold:
                 self.restore()
 
     def restore(self) -> None:
-        """Give every library the limit that it had before the first came in."""
+        """Give every library the limit that it had before the first caller entered."""
         for library, limit in self.saved.items():
             self.set(library, limit)
         self.saved = {}
 
     @staticmethod
     def set(library: Any, limit: int) -> None:
-        """Set a limit from any thread: threadpoolctl ignores all but the first thread that ever set one."""
+        """Set a limit from any thread: threadpoolctl would ignore all but the first thread that ever set one."""
         getattr(library, "_real_set_num_threads", library.set_num_threads)(limit)
 
     def limits(self) -> list[int]:
-        """The limits that hold outside: a library that is held reports 1 and is known by what was saved."""
+        """The limits outside this context: while it is open, the saved ones, as the libraries themselves report 1."""
         with self.lock:
             now = [self.saved.get(library, library.num_threads) for library in _blas()]
         return [limit for limit in now if limit is not None]
 
 
 _hold = _Hold()
-one_blas_thread = _hold  # context for many small products and factorisations: waking threads costs more than they save
+one_blas_thread = _hold  # for many small products and factorisations, where waking threads costs more than it saves
 
 
 def blas_for(size: int) -> AbstractContextManager[None]:
-    """Context for work on matrices with this many columns: of up to a thousand, one thread of BLAS is the quickest."""
+    """Context for work on matrices with this many columns: up to a thousand, BLAS is fastest on one thread."""
     return _hold if size <= SMALL_MATRIX else nullcontext()
 
 
 def _inside_worker() -> bool:
-    """One thread in a Dask or joblib worker: the scheduler has filled the cores already."""
+    """Whether this is a Dask or joblib worker, whose scheduler has filled the cores already: one thread then."""
     if type(current_process()).__name__ == "LokyProcess":
         return True
     if (dask := sys.modules.get("distributed.worker")) is None:
         return False
     try:
         dask.get_worker()
-    except (ValueError, AttributeError):  # no worker, or the module is still loading
+    except (ValueError, AttributeError):  # not in a worker, or the module is still loading
         return False
     return True
 
 
 def thread_count() -> int:
-    """Threads that a call may use now: the least of what was asked, the environment, the machine and BLAS's limit."""
+    """Threads that a call may use now: the least of `set_threads`, the environment, the cores and BLAS's own limit."""
     if getattr(_state, "serial", False) or _inside_worker():
         return 1
     limits = [_machine_limit() if _asked is None else _asked]
@@ -156,12 +156,12 @@ def _submit(size: int, times: int, fn: Callable[[], None]) -> list[Future[None]]
                 _pool.shutdown(wait=False)
             _pool = ThreadPoolExecutor(size, thread_name_prefix="didact", initializer=_begin_thread)
             _pool_size = size
-        # NumPy's error state is a context variable: each call runs in a copy of the caller's context.
+        # NumPy's error state is a context variable, so each call runs in a copy of the caller's context.
         return [_pool.submit(copy_context().run, fn) for _ in range(times)]
 
 
 def _after_fork() -> None:
-    """In the child: the threads are gone, and so is whoever held BLAS."""
+    """Reset the state in the child: neither the pool's threads nor the callers that limited BLAS exist there."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
     _hold.lock, _hold.inside = threading.Lock(), 0
@@ -184,7 +184,7 @@ class serial:
 
 
 class _Joining(serial):
-    """The same for a thread that works beside the pool's: its own BLAS has one thread meanwhile."""
+    """`serial` for the calling thread while it works beside the pool; a BLAS with limits per thread gets one, too."""
 
     def __enter__(self) -> None:
         self.limits = [(library, library.num_threads) for library in _blas() if _per_thread(library)]
@@ -198,7 +198,7 @@ class _Joining(serial):
 
 
 class _Work(Generic[T, R]):
-    """Items that several threads take one after the other, in order, and what became of them."""
+    """A queue of items that several threads work off in order, with the results and the errors."""
 
     def __init__(self, fn: Callable[[T], R], items: list[T]) -> None:
         self.fn, self.items, self.turn = fn, items, count()
@@ -206,7 +206,7 @@ class _Work(Generic[T, R]):
         self.errors: list[tuple[int, BaseException]] = []
 
     def run(self) -> None:
-        """What each thread does; an error anywhere keeps what has not started from starting."""
+        """Work off items until none is left; after an error in any thread, no further item is started."""
         while not self.errors and (i := next(self.turn)) < len(self.items):
             try:
                 self.results[i] = self.fn(self.items[i])
@@ -214,15 +214,16 @@ class _Work(Generic[T, R]):
                 self.errors.append((i, error))
 
     def first_error(self) -> BaseException:
-        """An interruption, or else the error that one thread alone would have met."""
+        """An interruption (Ctrl-C) if there was one, else the error of the first item in order."""
         return min(self.errors, key=lambda e: (isinstance(e[1], Exception), e[0]))[1]
 
 
 def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Call fn on every item and return the results in order, on the pool and the calling thread where that helps.
 
-    The caller works along, as waking a thread costs more than a small piece does. An error, or Ctrl-C in the caller,
-    keeps what has not started from starting and waits for the rest: pieces should stay under about 0.2 s.
+    The calling thread takes items as well, because waking a thread costs more than a small item. After an error, or
+    Ctrl-C in the caller, no further item is started, and those that run are waited for: an item should take less than
+    about 0.2 s.
     """
     items = list(items)
     size = thread_count()
@@ -230,12 +231,13 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
         with _hold if size == 1 else nullcontext():  # who asked for one thread does not want BLAS's either
             return [fn(item) for item in items]
     work = _Work(fn, items)
+    # The limit on BLAS stays until the last item is done, also after an error: a thread may still be in BLAS.
     with _hold:
         futures = _submit(size - 1, min(size, len(items)) - 1, work.run)
         try:
             with _Joining():
                 work.run()
-            wait([future for future in futures if not future.cancel()])  # nothing is left for a thread not yet awake
+            wait([future for future in futures if not future.cancel()])  # a thread not yet awake has nothing to do
         except BaseException as error:  # Ctrl-C while waiting
             work.errors.append((-1, error))
             wait(futures)
@@ -244,4 +246,4 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
             raise work.first_error()
         return work.results
     finally:
-        del work, futures  # an error's traceback would keep them, and all they hold, in a cycle
+        del work, futures  # a traceback would keep them, and all data they hold, alive in a cycle

@@ -1,8 +1,8 @@
-"""The two words for arrays in signatures."""
+"""Type aliases for arrays in signatures."""
 
 from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]  # of NumPy
-AnyArray = Any  # of the namespace of the data: NumPy, torch, a sparse matrix
+Array = np.ndarray[Any, Any]  # a NumPy array
+AnyArray = Any  # an array in the namespace of the data: NumPy, torch, or a sparse matrix

@@ -1,7 +1,7 @@
-"""Checks at the door: whatever the user brings becomes float arrays with one entry a row, or one clear sentence.
+"""Validation: whatever the user brings becomes float arrays with one entry per row, or raises one clear error.
 
-In memory scikit-learn's `validate_data` does the work; blocks of a source of batches or of a Dask collection are
-checked one by one against what the first of them declared.
+Data in memory go through scikit-learn's `validate_data`; blocks of a source of batches or of a Dask collection are
+checked one by one against what the first block, or the collection, declares.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from didact.core.rows.memory import Block, refuse_infinite
 from didact.core.sparse import check_sparse, own_rows
 
 FLOATS = [np.float64, np.float32]
-SQUARES, SUMS = 1e150, 1e300  # targets whose sums of squares, or sums, stay finite for 1e8 rows
+SQUARES, SUMS = 1e150, 1e300  # largest targets whose sums of squares, or sums, stay finite for 1e8 rows
 NAME_IT = "Name it in categorical_features, or give it a category type."
 ENCODE_IT = (
     "Encode it first, for example with didact.preprocessing.OneHotEncoder or OrdinalEncoder in a ColumnTransformer."
@@ -38,12 +38,13 @@ ENCODE_IT = (
 def check_memory(
     estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool, categories: Categories | None = None
 ) -> Block:
-    """Columns (X, y, w, *more) in memory; sets or checks n_features_in_ and feature_names_in_."""
+    """The validated block (X, y, w, *more) of data in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
     check_sparse(y, "y")
     if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
     X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
+    # NaN is not looked for here: it shows in the sums of the first pass, which spares one over the data.
     how: dict[str, Any] = {
         "accept_sparse": "csr" if estimator._sparse else False,
         "dtype": FLOATS,
@@ -56,7 +57,7 @@ def check_memory(
         if categories is None:
             refuse_text(X, "categorical_features" in estimator._parameter_constraints)
             return validate_data(estimator, X, *((y,) if target_how else ()), reset=reset, **how, **target_how)
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)  # names only: X may hold text until it is coded
         coded = categories.encode(X)
         if not target_how:
             return check_array(coded, estimator=estimator, input_name="X", **how)
@@ -68,7 +69,7 @@ def check_memory(
         X, y = checked(multi_output=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        if y.ndim > 1 or y.dtype.kind not in "iub":  # one column of whole numbers can only be labels
+        if y.ndim > 1 or y.dtype.kind not in "iub":  # one column of integers is always valid: skip a scan
             check_classification_targets(y)
         y = column_or_1d(y) if target == "labels" else y
     else:
@@ -82,7 +83,7 @@ def check_memory(
 
 
 def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: str, reset: bool) -> Block:
-    """Columns that are torch tensors, left on their device; everything else is moved there."""
+    """The validated block of a torch tensor X, which stays on its device; other columns are moved there."""
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows, columns); this tensor has shape {tuple(X.shape)}.")
     xp = namespace(X)
@@ -111,7 +112,7 @@ def _check_tensors(estimator: Any, X: Any, y: Any, w: Any, *more: Any, target: s
 
 
 class BlockCheck(NamedTuple):
-    """Checks one block of a larger collection against what the whole declared (travels to workers)."""
+    """The validation of one block of a larger collection, against what the whole declares; can be sent to workers."""
 
     n_features: int
     names: tuple[str, ...] | None
@@ -120,9 +121,9 @@ class BlockCheck(NamedTuple):
     sparse: bool
     missing: bool = False
     categories: Categories | None = None
-    by_category: bool = False  # whether the model can be told which columns are categories
+    by_category: bool = False  # whether the model has the parameter categorical_features
     infinite: bool = False
-    largest: float = SQUARES  # of a target
+    largest: float = SQUARES  # the largest allowed target
 
     @classmethod
     def of(cls, estimator: Any, target: str, width: int) -> "BlockCheck":
@@ -135,7 +136,7 @@ class BlockCheck(NamedTuple):
         return cls(estimator.n_features_in_, names, target, width, *kinds, by_category, *limits)
 
     def __call__(self, X: Any, y: Any = None, w: Any = None, *more: Any) -> Block:
-        """The columns of a block, checked."""
+        """The validated block."""
         if len(more) > self.width - 3:
             raise InputError(f"A batch is X, (X, y) or (X, y, sample_weight); got a tuple of {3 + len(more)}.")
         X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
@@ -143,6 +144,7 @@ class BlockCheck(NamedTuple):
         if self.names is not None and names is not None and tuple(names) != self.names:
             raise InputError(f"A block has the columns {list(names)[:10]}, the fit has {list(self.names)[:10]}.")
         _check_table(X, "A block")
+        # Text is coded before it becomes an array; a model without categories refuses it by the name of its column.
         if self.categories is None:
             refuse_text(X, self.by_category)
         X = check_array(
@@ -171,7 +173,7 @@ class BlockCheck(NamedTuple):
 
 
 def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
-    """Set or check names and number of columns by a first block or by what a collection declares; its float type."""
+    """Set or check names and number of columns from a first block or a lazy collection; return its float type."""
     if X is None:
         raise InputError(EMPTY_SOURCE)
     names = column_names(X)
@@ -186,14 +188,14 @@ def describe_collection(estimator: Any, X: Any, reset: bool) -> Any:
 
 
 def _float_type(X: Any) -> Any:
-    """The type that blocks of a collection have once they are checked: float32 stays, all else is float64."""
+    """The type that blocks of a collection have after validation: float32 stays, all else becomes float64."""
     types = [X.dtype] if column_names(X) is None and hasattr(X, "dtype") else list(getattr(X, "dtypes", []))
     single = bool(types) and all(str(t) == "float32" for t in types)
     return np.dtype(np.float32 if single else np.float64)
 
 
 def _check_table(X: Any, name: str = "X") -> None:
-    """Refuse what scikit-learn has no sentence for: malformed sparse matrices, records, frames without columns."""
+    """Refuse what scikit-learn gives no clear error for: malformed sparse matrices, records, frames without columns."""
     check_sparse(X, name)
     if getattr(getattr(X, "dtype", None), "names", None):
         raise InputError(f"{name} is an array of records: pass its numbers as a two-dimensional array or a data frame.")
@@ -202,7 +204,7 @@ def _check_table(X: Any, name: str = "X") -> None:
 
 
 def refuse_text(X: Any, by_category: bool = False) -> None:
-    """Refuse columns of text, categories and times of a data frame by name; `by_category`: the model can read some."""
+    """Refuse data frames with columns of text, categories or times, by name; `by_category`: categories may be named."""
     if by_category and isinstance(X, (np.ndarray, list, tuple)):
         refuse_words(X)
     if isinstance(X, (np.ndarray, list, tuple)) or sp.issparse(X) or column_names(X) is None:
@@ -212,6 +214,7 @@ def refuse_text(X: Any, by_category: bool = False) -> None:
     frame = nw.from_native(table(X), pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
+    # Times get advice of their own; the words "could not convert string to float" are those that scikit-learn expects.
     schema = frame.schema.items()
     times = [name for name, kind in schema if kind.is_temporal()]
     if times:
@@ -240,14 +243,14 @@ def _numeric_target(y: Any, most: float) -> Any:
 
 
 def _weights(w: Any, X: Any, whole: bool = True) -> Any:
-    """Weights of the rows X; only if these are all rows must one of them have a positive weight."""
+    """Validated weights of the rows X; if X is the whole data, at least one weight must be positive."""
     return _check_sample_weight(
         w, X, dtype=np.float64, ensure_non_negative=True, allow_all_zero_weights=not whole
     )  # fmt: skip
 
 
 def _per_row(values: Any, X: Any) -> Any:
-    """A numeric column beside X, such as an offset."""
+    """A validated numeric column with one entry per row of X, such as an offset."""
     values = check_array(values, ensure_2d=False, dtype=np.float64)
     if values.shape[0] != X.shape[0]:
         raise InputError(f"X has {X.shape[0]} rows and the offset or exposure has {values.shape[0]}.")

@@ -1,4 +1,4 @@
-"""What a report of a problem should begin with: the system, and the versions of everything that didact uses."""
+"""The system and the versions of everything that didact uses, for bug reports."""
 
 import platform
 import re
@@ -37,7 +37,7 @@ def show_versions() -> None:
 
 
 def versions() -> dict[str, dict[str, str]]:
-    """The same as a dictionary of sections, each of names and texts."""
+    """What `show_versions` prints, as a dictionary of sections, each a dictionary from names to texts."""
     import didact
 
     found = {
@@ -59,7 +59,7 @@ def versions() -> dict[str, dict[str, str]]:
 
 
 def _requirements() -> list[str]:
-    """What the package asks for; nothing where it runs from its sources without being installed."""
+    """The requirements of the package; a fixed list if it runs from its sources without being installed."""
     try:
         return requires("didact") or []
     except PackageNotFoundError:
@@ -86,5 +86,5 @@ def _running() -> dict[str, str]:
     return {
         "threads": str(thread_count()),
         **{name: f"{text} thread{'' if text.endswith(', 1') else 's'}" for name, text in pools.items()},
-        "compiled code": "in no folder that can be written" if folder is None else str(folder.parent),
+        "compiled code": "not cached: no folder is writable" if folder is None else str(folder.parent),
     }

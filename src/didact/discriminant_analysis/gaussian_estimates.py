@@ -88,7 +88,7 @@ def class_variances(rows: Rows) -> tuple[Array, Components]:
 
 
 def with_unit_means(M: Components) -> Components:
-    """The same moments about means that are scaled to length 1."""
+    """Moments about means scaled to length 1: the scatter gains the squared distance of each mean to its scaled one."""
     length = np.linalg.norm(M.mean, axis=1, keepdims=True)
     if (length == 0).any():
         label = M.labels.tolist()[int(np.argmin(length))]

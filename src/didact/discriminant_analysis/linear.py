@@ -201,7 +201,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return within, self._shrunk(total, n, float(fourth_moments(rows, S.labels, means, scale).sum()))
 
     def _wide_covariances(self, S: WideScatter, priors: Array) -> tuple[LowRank, LowRank | None]:
-        """The same for fewer rows than columns."""
+        """The covariance within classes, and for solver="eigen" the total one, for fewer rows than columns."""
         if self.solver == "svd":
             return S.within(None), None
         each = self.priors is not None or self.shrinkage == "auto"

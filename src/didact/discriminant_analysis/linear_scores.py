@@ -47,7 +47,7 @@ def whitening(covariance: Any, tol: float) -> Array:
 
 
 def _whitening_of_rows(F: Array, tol: float) -> Array:
-    """The same for Σ = F Fᵀ."""
+    """W with WᵀΣW = I for Σ = F Fᵀ, from the singular values of F, without forming Σ."""
     deviation = np.sqrt(np.einsum("ij,ij->i", F, F))
     scale = np.where(deviation > 0, deviation, 1.0)
     U, s, _ = linalg.svd(F / scale[:, None], full_matrices=False, check_finite=False)
@@ -78,7 +78,7 @@ def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
 
 
 def scores_of_gaps(X: Array, shared: Shared) -> Array:
-    """The same from the columns that are there."""
+    """Discriminants (n, K) of rows with missing values, each row from the columns that it has."""
     covariance, W, means, log_prior, tol = shared
     if W.shape[0] == W.shape[1]:
         return joint_of_gaps(X, log_prior, means, W[None], np.zeros(1))

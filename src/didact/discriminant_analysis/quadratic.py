@@ -142,7 +142,7 @@ class QuadraticDiscriminantAnalysis(_Density):
         }
 
     def _wide(self, S: WideScatter) -> dict[str, Any]:
-        """The same for fewer rows than columns."""
+        """The covariance of each class and its whitening in low-rank form, for fewer rows than columns."""
         covariances = [S.covariance(k, self.shrinkage) for k in range(len(S.labels))]
         if self.solver == "svd":
             kept, added = 1.0 - self.reg_param, self.reg_param

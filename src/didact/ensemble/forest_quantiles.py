@@ -37,12 +37,15 @@ class Members(NamedTuple):
         )
 
     def check(self) -> None:
-        """Refuse arrays that do not fit together: compiled code trusts them."""
+        """Refuse inconsistent arrays, because compiled code trusts their indices."""
         whole = of_types(self, (np.int64, np.int64, np.int32, np.float64, np.float64))
         lines = whole and all(part.ndim == 1 for part in self) and len(self.starts) > 0 and self.starts[0] == 0
         fits = lines and len(self.ranks) == len(self.weights) == self.starts[-1] and (np.diff(self.starts) >= 0).all()
         if not fits or (len(self.ranks) and (self.ranks.min() < 0 or self.ranks.max() >= len(self.values))):
-            raise ParameterError("The members of a forest's leaves do not fit together.")
+            raise ParameterError(
+                "The model file is damaged: the arrays of the rows in a forest's leaves do not fit together. "
+                "Fit the model anew."
+            )
 
 
 def collect(trees: list[Tree], X: Any, y: Array, weights: Any) -> Members:

@@ -218,7 +218,7 @@ class _Boosting(Estimator):
         return Booster(X, codes, bins, objective, plan, np.ascontiguousarray(raw)), held, state
 
     def _spread_booster(self, task: Task) -> tuple[RowsBooster, Any, Packed | None]:
-        """As `_booster`, for rows that stay on the workers."""
+        """A booster like that of `_booster`, for rows that stay on the workers."""
         parts, weighted = task.data.parts(task.loss, task.outputs, task.classes, task.factors)
         out, n = None, first_rows(parts)[1]
         if self._holds_out(n, task.held):

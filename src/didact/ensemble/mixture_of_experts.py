@@ -61,7 +61,7 @@ def frame_of(rows: Rows, classify: bool) -> tuple[Frame, float, Array]:
 
 
 def _wide_frame(rows: Rows, classes: Array | None) -> tuple[Frame, float, Array]:
-    """The same for more columns than rows: by singular values, n²p, and along the directions in which rows differ."""
+    """`frame_of` for more columns than rows: by an SVD (n²p), with directions in the span of the centred rows."""
     X, y, w, *_ = rows.whole()
     if not finite_sum(X):
         refuse_non_finite(X, rows.names)

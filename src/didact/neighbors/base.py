@@ -184,7 +184,7 @@ class KNeighborsQueries:
         """
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-            raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value")
+            raise TypeError(f"n_neighbors must be a whole number of at least 1, not {k!r}.")
         if k < 1:
             raise ParameterError(f"Expected n_neighbors > 0. Got {k}")
         check_is_fitted(self)
@@ -198,7 +198,7 @@ class KNeighborsQueries:
         return self._map_rows(X, ask) if isinstance(X, Batches) else ask(self._queries(X))  # type: ignore[attr-defined]
 
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
-        """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""
+        """The nearest training rows as a sparse matrix (m, n) of ones ("connectivity") or distances ("distance")."""
         distances, rows = self.kneighbors(X, n_neighbors)
         edges = np.arange(0, rows.size + 1, rows.shape[1])
         return _graph(edges, rows.ravel(), distances.ravel(), mode, self._index.n_rows)
@@ -225,7 +225,7 @@ class RadiusQueries:
     def radius_neighbors_graph(
         self, X: Any = None, radius: float | None = None, mode: str = "connectivity", sort_results: bool = False
     ) -> Any:
-        """The same as a sparse matrix (m, n) of ones ("connectivity") or of distances ("distance")."""
+        """Training rows within the radius as a sparse matrix (m, n) of ones ("connectivity") or of distances."""
         edges, rows, distances = self._within(X, radius, sort_results)
         return _graph(edges, rows, distances, mode, self._index.n_rows)
 

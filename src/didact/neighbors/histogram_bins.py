@@ -40,7 +40,7 @@ class Extent(NamedTuple):
         return self.weights.cases
 
     def merge(self, other: "Extent") -> "Extent":
-        """Of both sets of rows together (Chan)."""
+        """The statistic of both sets of rows together, by Chan's rule."""
         mine, others = self.weights.total, other.weights.total
         part = others / (mine + others) if others else 0.0
         d = other.mean - self.mean
@@ -102,7 +102,7 @@ class Cells(NamedTuple):
     weights: tuple[Array, ...]
 
     def merge(self, other: "Cells") -> "Cells":
-        """Of both sets of rows together."""
+        """The statistic of both sets of rows together."""
         pairs = [
             _grouped(np.concatenate([a, b]), np.concatenate([v, w]))
             for a, b, v, w in zip(self.cells, other.cells, self.weights, other.weights, strict=True)

@@ -39,7 +39,7 @@ class Extremes(NamedTuple):
     high: Array
 
     def merge(self, other: "Extremes") -> "Extremes":
-        """Of both sets of rows."""
+        """The statistic of both sets of rows."""
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return Extremes(self.weights.merge(other.weights), low, high)
 

@@ -1,1 +1,1 @@
-"""The nouns that models share: losses, links, families, penalties, statistics."""
+"""The nouns that models share: losses, links, families, penalties, distances, windows, criteria, statistics."""

@@ -17,7 +17,7 @@ import numpy as np
 from didact.core.jit import jit
 
 INVERSE = 1.4426950408889634  # 1/ln 2
-HIGH, LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # ln 2, the first with 20 zeros at its end
+HIGH, LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # sum to ln 2; the last 20 bits of HIGH are zero
 LEAST, MOST = -708.0, 709.0
 C0, C1, C2, C3, C4 = (
     0.5000000000000001,

@@ -1,9 +1,9 @@
-"""What every noun is: an immutable value whose fields are its parameters, so that compiled loops can take it, too.
+"""Nouns: immutable values whose fields are their parameters, so that compiled loops can take them as arguments.
 
-A noun is a NamedTuple with methods. Bare tuples would compare equal whatever their class (`HalfSquared() ==
-Absolute()`) and be false when they have no parameter; `Noun` mends both. Array methods are pure in the array namespace
-(NumPy, torch) and keep the dtype of their last argument; methods whose names end in 1 are their scalar forms for
-compiled loops, in plain arithmetic on floats.
+A noun is a NamedTuple with methods. Plain tuples would compare equal whatever their class (`HalfSquared() ==
+Absolute()`) and be false without parameters; `Noun` corrects both. Array methods use only the array namespace (NumPy,
+torch) and keep the dtype of their last argument; methods whose names end in 1 are the scalar forms for compiled loops,
+in plain arithmetic on floats.
 """
 
 import math
@@ -19,7 +19,7 @@ from didact.core.typing import AnyArray
 
 
 class Noun:
-    """Equality by class and parameters; always true. Mixed into a NamedTuple."""
+    """Mixin for a NamedTuple: equality by class and parameters, and true as a condition."""
 
     __slots__ = ()
 
@@ -41,29 +41,29 @@ class Plain(NamedTuple):
 
 
 def require(holds: bool, sentence: str) -> None:
-    """Refuse a parameter without meaning."""
+    """Raise a ParameterError with this sentence unless the condition holds."""
     if not holds:
         raise ParameterError(sentence)
 
 
 def log_max(xp: Any, x: AnyArray) -> float:
-    """The largest exponent that is safe in the dtype of x: 700 (double) or 87 (single), with some room."""
+    """The largest argument of exp that is safe in the dtype of x: 700 (double) or 87 (single), with a margin."""
     return math.floor(0.987 * math.log(float(xp.finfo(x.dtype).max)))
 
 
 def mask(xp: Any, condition: AnyArray, x: AnyArray) -> AnyArray:
-    """The condition as 0 and 1 in the dtype of x: several times faster than `where`, which branches."""
+    """The condition as 0 and 1 in the dtype of x: a product with it is several times faster than `where`."""
     return xp.astype(condition, x.dtype)
 
 
 def xlogy(y: AnyArray, x: AnyArray) -> AnyArray:
-    """y·log(x) for x ≥ 0, and 0 where y = 0, whatever x is there."""
+    """y·log(x) for x ≥ 0, and 0 where y = 0, for any x."""
     xp = namespace(x)
     return y * xp.log(x + mask(xp, y == 0, x))
 
 
 def special(function: Callable[..., Any], *arrays: AnyArray) -> AnyArray:
-    """A SciPy function of arrays, in the kind of array that the last one is (tensors go through the CPU)."""
+    """A SciPy function of arrays, returned as the kind of array of the last one (tensors go through the CPU)."""
     return like(function(*(to_numpy(a) for a in arrays)), arrays[-1])
 
 
@@ -74,14 +74,14 @@ def logistic(z: AnyArray) -> AnyArray:
 
 
 def log_odds(p: float) -> float:
-    """log(p/(1 − p)) of a share, of which 0 and 1 are as near as rounding allows."""
+    """log(p/(1 − p)), with p clipped to [ε, 1 − ε] for the machine precision ε."""
     eps = float(np.finfo(float).eps)
     p = min(max(p, eps), 1.0 - eps)
     return math.log(p / (1.0 - p))
 
 
 def mean_bounds(kind: str, eps: float) -> tuple[float, float]:
-    """The smallest and largest mean that is safe to divide by, square and cube: real, positive or unit means."""
+    """The smallest and largest mean that is safe to invert, square and cube; `kind` is real, positive or unit."""
     if kind == "real":
         return -math.inf, math.inf
     return (eps, 1.0 - eps) if kind == "unit" else (eps**1.5, eps**-1.5)
@@ -98,26 +98,26 @@ SUPPORTS: dict[str, Callable[[Any, AnyArray], AnyArray]] = {
 
 
 class OfTargets(Noun):
-    """What losses and families have in common: which targets y make sense."""
+    """Base of losses and families: which targets y are valid."""
 
     __slots__ = ()
     _support: ClassVar[str] = "any number"
 
     @property
     def support(self) -> str:
-        """Which y are possible, in words: one of `SUPPORTS`."""
+        """Which y are valid, in words: a key of `SUPPORTS`."""
         return self._support
 
     def in_domain(self, y: AnyArray) -> AnyArray:
-        """Whether each y is possible."""
+        """Whether each y is valid."""
         return SUPPORTS[self.support](namespace(y), y)
 
 
 class TargetSums(Protocol):
-    """What the best constant prediction is found from: sums over rows, wherever these are."""
+    """The sums over rows from which a loss finds its best constant prediction, wherever the rows are stored."""
 
     def totals(self) -> tuple[Any, float]:
-        """The weighted sum of the targets (of each class's weights, if there are several), and that of the weights."""
+        """The weighted sum of the targets (or the weight of each class), and the sum of the weights."""
 
     def quantile_at(self, q: float) -> float:
         """A quantile of the targets."""
@@ -127,7 +127,7 @@ class TargetSums(Protocol):
 
 
 def root_of_slopes(slopes: Callable[[float], tuple[float, float]], z: float) -> float:
-    """Where a convex function has its least value: by Newton steps and, where these lead nowhere, by halving."""
+    """The minimiser of a convex function, from its slope and curvature: Newton steps, safeguarded by bisection."""
     low, high = -math.inf, math.inf
     for k in range(150):
         g, h = slopes(z)
@@ -142,18 +142,18 @@ def root_of_slopes(slopes: Callable[[float], tuple[float, float]], z: float) -> 
 
 
 class Loss(OfTargets):
-    """The price of predicting z where y is true, row by row; weights are the caller's business.
+    """The cost of predicting z where y is true, row by row; the caller applies sample weights.
 
     A loss writes `value_grad_hess` and the scalars `value1` and `grad1`, where linear models are fitted with it also
     `value_grad_hess1`, for their compiled passes; all else has a default. The curvature is never
     negative: it is the second derivative where the loss is convex in z, and the expected (Fisher, Gauss–Newton)
     curvature where the class says so. At a kink the gradient is one of the subgradients and the curvature is 0.
 
-    Models ask the loss itself what they need to know: which targets are possible (`support`, `in_domain`), what z
-    predicts (`mean`), the constant of least loss (`best_constant`), and the two numbers that stand for classes
-    (`classes`). For boosting it says which curvature a Newton step takes (`curvature`: "exact", its own, or "one", an
-    upper bound), whether its third derivative is at most the second (`steep`: long steps are then held back), and
-    whether leaves are renewed from their residuals (`leaf_quantile`, `leaf_width`).
+    Models ask the loss for what depends on it: which targets are valid (`support`, `in_domain`), what z predicts
+    (`mean`), the constant of least loss (`best_constant`), and the two numbers that encode two classes (`classes`). For
+    boosting it states which curvature a Newton step uses (`curvature`: "exact", its own, or "one", an upper bound),
+    whether its third derivative is at most the second (`steep`: long steps are then shortened), and whether the values
+    of leaves are recomputed from their residuals (`leaf_quantile`, `leaf_width`).
     """
 
     __slots__ = ()
@@ -162,25 +162,25 @@ class Loss(OfTargets):
     steep: ClassVar[bool] = False
     leaf_quantile: ClassVar[Any] = None  # None: leaves are Newton steps
     leaf_width: ClassVar[Any] = (
-        0.0  # how far from the quantile residuals count for a leaf's value; 0: it is the quantile
+        0.0  # a leaf averages residuals clipped this far from its quantile; 0: its value is the quantile
     )
 
     def mean(self, z: AnyArray) -> AnyArray:
-        """What z predicts: the number z, and of two classes the probability of the second."""
+        """What z predicts: the number z itself or, for two classes, the probability of the second."""
         return z if self.classes is None else logistic(z)
 
     def best_constant(self, rows: TargetSums) -> Any:
-        """The constant z of least loss; where leaves are near quantiles, that quantile."""
+        """The constant z of least loss; for losses with a `leaf_quantile`, that quantile."""
         if self.leaf_quantile is not None:
             return rows.quantile_at(self.leaf_quantile)
         return root_of_slopes(rows.slopes, 0.0 if self.classes else rows.quantile_at(0.5))
 
     def for_classes(self) -> Any:
-        """The loss of scores (n, K) that this one is for K = 2 classes; None if there is none."""
+        """The loss of scores (n, K) whose special case for K = 2 classes is this one; None if there is none."""
         return None
 
     def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """The loss, its derivative in z and its curvature, in as few passes as they need together."""
+        """The loss, its derivative in z and its curvature, computed together."""
         raise NotImplementedError
 
     def value_grad(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray]:
@@ -214,7 +214,7 @@ class Loss(OfTargets):
 
 
 class Link(Noun):
-    """A curve η = link(μ) with its inverse and the inverse's derivative; `mean` says what μ may be."""
+    """A curve η = link(μ) with its inverse and the inverse's derivative; `mean` says which μ are valid."""
 
     __slots__ = ()
     mean: ClassVar[str] = "positive"
@@ -237,11 +237,11 @@ class Link(Noun):
 
 
 class Family(OfTargets):
-    """A distribution of y around a mean μ: what fitting by maximum likelihood needs to know about it.
+    """A distribution of y around a mean μ, as maximum likelihood needs it.
 
     `deviance`, `score` = ∂ log f/∂μ and `information` = E[score²] are per row, at dispersion 1 and frequency 1, in the
-    array's own namespace and dtype. `log_likelihood` is for reports: NumPy, double precision. `mean` says what μ may be
-    (real, positive, unit), `support` what y may be, `fixed_dispersion` whether the variance is known given the mean.
+    array's own namespace and dtype. `log_likelihood` is for reports: NumPy, double precision. `mean` says which μ are
+    valid (real, positive, unit), `support` which y, `fixed_dispersion` whether the mean determines the variance.
     """
 
     __slots__ = ()
@@ -251,12 +251,12 @@ class Family(OfTargets):
 
     @property
     def mean(self) -> str:
-        """Which means are possible: real, positive or unit."""
+        """Which means are valid: real, positive or unit."""
         return self._mean
 
     @property
     def canonical(self) -> Link:
-        """The link with which XᵀY is sufficient (or, where that one is never used, the customary link)."""
+        """The link for which XᵀY is a sufficient statistic (or the usual link, if that one is not used in practice)."""
         raise NotImplementedError
 
     def variance(self, mu: AnyArray) -> AnyArray:
@@ -268,7 +268,7 @@ class Family(OfTargets):
         raise NotImplementedError
 
     def objective(self, y: AnyArray, mu: AnyArray) -> AnyArray:
-        """Half the deviance, but for a term in y alone."""
+        """Half the deviance, up to a term in y alone."""
         return 0.5 * self.deviance(y, mu)
 
     def score(self, y: AnyArray, mu: AnyArray) -> AnyArray:
@@ -284,12 +284,12 @@ class Family(OfTargets):
         return None
 
     def start(self, y: AnyArray) -> AnyArray:
-        """A mean near each y, inside the domain: halfway to the average."""
+        """A starting mean for each y, inside the domain: halfway between y and the average."""
         xp = namespace(y)
         return self.inside(0.5 * (y + xp.mean(y)))
 
     def inside(self, mu: AnyArray) -> AnyArray:
-        """Means held strictly inside the domain."""
+        """Means, clipped strictly inside the domain."""
         xp = namespace(mu)
         return xp.clip(mu, *mean_bounds(self.mean, float(xp.finfo(mu.dtype).eps)))
 

@@ -1,9 +1,9 @@
-"""Penalties on coefficients: value, proximal step and optimality violation, all coefficient by coefficient, O(p).
+"""Penalties on coefficients: value, proximal operator and violation of optimality, separable in the coefficients, O(p).
 
-`prox(v, step)` is argmin_u (u − v)²/(2·step) + penalty(u), and `prox1` its scalar form for compiled loops. With the
-gradient of a smooth loss at w, `violation(w, grad)` is the distance of −grad to the penalty's subdifferential, an array
-that is zero just where w is optimal. Intercepts and their exemption are the caller's business. Reference for proximal
-steps: Parikh and Boyd, doi:10.1561/2400000003.
+`prox(v, step)` is argmin_u (u − v)²/(2·step) + penalty(u), and `prox1` its scalar form for compiled loops. Given the
+gradient of a smooth loss at w, `violation(w, grad)` is the distance of −grad from the penalty's subdifferential, which
+is zero exactly for the optimal coefficients. The caller leaves out the intercept. Reference for proximal operators:
+Parikh and Boyd, doi:10.1561/2400000003.
 """
 
 import math
@@ -15,7 +15,7 @@ from didact.parts.noun import Noun, require
 
 
 class Penalty(Noun):
-    """A convex price of coefficients w that adds up over them."""
+    """A convex and separable function of the coefficients w."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class Penalty(Noun):
         raise NotImplementedError
 
     def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
-        """The distance of each −grad to the subdifferential at w."""
+        """The distance of each −grad from the subdifferential at w."""
         raise NotImplementedError
 
     def prox1(self, v: float, step: float) -> float:
@@ -42,12 +42,12 @@ def _check(alpha: float, l1_ratio: float = 0.0) -> None:
 
 
 def _soft(xp: Any, v: AnyArray, threshold: AnyArray) -> AnyArray:
-    """v moved towards 0 by the threshold, and not past it."""
+    """Soft thresholding: v moved towards 0 by the threshold, but not past it."""
     return v - xp.clip(v, -threshold, threshold)
 
 
 def _l1_violation(w: AnyArray, grad: AnyArray, l1: float) -> AnyArray:
-    """The distance of −grad to l1·∂|w|."""
+    """The distance of −grad from l1·∂|w|."""
     xp = namespace(w)
     return xp.where(w == 0, xp.clip(xp.abs(grad) - l1, 0.0, None), xp.abs(grad + l1 * xp.sign(w)))
 
@@ -107,7 +107,7 @@ class L1(Penalty, NamedTuple("L1", [("alpha", float)])):
         return _soft(namespace(v), v, step * self.alpha)
 
     def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
-        """|grad + α·sign(w)|, or what |grad| exceeds α by where w = 0."""
+        """|grad + α·sign(w)|, or max(0, |grad| − α) where w = 0."""
         return _l1_violation(w, grad, self.alpha)
 
     def prox1(self, v: float, step: float) -> float:
@@ -135,7 +135,7 @@ class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio
         return self.alpha * xp.sum(self.l1_ratio * xp.abs(w) + (0.5 * (1.0 - self.l1_ratio)) * w * w)
 
     def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
-        """Soft thresholding, then shrinking."""
+        """Soft thresholding, then shrinkage."""
         l1, l2 = self.alpha * self.l1_ratio, self.alpha * (1.0 - self.l1_ratio)
         return _soft(namespace(v), v, step * l1) / (1.0 + step * l2)
 
@@ -144,7 +144,7 @@ class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio
         return _l1_violation(w, grad + self.alpha * (1.0 - self.l1_ratio) * w, self.alpha * self.l1_ratio)
 
     def prox1(self, v: float, step: float) -> float:
-        """Soft thresholding, then shrinking."""
+        """Soft thresholding, then shrinkage."""
         threshold = step * self.alpha * self.l1_ratio
         return (v - min(max(v, -threshold), threshold)) / (1.0 + step * self.alpha * (1.0 - self.l1_ratio))
 
@@ -152,9 +152,10 @@ class ElasticNet(Penalty, NamedTuple("ElasticNet", [("alpha", float), ("l1_ratio
 class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
     """Bridge: (α/p) Σ |w|^p with p ≥ 1; p = 1 is the lasso, p = 2 ridge (doi:10.1080/00401706.1993.10485033).
 
-    The proximal step solves u + c·u^(p−1) = |v|, c = step·α. For p < 2 the unknown is x = u^(p−1), which turns it into
-    x + x^q/c = |v|/c with q = 1/(p − 1) > 1. Both are x + C·x^q = A with a convex left side, on which Newton's steps
-    from a point above the root fall towards it: x ← (A + (q − 1)C·x^q)/(1 + qC·x^(q−1)), without cancellation.
+    The proximal step solves u + c·u^(p−1) = |v|, c = step·α. For p < 2, substituting x = u^(p−1) turns it into
+    x + x^q/c = |v|/c with q = 1/(p − 1) > 1. Both have the form x + C·x^q = A with a convex left side, so Newton's
+    method from a point above the root decreases towards it: x ← (A + (q − 1)C·x^q)/(1 + qC·x^(q−1)), without
+    cancellation.
 
     >>> PNorm(1.0, 3.0).prox1(6.0, 1.0)
     2.0
@@ -210,7 +211,7 @@ class PNorm(Penalty, NamedTuple("PNorm", [("alpha", float), ("p", float)])):
 
 
 def _root(xp: Any, a: AnyArray, c: AnyArray, q: float) -> AnyArray:
-    """The root x ≥ 0 of x + c·x^q = a for q ≥ 1, by Newton from above."""
+    """The root x ≥ 0 of x + c·x^q = a for q ≥ 1, by Newton's method from above."""
     x = xp.minimum(a, (a / c) ** (1.0 / q))
     close = 1.0 - 4.0 * float(xp.finfo(a.dtype).eps)
     for _ in range(100):
@@ -223,7 +224,7 @@ def _root(xp: Any, a: AnyArray, c: AnyArray, q: float) -> AnyArray:
 
 
 class NonNegative(Penalty, NamedTuple("NonNegative", [("alpha", float), ("l1_ratio", float)])):
-    """The constraint w ≥ 0: infinite for negative coefficients, and the elastic net (none with alpha = 0) elsewhere.
+    """The constraint w ≥ 0: infinite for negative coefficients, and the elastic net (0 for alpha = 0) elsewhere.
 
     >>> NonNegative().prox1(-3.0, 1.0), NonNegative().prox1(3.0, 1.0)
     (0.0, 3.0)
@@ -243,7 +244,7 @@ class NonNegative(Penalty, NamedTuple("NonNegative", [("alpha", float), ("l1_rat
         return xp.where(xp.any(w < 0), math.inf, net)
 
     def prox(self, v: AnyArray, step: AnyArray) -> AnyArray:
-        """The elastic net's step, cut off at 0."""
+        """The elastic net's step, or 0 if that is negative."""
         return namespace(v).clip(ElasticNet(self.alpha, self.l1_ratio).prox(v, step), 0.0, None)
 
     def violation(self, w: AnyArray, grad: AnyArray) -> AnyArray:
@@ -254,6 +255,6 @@ class NonNegative(Penalty, NamedTuple("NonNegative", [("alpha", float), ("l1_rat
         return xp.where(w > 0, xp.abs(slope), at_border)
 
     def prox1(self, v: float, step: float) -> float:
-        """The elastic net's step, cut off at 0."""
+        """The elastic net's step, or 0 if that is negative."""
         shrunk = max(v - step * self.alpha * self.l1_ratio, 0.0)
         return shrunk / (1.0 + step * self.alpha * (1.0 - self.l1_ratio))

@@ -97,7 +97,7 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         return weighed(self._grow(X, targets, float(len(codes) if w is None else w.sum()), most), unit), classes
 
     def _in_passes(self, data: Collection) -> tuple[Tree, list[Array]] | None:
-        """The same, one pass over a collection a level; None if the tree may become too large for that."""
+        """The tree and the labels of each output, by one pass per level; None if the tree may become too large."""
         if data.rows.y_ndim == 2:
             return None
         counts = data.rows.reduce(label_counts)
@@ -186,7 +186,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         return weighed(self._grow(X, targets, float(len(y) if w is None else w.sum()), 0), unit)
 
     def _in_passes(self, data: Collection) -> Tree | None:
-        """The same, one pass over a collection a level; None if the tree may become too large for that."""
+        """The tree of a collection, by one pass per level; None if the tree may become too large for that."""
         sums, p = data.rows.reduce(target_sums), data.rows.n_features
         limits, outputs = self._limits(data.n_rows, p, sums.parts[0]), len(sums.parts[1])
         if not data.fits(limits, outputs + 1):

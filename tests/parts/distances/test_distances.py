@@ -244,7 +244,7 @@ def test_bad_parameters():
         distance_named("euclidean", X=X, feature_weights=[1.0, 2.0])
     with pytest.raises(ParameterError, match="not all 0"):
         weighted(Euclidean(), np.zeros(4))
-    with pytest.raises(ParameterError, match="no meaning for the distance Jaccard"):
+    with pytest.raises(ParameterError, match="The distance Jaccard takes no feature weights"):
         weighted(Jaccard(), np.ones(4))
     with pytest.raises(InputError, match="singular"):
         distance_named("mahalanobis", X=np.column_stack([X, X[:, 0]]))

@@ -1,9 +1,9 @@
 """How nouns are named in model files: by a short id with a version, never by the module in which they happen to live.
 
-An id is `kind/Name/version`. The nouns of a public kind (losses, links, distances, …) are found by name in the package
-of the kind; those of the engines, in a list. A file holds the fields by name. Whoever adds, removes or changes a field
-of a noun that stands in files gives the class `version = 2` (3, …) and writes here how the older fields become the new
-ones, so that files open for ever; whoever moves or renames a class changes its place here, and no id.
+An id is `kind/Name/version`. Nouns of a public kind (losses, links, distances, …) are found by name in the package of
+that kind, all others in the list `PLACES`. A file holds the fields by name. If you add, remove or change a field of a
+noun that files contain, give the class `version = 2` (3, …) and add to `UPGRADES` how the older fields become the new
+ones, so that old files still open. If you move or rename a class, change its place here, but no id.
 """
 
 import importlib
@@ -49,11 +49,11 @@ PLACES = {
     "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
     "perceptron/voters": "didact.engines.stochastic.voted_perceptron.Voters",
 }
-UPGRADES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # older id: from its fields to those of the next
+UPGRADES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # id: from its fields to those of the next version
 
 
 def noun_id(value: Any) -> str | None:
-    """The id under which a noun is written; None for all else.
+    """The id under which a noun is written; None for anything else.
 
     >>> from didact.parts.links import Power
     >>> noun_id(Power(2.0)), noun_id((2.0,))
@@ -77,11 +77,11 @@ def noun_of(name: Any, fields: Any) -> Any:
     version = int(known[2])
     newest = getattr(cls, "version", 1)
     if version > newest:
-        raise InputError(f"{name} is of a newer didact, whose version here is {newest}: update didact to open it")
+        raise InputError(f"{name} was written by a newer didact (this one reads up to version {newest}): update didact")
     for step in range(version, newest):
         fields = UPGRADES[f"{known[1]}/{step}"](fields)
     if not isinstance(fields, dict) or set(fields) != set(cls._fields):
-        raise InputError(f"{name} has not the fields {', '.join(cls._fields) or 'that it should'}")
+        raise InputError(f"{name} must have the fields {', '.join(cls._fields) or '(none)'}")
     return cls(*(fields[name] for name in cls._fields))
 
 

@@ -2,7 +2,7 @@
 
 A `.didact` file is a zip: `manifest.json` says what it is (format and library versions, class, columns, types, date),
 `model.skops` holds the model. There is no pickle and no code in it, and a type that is not known is refused by name.
-Networks will stand in a third part, `tensors.safetensors`; a model that holds one is refused until there is one.
+A third part, `tensors.safetensors`, is reserved for neural networks; models that hold tensors are refused so far.
 """
 
 import copy
@@ -40,11 +40,11 @@ LIBRARIES = ("didact", "scikit-learn", "numpy", "scipy", "skops")
 MANIFEST, MODEL, TENSORS = "manifest.json", "model.skops", "tensors.safetensors"
 NOUN = "a noun of didact"
 CALLBACKS = ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx")
-# What a file may grow to when it is unpacked: all that is small, and else a hundred times its own size.
+# The most bytes that a file may unpack to: SMALL, or RATIO times its own size if that is more.
 SMALL, RATIO = 64 << 20, 100
-COMPRESS_BELOW = 16 << 20  # what is larger is arrays, which hardly shrink
+COMPRESS_BELOW = 16 << 20  # larger parts are arrays, which hardly shrink
 SEARCHED = re.compile(r"SearchCV\.cv_results_\['param_[^']*'\]$")
-LEFT_SECONDS = 3600  # after which a file that is being written is taken for one that nobody writes any more
+LEFT_SECONDS = 3600  # age of a temporary file from which on its writer is taken for dead
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -63,7 +63,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     name = type(model).__name__
     if not isinstance(model, BaseEstimator):
-        raise InputError(f"Only models can be saved, and a {name} is none.")
+        raise InputError(f"Only models can be saved, and a {name} is not a model.")
     bare = _mapped(model, _encoded, name, {})
     try:
         part = public_names(skops.io.dumps(bare))
@@ -72,7 +72,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         reason = "it refers to itself" if isinstance(error, RecursionError) else str(error).rstrip(".")
         raise InputError(f"This {name} cannot be saved: {reason}.") from error
     if unknown:
-        raise InputError(f"This {name} cannot be saved: it holds {_listed(unknown)}, which didact trusts in no file.")
+        raise InputError(f"This {name} cannot be saved: it holds {_listed(unknown)}, which may not be in a file.")
     manifest = json.dumps(_manifest(model), indent=2).encode()
     _write(Path(os.path.realpath(path)), {MANIFEST: manifest, MODEL: part})
 
@@ -105,25 +105,26 @@ def load(path: str | os.PathLike[str]) -> Any:
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = skops.io.loads(part, trusted=names)
         if not isinstance(model, BaseEstimator):
-            raise InputError(f"{path} holds a {type(model).__name__} and no model.")
+            raise InputError(f"{path} holds a {type(model).__name__}, which is not a model.")
         return _mapped(model, partial(_decoded, path=path), type(model).__name__, {})
     except Exception as error:
         if str(path) in str(error):
             raise
         said = str(error).rstrip(".").replace("\n", " ")
-        raise InputError(f"{path} is damaged: the model in it cannot be put together ({said}).") from error
+        raise InputError(f"{path} is damaged: the model in it cannot be rebuilt ({said}).") from error
 
 
 # ------------------------------------------------------------------------------------------------ the model
 
 
 def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[int, Any]) -> Any:
-    """A copy of a model without its callbacks: `leaf` is applied to all that is no model and no plain container."""
+    """A copy of a model without its callbacks; `leaf` maps everything that is neither a model nor a plain container."""
     if id(value) in memo:
         return memo[id(value)]
 
     _refuse_kinds_of_arrays(value, where)
 
+    # `memo` keeps shared objects shared. A model enters it before its parts, so that a reference back to it ends here.
     def inner(part: Any, place: str) -> Any:
         return _mapped(part, leaf, where + place, memo)
 
@@ -143,7 +144,7 @@ def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[
         for name in CALLBACKS:
             new.__dict__.pop(name, None)
         if isinstance(new, (MetadataRequest, MethodMetadataRequest)) and not isinstance(value.owner, str):
-            new.__dict__["owner"] = type(value.owner).__name__  # the model itself, for use in messages: a circle
+            new.__dict__["owner"] = type(value.owner).__name__  # was the model itself: a reference cycle
     else:
         new = leaf(value, where)
     memo[id(value)] = new
@@ -151,7 +152,7 @@ def _mapped(value: Any, leaf: Callable[[Any, str], Any], where: str, memo: dict[
 
 
 def _encoded(value: Any, where: str) -> Any:
-    """What skops can write: a noun as its id and named fields, since it would forget the class; no torch."""
+    """What skops can write: a noun becomes its id and named fields, as skops would drop its class; torch is refused."""
     kind = f"{type(value).__module__}.{type(value).__name__}"
     if any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__):
         raise InputError(f"{where} is a {kind}, and models that hold torch objects cannot be saved yet.")
@@ -166,11 +167,11 @@ def _encoded(value: Any, where: str) -> Any:
 def _decoded(value: Any, where: str, path: Any) -> Any:
     """The noun that was written as its id and named fields."""
     if not isinstance(value, dict):
-        check_sparse(value, where)  # compiled code trusts its indices, and a file may say anything
+        check_sparse(value, where)  # compiled code trusts its indices, and a file may hold any
         return value
     name, fields = value[NOUN], value["fields"]
     if isinstance(fields, list):
-        raise InputError(f"{path} has format 1, whose {name} no later version reads: fit the model anew and save it.")
+        raise InputError(f"{path} has format 1, whose {name} this version cannot read: fit the model anew and save it.")
     inner = partial(_decoded, path=path)
     noun = noun_of(name, {key: _mapped(field, inner, where, {}) for key, field in fields.items()})
     if noun is None:
@@ -179,16 +180,16 @@ def _decoded(value: Any, where: str, path: Any) -> Any:
 
 
 def _check_noun(value: Any) -> Any:
-    """Compiled code trusts the indices in a noun, too: one that holds some has a `check` that raises if they lie."""
+    """The noun, after its own `check`: those that hold indices have one, as compiled code trusts indices."""
     if hasattr(value, "check"):
         value.check()
     return value
 
 
 def _refuse_kinds_of_arrays(value: Any, where: str) -> None:
-    """Refuse masked arrays, matrices and other kinds of arrays, which answer to every check as arrays do and differ.
+    """Refuse masked arrays, matrices and other subclasses of arrays: they pass every check, but compute differently.
 
-    Masked ones are in the results of a search, which no prediction reads.
+    Masked arrays are allowed in the results of a search, which no prediction reads.
     """
     for part in vars(value).values() if sp.issparse(value) else ():
         _refuse_kinds_of_arrays(part, where)
@@ -225,16 +226,16 @@ def _warn_of_versions(manifest: dict[str, Any], path: Any) -> None:
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """The file, if it is one: opening a pipe would wait for somebody who writes into it."""
+    """The open file, if it is a regular one: opening a pipe would wait for a writer."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise InputError(f"{path} is no regular file: a model is read from a file on disk.")
+        raise InputError(f"{path} is not a regular file: a model is read from a file on disk.")
     return os.fdopen(descriptor, "rb")
 
 
 def _write(path: Path, parts: dict[str, bytes]) -> None:
-    """Write beside, make sure that it is on the disk, then rename."""
+    """Write to a temporary file in the same folder, flush it to disk, then rename it: a crash leaves the old file."""
     _tidy(path)
     beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
@@ -253,22 +254,22 @@ def _write(path: Path, parts: dict[str, bytes]) -> None:
 
 
 def _tidy(path: Path) -> None:
-    """Remove what saves to this path that were killed an hour ago or earlier have left beside it."""
+    """Remove temporary files that saves to this path left behind when they were killed, if an hour old."""
     left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{32}}")
-    with suppress(OSError):  # another process may be tidying, too, or the folder be read by nobody
+    with suppress(OSError):  # another process may be tidying, too, or the folder is not readable
         for file in path.parent.iterdir():
             if left.fullmatch(file.name) and file.stat().st_mtime < time.time() - LEFT_SECONDS:
                 file.unlink()
 
 
 def _read(file: BinaryIO, path: str) -> tuple[bytes, dict[str, Any]]:
-    """The part with the model and the manifest, with the size and the version checked."""
+    """The part that holds the model, and the manifest, once size and version are checked."""
     try:
         _check_size(file, path)
         with zipfile.ZipFile(file) as archive:
             names = set(archive.namelist())
             if missing := {MANIFEST, MODEL} - names:
-                raise InputError(f"{path} is no didact file, or a damaged one: {_listed(sorted(missing))} is missing.")
+                raise InputError(f"{path} is not a didact file, or is damaged: {_listed(sorted(missing))} is missing.")
             manifest = _checked(archive.read(MANIFEST))
             if manifest["format"] > FORMAT or TENSORS in names:
                 form = manifest["format"]
@@ -277,31 +278,31 @@ def _read(file: BinaryIO, path: str) -> tuple[bytes, dict[str, Any]]:
     except InputError:
         raise
     except zipfile.BadZipFile as error:
-        raise InputError(f"{path} is no didact file, or a damaged one: {error}.") from error
+        raise InputError(f"{path} is not a didact file, or is damaged: {error}.") from error
     except Exception as error:
         raise InputError(f"{path} is damaged: {error}.") from error
     return part, manifest
 
 
 def _checked(text: bytes) -> dict[str, Any]:
-    """The manifest, if it says what a reader needs."""
+    """The manifest, if it has the entries that a reader needs."""
     try:
         manifest = json.loads(text)
         if type(manifest["format"]) is int and re.match(r"\d+\.\d+", manifest["versions"]["scikit-learn"]):
             return dict(manifest)
     except (ValueError, KeyError, TypeError):
         pass
-    raise ValueError("its manifest makes no sense")
+    raise ValueError("its manifest does not state the format and the versions of the libraries")
 
 
 def _check_size(file: BinaryIO, path: str) -> None:
-    """Refuse a zip that would unpack to far more than it is, also one inside another."""
+    """Refuse a zip that would unpack to far more than its own size, at any depth of nesting (a zip bomb)."""
     length = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         total = sum(member.file_size for member in members)
         if total > max(SMALL, RATIO * length):
-            raise InputError(f"{path} was not opened: its {length} bytes claim to unpack to {total}.")
+            raise InputError(f"{path} was not opened: its {length} bytes would unpack to {total}.")
         for member in members:
             with archive.open(member) as data:
                 inside = data.read(4) == b"PK\x03\x04"

@@ -1,8 +1,8 @@
 """Which types a model file may name: known classes of didact and scikit-learn, arrays, and a few pure functions.
 
-The names are compared with lists that are made here, without looking at the file; nothing that a file names is
-imported, but for modules of didact itself. Left out on purpose are types whose numbers compiled code uses unchecked,
-as scikit-learn's trees, neighbours, support vectors and clusters: a forged file could crash the process.
+The names are compared with lists that do not depend on the file; nothing that a file names is imported, except modules
+of didact itself. Types whose arrays compiled code uses unchecked, such as scikit-learn's trees, neighbours, support
+vectors and clusters, are left out on purpose: a forged file could crash the process.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-# Parts of scikit-learn whose predictions read arrays in compiled code by sizes that a file may have forged, and tests.
+# Parts of scikit-learn whose compiled predictions trust sizes that a file may have forged, and scikit-learn's tests.
 UNCHECKED = (
     *("neighbors", "svm", "cluster", "tree", "semi_supervised", "manifold", "_hist_gradient_boosting", "_gb"),
     *("_forest", "_iforest", "_weight_boosting", "tests", "externals", "_testing", "_mocking"),
@@ -26,7 +26,7 @@ REDUCTIONS = frozenset(f"numpy.{name}" for name in ("mean", "median", "sum", "mi
 
 
 def untrusted(part: bytes) -> tuple[list[str], list[str]]:
-    """Of the types that a part written by skops names: those that skops does not know, and those that nobody trusts."""
+    """Types named by a part that skops wrote: those that skops does not trust by itself, and those that nobody does."""
     import skops.io
 
     names = skops.io.get_untrusted_types(data=part)
@@ -36,7 +36,7 @@ def untrusted(part: bytes) -> tuple[list[str], list[str]]:
 
 
 def _named(node: Any) -> Iterator[str]:
-    """The full names of all types in a schema of skops, which trusts all of scikit-learn's by itself."""
+    """The full names of all types in a schema of skops, also of those that skops trusts by itself."""
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     if isinstance(node, dict) and {"__module__", "__class__"} <= node.keys():
         yield f"{node['__module__']}.{node['__class__']}"
@@ -45,7 +45,7 @@ def _named(node: Any) -> Iterator[str]:
 
 
 def strangers(names: Iterable[str]) -> list[str]:
-    """Those of the names that stand for no known estimator or function, sorted."""
+    """The names that belong to no known estimator or function, sorted."""
     from sklearn.base import BaseEstimator
 
     ours = {name for name in names if (cls := _class(name)) is not None and issubclass(cls, BaseEstimator)}
@@ -53,14 +53,14 @@ def strangers(names: Iterable[str]) -> list[str]:
 
 
 def public_name(cls: type) -> str:
-    """The name of a class as users know it: that of didact's public package, where it is exported, and the class."""
+    """The name of a class as users know it: in the public package of didact that exports it, if one does."""
     package = ".".join(cls.__module__.split(".")[:2])
     shown = package.startswith("didact.") and getattr(importlib.import_module(package), cls.__name__, None) is cls
     return f"{package if shown else cls.__module__}.{cls.__qualname__}"
 
 
 def public_names(part: bytes) -> bytes:
-    """The same part of a file with classes of didact under their public names, so that their modules may move."""
+    """A part of a file with classes of didact renamed to their public names, so that their modules may move."""
     with zipfile.ZipFile(io.BytesIO(part)) as archive:
         members = [(item, archive.read(item)) for item in archive.infolist()]
     written = io.BytesIO()
@@ -72,7 +72,7 @@ def public_names(part: bytes) -> bytes:
 
 
 def _shown(node: Any) -> Any:
-    """A schema of skops with the public packages of didact's classes."""
+    """A schema of skops in which classes of didact stand under their public packages."""
     if isinstance(node, list):
         return [_shown(part) for part in node]
     if not isinstance(node, dict):
@@ -84,7 +84,7 @@ def _shown(node: Any) -> Any:
 
 
 def _class(name: str) -> type | None:
-    """A class that is defined in didact below the product, by its full name."""
+    """The class of didact with this full name; None if there is none, or if it belongs to the packages of `PRODUCT`."""
     module_name, _, class_name = name.rpartition(".")
     if not re.fullmatch(r"didact(\.(?!__)\w+)+", module_name) or module_name.split(".")[1] in PRODUCT_PACKAGES:
         return None
@@ -97,7 +97,7 @@ def _class(name: str) -> type | None:
 
 @cache
 def _known() -> frozenset[str]:
-    """Names beyond those that skops trusts by itself, as skops writes them."""
+    """The names that didact trusts beyond skops's own list, spelled as skops writes them."""
     import scipy.sparse
     import sklearn.feature_selection
     import sklearn.metrics
@@ -112,6 +112,7 @@ def _known() -> frozenset[str]:
     from sklearn.utils import Bunch
     from sklearn.utils._metadata_requests import MetadataRequest, MethodMetadataRequest
 
+    # The list is enumerated from base classes, not from the file: a file can only choose among these names.
     families = (
         BaseEstimator,
         BaseCrossValidator,

@@ -4,9 +4,10 @@ This package alone imports Numba. A loop is a plain function under `@jit`, in a 
 it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the loop is
 compiled. `disk_cache` keeps the machine code; `intrinsics` and `simd` hold all that is written in LLVM's own language.
 
-Numba keys its disk cache on the loop's own file alone, and would keep old code after an edit in what it calls; so a
-loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each entry is keyed
-on the same hash of the nouns it was compiled for. `python -m didact.core.jit` compiles everything ahead.
+Numba keys its disk cache on the loop's own file alone, and would keep stale code after an edit in a function that the
+loop calls. So a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each
+entry is also keyed on such a hash for the nouns it was compiled for. `python -m didact.core.jit` compiles everything
+ahead of time.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ def jit(function: F) -> F: ...
 @overload
 def jit(**options: Any) -> Callable[[F], F]: ...
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a loop with Numba, without the interpreter lock and with a disk cache where one can be written.
+    """Compile a loop with Numba: it releases the interpreter lock, and is cached on disk where a folder is writable.
 
     Use it as `@jit` or with options of `numba.njit`, as `@jit(fastmath=True)`.
 
@@ -61,10 +62,11 @@ def jit_unmanaged(function: F) -> F: ...
 @overload
 def jit_unmanaged(**options: Any) -> Callable[[F], F]: ...
 def jit_unmanaged(function: Any = None, **options: Any) -> Any:
-    """`jit` for a loop that makes no arrays and returns none: references to arrays are not counted in it.
+    """`jit` without reference counting, for a loop that neither allocates nor returns arrays.
 
-    Counting costs two locked instructions for every slice and every field of a NamedTuple, half the time of loops over
-    small nodes, and more when threads share an array. What such a loop calls through `dispatch` must be of its kind.
+    Counting references costs two locked instructions for every slice and every field of a NamedTuple: half the time of
+    loops over small nodes, and more when threads share an array. Methods called through `dispatch` must not allocate
+    or return arrays either.
     """
     how: Any = jit
     return how(function, _nrt=False, **options)
@@ -74,7 +76,7 @@ def dispatch(name: str) -> Callable[..., Any]:
     """A function f(noun, *args) for use in loops that calls the noun's scalar method `name`.
 
     The method is resolved when the loop is compiled. A noun is a NamedTuple whose class defines the method in plain
-    Python on scalars, or a single function under `numba.njit`, which then is the method. Code for nouns from outside
+    Python on scalars, or a function under `numba.njit`, which is then called itself. Code for nouns from outside
     didact, and for functions, is compiled anew in each process: the disk cache could not know when they change.
 
     >>> from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""`python -m didact.core.jit`: compile all loops ahead."""
+"""`python -m didact.core.jit`: compile all loops ahead of time."""
 
 import importlib
 import sys
@@ -8,7 +8,7 @@ from didact.core.jit.disk_cache import PACKAGE, cache_folder
 
 
 def warm() -> list[str]:
-    """Import every module of loops and call its `warm()`, which runs its loops on tiny arrays; the modules' names."""
+    """Import every module of loops and call its `warm()`, which runs its loops on tiny arrays; return their names."""
     names = []
     for file in sorted(PACKAGE.rglob("*_loops.py")):
         name = ".".join(("didact", *file.relative_to(PACKAGE).with_suffix("").parts))
@@ -20,7 +20,7 @@ def warm() -> list[str]:
 
 
 def main() -> None:
-    """Warm the cache and say so in one line."""
+    """Compile all loops and print one line about it."""
     begin = time.perf_counter()
     count = len(warm())
     modules = "1 module" if count == 1 else f"{count} modules"

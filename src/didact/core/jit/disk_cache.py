@@ -26,20 +26,20 @@ _lock = threading.Lock()
 def attach_cache(compiled: Any, function: Any) -> None:
     """Give a compiled function a disk cache, where one can be written."""
     folder = cache_folder(function.__code__.co_filename)
-    if folder is None or not hasattr(compiled, "_cache"):  # a plain function when NUMBA_DISABLE_JIT is set
+    if folder is None or not hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT it is a plain function
         return
     with _lock:
         before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
         try:
             compiled._cache = LoopCache(function)
-        except (RuntimeError, OSError):  # no source file (a function typed at a prompt), or no room
+        except (RuntimeError, OSError):  # no source file (a function typed at a prompt), or a full disk
             pass
         finally:
             _config.CACHE_DIR = before
 
 
 class LoopCache(FunctionCache):
-    """Numba's disk cache, which here never breaks a fit and holds code of didact's own nouns only."""
+    """Numba's disk cache, except that a faulty cache never breaks a fit, and only code for didact's nouns is kept."""
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         nouns = {noun for kind in getattr(sig, "args", sig) for noun in _nouns(kind)}
@@ -52,18 +52,18 @@ class LoopCache(FunctionCache):
             return None
         try:
             found = super().load_overload(sig, target_context)
-        except Exception:  # a file cut short by a crash: begin anew
+        except Exception:  # a file truncated by a crash: start over
             with suppress(OSError):
                 self.flush()
             return None
-        # Two processes that write at once can exchange two files.
+        # Two processes that write at once can swap the code of two signatures: check what was loaded.
         return found if found is None or tuple(found.signature.args) == arguments else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if all(map(_lasting, getattr(sig, "args", sig))):
             try:
                 super().save_overload(sig, data)
-            except Exception:  # a full disk, a folder that went away
+            except Exception:  # a full disk, or a folder that was deleted
                 self.disable()
 
 
@@ -76,7 +76,7 @@ def _nouns(kind: Any) -> Iterator[type]:
 
 
 def _lasting(kind: Any) -> bool:
-    """Whether code for this type of argument may stay on disk: all but functions and other people's nouns."""
+    """Whether code for this type of argument may be cached on disk: not for functions and nouns from outside didact."""
     if isinstance(kind, numba.types.Dispatcher):
         return False
     if any(noun.__module__.partition(".")[0] != "didact" for noun in _nouns(kind)):
@@ -86,7 +86,7 @@ def _lasting(kind: Any) -> bool:
 
 @cache
 def cache_folder(file: str = __file__) -> Path | None:
-    """The folder of a file's compiled code, or None if none can be written: loops are then compiled in each process."""
+    """The folder of a file's compiled code; None if no folder is writable, so that each process compiles for itself."""
     name = f"{Path(file).stem}-{_fingerprint(file)}"
     for place in _places():
         folder = place / "numba" / name
@@ -104,7 +104,7 @@ def cache_folder(file: str = __file__) -> Path | None:
 
 
 def _places() -> Iterator[Path]:
-    """Where the cache may be: as the user says, with the sources, in the user's cache."""
+    """Candidate folders for the cache: the one that the user chose, one beside the sources, the user's cache folder."""
     if _config.CACHE_DIR:
         yield Path(_config.CACHE_DIR)
     checkout = PACKAGE.parents[1]
@@ -115,7 +115,7 @@ def _places() -> Iterator[Path]:
 
 @cache
 def _fingerprint(file: str) -> str:
-    """A hash of the file, of all files of didact that it leads to, and of this package."""
+    """A hash of the file, of all files of didact that it imports, directly or not, and of this package."""
     compiler = (source for source in PACKAGE.joinpath("core", "jit").glob("*.py") if source.name != "__main__.py")
     digest, seen, waiting = hashlib.sha256(), set(), [*sorted(compiler), Path(file)]
     while waiting:
@@ -129,7 +129,7 @@ def _fingerprint(file: str) -> str:
 
 @cache
 def _imports(file: Path) -> set[Path]:
-    """The files of didact, but for core, that this one imports."""
+    """The files of didact, except those of core, that this one imports."""
     found = re.findall(r"^\s*(?:from|import) didact\.([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", file.read_text(), re.M)
     modules = {name for name, _ in found}
     modules |= {f"{name}.{member}" for name, members in found for member in re.findall(r"\w+", members)}
@@ -139,7 +139,7 @@ def _imports(file: Path) -> set[Path]:
 
 
 def _tidy(place: Path, stem: str) -> None:
-    """Remove all but the newest folders of earlier states of the code."""
+    """Remove the folders of earlier states of the code, except the newest ones."""
     with suppress(OSError):  # another process may be tidying, too
         folders = [folder for folder in place.glob(f"{stem}-*") if folder.name.removeprefix(f"{stem}-").isalnum()]
         for folder in sorted(folders, key=lambda folder: folder.stat().st_mtime)[:-KEPT_FOLDERS]:

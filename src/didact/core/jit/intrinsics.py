@@ -7,16 +7,16 @@ import numba.extending
 from llvmlite import ir
 from numba.core import cgutils
 
-LINE = 64  # bytes that come from memory together
+LINE = 64  # bytes of a cache line
 _index, _small, _byte = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _config: Any = numba.config
 
 
 def _request(builder: Any, place: Any, level: int) -> None:
-    """Have the cache line at an address brought into a cache: 3 is the first one, 2 the second."""
+    """Prefetch the cache line at an address; `level` is LLVM's locality: 3 for the L1 cache, 2 for L2."""
     form = ir.FunctionType(ir.VoidType(), [_byte, _small, _small, _small])
     prefetch = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.bitcast(place, _byte), _small(0), _small(level), _small(1)])  # to read, data
+    builder.call(prefetch, [builder.bitcast(place, _byte), _small(0), _small(level), _small(1)])  # read, data cache
 
 
 @numba.extending.intrinsic
@@ -46,11 +46,11 @@ def _prefetch_row(typingctx, X, i):  # type: ignore[no-untyped-def]
     return numba.types.void(X, numba.types.uint64), generate
 
 
-# prefetch(array, row, column), in loops that know which rows come next: ask for an element to be brought near; of an
-# array with one dimension the element at `column`.
+# prefetch(array, row, column): prefetch an element into L1, in loops that know which rows come next; in an array with
+# one dimension, the element at `column`.
 prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
 
-# prefetch_row(X, i): ask for a whole row, into the second cache, where it drives out nothing that is being worked on.
+# prefetch_row(X, i): prefetch a whole row into L2, where it does not evict what the loop is working on in L1.
 prefetch_row: Any = (lambda X, i: None) if _config.DISABLE_JIT else _prefetch_row
 
 
@@ -62,5 +62,5 @@ def _lowest_bit(typingctx, word):  # type: ignore[no-untyped-def]
     return numba.types.int64(numba.types.uint64), generate
 
 
-# lowest_bit(word): the place of the lowest bit that is set in an np.uint64 other than 0.
+# lowest_bit(word): the position of the lowest bit that is set in an np.uint64 other than 0.
 lowest_bit: Any = (lambda word: (int(word) & -int(word)).bit_length() - 1) if _config.DISABLE_JIT else _lowest_bit

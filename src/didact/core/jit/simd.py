@@ -1,4 +1,4 @@
-"""Columns of rows in vector registers: what LLVM does not find by itself in a compiled loop.
+"""SIMD written by hand: loops over columns in vector registers that LLVM does not vectorise well by itself.
 
 Under Numba it keeps no block of sums in registers over a loop unless they are written as vectors, and wastes time on
 rows of some dozens of numbers, for which its vector loops are too long. Here are the loops behind sums of products:
@@ -15,8 +15,8 @@ import numba.extending
 from llvmlite import ir
 from numba.core import cgutils
 
-LANES = 4  # numbers in a vector, and columns that are multiplied with others at a time
-FUSED = ["contract"]  # a product and a sum may be one instruction
+LANES = 4  # numbers in a vector, and columns that `add_outer` multiplies with others at a time
+FUSED = ["contract"]  # a product and a sum may become one fused multiply-add
 _index, _small = ir.IntType(64), ir.IntType(32)
 _vector = ir.VectorType(ir.DoubleType(), LANES)
 _config: Any = numba.config
@@ -33,7 +33,7 @@ def _after(builder: Any, place: Any, step: int) -> Any:
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Four numbers from an address on, as float64."""
+    """The four numbers that start at an address, as float64."""
     kind = ir.VectorType(place.type.pointee, LANES)
     size = 8 if kind == _vector else 4
     found = builder.load(builder.bitcast(place, kind.as_pointer()), align=size)
@@ -45,13 +45,13 @@ def _store(builder: Any, value: Any, place: Any) -> None:
 
 
 def _fourfold(builder: Any, place: Any) -> Any:
-    """One number in all places of a vector."""
+    """One number, broadcast to all lanes of a vector."""
     one = builder.insert_element(_vector(ir.Undefined), builder.load(place), _small(0))
     return builder.shuffle_vector(one, one, ir.VectorType(_small, LANES)([0] * LANES))
 
 
 def _zeros(builder: Any, number: int) -> list[Any]:
-    """Places for vectors, which LLVM turns into registers."""
+    """Stack slots for vectors, set to zero; LLVM promotes them to registers."""
     return [cgutils.alloca_once_value(builder, _vector([0.0] * LANES)) for _ in range(number)]
 
 
@@ -69,6 +69,7 @@ def _gather(vectors: int) -> Any:
             return _place(context, builder, signature.args[k], args[k], *where)
 
         columns = range(0, LANES * vectors, LANES)
+        # Shifts and totals are loaded before the loop over rows, so that they stay in registers throughout.
         shifts = [_load(builder, _after(builder, place(6, j), c)) for c in columns]
         totals = _zeros(builder, vectors)
         with cgutils.for_range(builder, rows) as loop:
@@ -101,6 +102,7 @@ def _gather(vectors: int) -> Any:
 def _outer(vectors: int) -> Any:
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         (A, i, j, rows, G), kinds = args, signature.args
+        # 4 × 4k sums stay in registers while the loop runs over rows; they are added to G once, after it.
         sums = [_zeros(builder, vectors) for _ in range(LANES)]
         with cgutils.for_range(builder, rows) as loop:
             left, right = (_place(context, builder, kinds[0], A, loop.index, column) for column in (i, j))
@@ -132,7 +134,7 @@ def _outer(vectors: int) -> Any:
 # A[r] = f_r (X[order[first + r]] − shift) for r < rows, and Σ f_r A[r] is added to the sums.
 gather_1, gather_2, gather_3 = (_gather(vectors) for vectors in (1, 2, 3))
 
-# add_outer_k(A, i, j, rows, G): add to G the products of the four columns from i on and the 4 k from j on, over rows.
+# add_outer_k(A, i, j, rows, G): G[i : i + 4, j : j + 4 k] += A[:rows, i : i + 4]ᵀ A[:rows, j : j + 4 k].
 add_outer_1, add_outer_2, add_outer_3 = (_outer(vectors) for vectors in (1, 2, 3))
 
 
@@ -155,7 +157,7 @@ def _add_one_by_one(table: Any, row: Any, a: Any, b: Any) -> None:
     table[row, 1] += b
 
 
-# add_pair(table, row, a, b): add two numbers to a row of an int64 table (n, 2) that lies row after row, in one go.
+# add_pair(table, row, a, b): add two numbers to a row of a C-contiguous int64 table (n, 2) with one vector addition.
 add_pair: Any = _add_one_by_one if _config.DISABLE_JIT else _add_pair
 
 

@@ -1,7 +1,7 @@
 """Progress of iterative fits, on scikit-learn's callback protocol: reports, early stopping and a plain log.
 
-An estimator opens `FitProgress` around its solver and hands `report` to it; whatever callbacks the user has set, on
-the model or on a search or pipeline around it, then hear of each iteration and may stop the fit.
+An estimator opens `FitProgress` around its solver and passes it `report`. All callbacks that the user has set, on the
+model or on a search or pipeline around it, are then called after each iteration and may stop the fit.
 """
 
 from didact.core.progress.early_stopping import EarlyStopping

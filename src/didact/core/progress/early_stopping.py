@@ -11,7 +11,7 @@ from didact.core.errors import ParameterError
 
 
 class EarlyStopping:
-    """Callback that stops an iterative fit when what it watches no longer improves.
+    """Callback that stops an iterative fit when the monitored value no longer improves.
 
     With v the best value so far, an iteration counts as an improvement if it is better than v by more than
     `min_delta`; after `patience` iterations in a row without one the fit ends. Set it on the model that iterates, also
@@ -25,9 +25,9 @@ class EarlyStopping:
     patience : int
         Iterations in a row without improvement after which the fit ends.
     min_delta : float
-        What counts as an improvement, in the units of what is watched.
+        The least change that counts as an improvement, in units of the monitored value.
     mode : {"min", "max"} or None
-        What is better; by default "min" for the objective and "max" for scores.
+        Whether smaller or larger values are better; by default "min" for the objective and "max" for scores.
     data : tuple (X, y) or None
         Held-out data to compute the score on; by default the training data.
 
@@ -77,7 +77,7 @@ class EarlyStopping:
         self.__dict__.update(state, _runs=WeakKeyDictionary())
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Refuse a place where nothing could be stopped."""
+        """Refuse an estimator whose fit has no iterations to stop."""
         from sklearn.model_selection._search import BaseSearchCV
         from sklearn.pipeline import Pipeline
 
@@ -88,7 +88,7 @@ class EarlyStopping:
             )
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """Nothing to put away: what is known of a fit is kept with its context."""
+        """Do nothing: the state of a fit is kept with its context."""
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """An iteration begins."""
@@ -109,7 +109,7 @@ class EarlyStopping:
 
 
 class _Run:
-    """The best value of one fit, to be lowered, and the iterations since it was reached."""
+    """The best (lowest) value of one fit so far, and the number of iterations since it was reached."""
 
     def __init__(self) -> None:
         self.best = math.inf

@@ -1,4 +1,4 @@
-"""What an estimator opens around an iterative fit, so that callbacks hear of each iteration and may stop it."""
+"""The context of an iterative fit, in which callbacks are called after each iteration and may stop it."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,18 +8,18 @@ from sklearn.callback._callback_support import callback_management_context
 
 
 class FitProgress:
-    """What an estimator opens around its fit, so that callbacks hear of it; without callbacks it costs nothing.
+    """Context that an estimator opens around its fit and that calls the callbacks; without callbacks it costs nothing.
 
     Parameters
     ----------
     estimator : estimator
         The model that is being fitted.
     max_iter : int or None
-        The largest number of iterations; 0 for a fit without any, None when it is not known.
+        The largest number of iterations; 0 for a fit without iterations, None if it is not known.
     X, y, sample_weight : array-like
         The training data as the user gave them, for callbacks that compute a score.
     attributes : callable
-        Function of the solver's present point x that returns a dict of the fitted attributes it stands for.
+        Function of the solver's current point x that returns a dict of the corresponding fitted attributes.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class FitProgress:
     ) -> None:
         self._estimator = estimator
         self._max_iter = max_iter
-        # Given as functions: scikit-learn would call data that happen to be callable.
+        # Wrapped in functions, because scikit-learn would call data that happen to be callable.
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._data = {"estimator": estimator, "X": lambda: X, "y": lambda: y, "metadata": metadata}
         self._attributes = attributes
@@ -77,16 +77,16 @@ class FitProgress:
                     self._end(context)
 
     def report(self, iteration: int, value: float | None = None, x: Any = None) -> bool:
-        """Say that an iteration, counted from 1, has ended with this objective at x; True asks the solver to stop.
+        """Report that an iteration, counted from 1, has ended at x with this objective; True: the solver should stop.
 
-        The hooks for the beginning of an iteration and for its end are both called here, once the work is done.
+        The callbacks' hooks for the beginning and for the end of an iteration are both called here, at its end.
         """
         if self._context is None:
             return False
         self._x = x
         whole, count = self._context, len(self._context._children_map)
         if whole.max_subtasks is not None and count >= whole.max_subtasks:
-            whole.max_subtasks = None  # more steps than the solver had said: scikit-learn would raise
+            whole.max_subtasks = None  # more steps than announced: scikit-learn would raise
         task = whole.subcontext(task_name="iteration")
         task.iteration, task.value = iteration, value
         task.call_on_fit_task_begin(**self._data)

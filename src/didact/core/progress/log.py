@@ -15,7 +15,7 @@ class ProgressLog:
     """Callback that writes plain lines on the progress of a fit: iteration, objective, time spent, time left at most.
 
     It works where no progress bar can be drawn (a log file, a remote job). Set it on the outermost model: a search or
-    a pipeline passes it on, and lines from worker processes come out here, too.
+    a pipeline passes it on, and lines from worker processes are written here, too.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ProgressLog:
     every : float
         Seconds between two lines; the line at the end of the fit is always written.
     max_propagation_depth : int or None
-        How many levels of models inside models are heard; None for all.
+        How many levels of nested models report; None for all.
 
     Examples
     --------
@@ -44,14 +44,14 @@ class ProgressLog:
 
     def _start(self) -> None:
         self._lock = threading.Lock()
-        self._written: dict[Any, datetime] = {}  # run -> time of its last line
-        self._heard: dict[Any, tuple[int, Any]] = {}  # (run, path of a task) -> subtasks that ended, the last of them
+        self._written: dict[Any, datetime] = {}  # run → time of its last line
+        self._heard: dict[Any, tuple[int, Any]] = {}  # (run, path of a task) → count of finished subtasks, the last one
 
     def __repr__(self) -> str:
         return f"ProgressLog(every={self.every})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy in a worker process only sends; the stream stays where it is.
+        # A copy in a worker process only sends messages; the stream stays in the process that writes.
         here = ("stream", "_lock", "_written", "_heard")
         return {key: value for key, value in self.__dict__.items() if key not in here}
 
@@ -88,7 +88,7 @@ class ProgressLog:
         send(self._handles[context.root_uuid], message)
 
     def _hear(self, message: dict[str, Any]) -> None:
-        """Count the tasks that have ended, and write a line if it is time."""
+        """Count the finished tasks, and write a line if `every` seconds have passed since the last one."""
         now = datetime.now(UTC)
         run, path = message["run"], message["path"]
         spent = (now - message["begin"]).total_seconds()

@@ -1,4 +1,4 @@
-"""One door for data: whatever the user brings becomes `Rows`, a sequence of blocks of rows.
+"""One interface to data: whatever the user brings becomes `Rows`, a sequence of blocks of rows.
 
 =====================================  ==========================================================
 the user brings                        becomes
@@ -6,14 +6,14 @@ the user brings                        becomes
 ndarray, SciPy sparse, a data frame    `MemoryRows`: cut into blocks that fit a core's cache
 a torch tensor                         `MemoryRows`: one block on the tensor's own device
 `Batches` (a source that reopens)      `BatchRows`: one block in memory at a time
-a Dask array or data frame             `ClusterRows`: one task a block, merged in a tree
+a Dask array or data frame             `ClusterRows`: one task per block, merged in a tree
 =====================================  ==========================================================
 
-`rows.reduce(fn, *args)` calls `fn(block, *args)` on every `Block(X, y, weight, offset, groups)`, whose columns are None
-where there are none, and merges what comes back with its `merge` method, in the order of the rows; that is one pass
-over the data. `rows.prepared(fn, *args)` has the blocks `fn(block, *args)`, `rows.stream()` hands out the blocks, and
-`ClusterRows.kept(fn, *args)` leaves what fn makes of each block on the workers, as `KeptBlocks`. New rows have an X and
-nothing else: `rows.map(fn, *args)` calls `fn(X, *args)` and returns the results as the kind of collection that came in.
+`rows.reduce(fn, *args)` makes one pass over the data: it calls `fn(block, *args)` on every `Block(X, y, weight, offset,
+groups)`, in which absent columns are None, and merges the results by their method `merge`, in the order of the rows.
+`rows.prepared(fn, *args)` are rows whose blocks are `fn(block, *args)`, `rows.stream()` yields the blocks one by one,
+and `ClusterRows.kept(fn, *args)` leaves the result for each block on the workers, as `KeptBlocks`. Rows for prediction
+have an X only: `rows.map(fn, *args)` calls `fn(X, *args)` and returns the results as the kind of collection of X.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def blocks_of(X: Any) -> Iterator[Any]:
-    """The blocks of X as the user brought them, one after the other; tensors as local arrays, sparse ones checked."""
+    """The blocks of X before validation, one after the other; tensors as local arrays, sparse matrices checked."""
     if isinstance(X, Batches):
         blocks: Iterable[Any] = (batch_columns(batch)[0] for batch in X)
     elif is_dask(X):
@@ -51,12 +51,12 @@ def blocks_of(X: Any) -> Iterator[Any]:
     else:
         blocks = (X,)
     for block in blocks:
-        check_sparse(block)  # whoever looks into it here would follow its indices
+        check_sparse(block)  # callers read its entries, which would follow bad indices
         yield local(block)
 
 
 def reduce_blocks(fn: Callable[..., S], X: Any, w: Any = None) -> S:
-    """fn(block, weights) of every block of X as the user brought them, merged: one pass, or one round on Dask."""
+    """fn(block, weights) of every block of X before validation, merged: one pass, or one round of Dask's scheduler."""
     if isinstance(X, Batches):
         pairs = ((b[0], b[2] if len(b) > 2 else None) if isinstance(b, tuple) else (b, None) for b in X)
         return reduce(_merge, (fn(*pair) for pair in pairs))

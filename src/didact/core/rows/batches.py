@@ -1,8 +1,8 @@
 """Rows that do not fit in memory: a source of batches that can be opened again for every pass.
 
 A batch is X, (X, y) or (X, y, sample_weight), where X is an array, a sparse matrix or a data frame; for a generalized
-linear model, (X, y, sample_weight, offset). The next batch is read, and copied, on a thread of its own while the
-present one is worked on. `Seen` holds every batch and every pass against the first.
+linear model, (X, y, sample_weight, offset). The next batch is read and copied on a separate thread while the current
+one is in use. `Seen` compares every batch and every pass with the first.
 """
 
 import pickle
@@ -24,7 +24,7 @@ from didact.core.sparse import check_sparse
 
 EMPTY_SOURCE = "The source of batches is empty: it yielded no rows (found 0 sample(s))."
 BATCH_ROWS = 1 << 16
-READ_BYTES = 1 << 20  # of a column read ahead; Arrow's default keeps whole column chunks
+READ_BYTES = 1 << 20  # of each column that Arrow reads at a time; its default buffers whole column chunks
 
 
 class Batches:
@@ -34,14 +34,14 @@ class Batches:
     ----------
     open : callable
         Called without arguments before each pass; returns an iterable of batches, each X, (X, y) or
-        (X, y, sample_weight). Every call must yield the same rows in the same order; a batch may be written into the
-        memory of the one before.
+        (X, y, sample_weight). Every call must yield the same rows in the same order; a batch may reuse the memory of
+        the one before.
 
     Notes
     -----
-    Memory is a few batches and what the model keeps, whatever the number of rows. A batch that has another number of
-    columns or targets, another float type or another kind of labels than the first is refused, and so is a pass with
-    more or fewer rows than the one before.
+    Memory use is a few batches plus what the model keeps, whatever the number of rows. A batch whose number of columns
+    or targets, float type or kind of labels differs from the first is refused, and so is a pass with more or fewer rows
+    than the one before.
 
     Examples
     --------
@@ -60,24 +60,25 @@ class Batches:
         if not callable(open):
             raise InputError("Batches takes a function that opens the source anew, e.g. Batches(lambda: read(path)).")
         self.open = open
-        self.fresh = False  # whether every batch is known to have memory of its own
+        self.fresh = False  # whether every batch is known to own its memory, and need not be copied
         self._last: Any = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.opened())
 
     def opened(self) -> Iterable[Any]:
-        """The source, opened anew; an iterator that was handed out before has lost its batches."""
+        """The source, opened anew; the iterator of an earlier pass is refused, as it is exhausted."""
         source = self.open()
         if isinstance(source, Iterator) and source is self._last:
             raise InputError(
-                "open() gave the same iterator twice: it must open the source anew, as Batches(read) does."
+                "open() returned the same iterator twice: it must open the source anew on every call, as in "
+                "Batches(read) for a generator function read."
             )
         self._last = source
         return source
 
     def map(self, fn: Callable[[Any], Any]) -> "Batches":
-        """Batches of fn(X), computed as they are asked for; those without rows are passed over."""
+        """Batches of fn(X), computed lazily; batches without rows are skipped."""
 
         def results() -> Iterator[Any]:
             columns = (batch_columns(batch)[0] for batch in self.ahead())
@@ -86,7 +87,7 @@ class Batches:
         return Batches(results)
 
     def ahead(self) -> Iterator[Any]:
-        """One pass: each batch is read, and copied, while the one before is in use."""
+        """One pass with prefetching: each batch is read and copied while the one before is in use."""
         return _ahead(self.opened, _as_it_is if self.fresh else _copied)
 
     @classmethod
@@ -106,7 +107,7 @@ class Batches:
     ) -> "Batches":
         """Batches of one Parquet file or of several (a list, or a folder), read a few row groups at a time.
 
-        Checksums of pages, where a file has them, are verified: a flipped bit is an error and not a number.
+        Page checksums, if a file has them, are verified: corrupt data raise an error instead of giving wrong numbers.
         """
         parquet = need("pyarrow.parquet", "study")
         wanted = _wanted(columns, target, sample_weight)
@@ -166,7 +167,7 @@ class Batches:
 
 
 class BatchRows(Rows):
-    """Rows of a `Batches` source; every batch is checked as it comes and then reduced as rows in memory."""
+    """Rows of a `Batches` source; every batch is validated as it arrives and then reduced as rows in memory."""
 
     def __init__(self, source: Batches, check: Callable[..., Block]):
         self.source = source
@@ -180,7 +181,7 @@ class BatchRows(Rows):
         self.y_ndim, self.n_targets = target_shape(first.y)
 
     def stream(self) -> Iterator[Block]:
-        """The batches with rows, checked one by one and against the first."""
+        """The non-empty batches, each validated and compared with the first."""
         rows = 0
         for number, batch in enumerate(self.source.ahead(), 1):
             columns = batch_columns(batch)
@@ -208,7 +209,7 @@ class BatchRows(Rows):
         return total
 
     def prepared(self, fn: Callable[..., Block], *args: Any) -> "BatchRows":
-        """The same source, with fn called on each batch as it comes."""
+        """Rows of this source whose blocks are fn(block, *args), computed batch by batch in each pass."""
         before = self.then
         new = BatchRows.__new__(BatchRows)
         new.__dict__.update(self.__dict__)
@@ -222,25 +223,25 @@ class BatchRows(Rows):
 
 
 class Seen:
-    """What the batches of a source have in common, and how many rows a pass has: both as they first were."""
+    """The kind of the first batch and the number of rows of the first pass, with which all later ones must agree."""
 
     def __init__(self) -> None:
         self.first: dict[str, str] | None = None
         self.rows: int | None = None
 
     def batch(self, block: Block, number: int) -> None:
-        """Refuse a batch that is of another kind than the first."""
+        """Refuse a batch whose kind differs from the first."""
         kind = _kind(block)
         self.first = self.first or kind
         for what, value in kind.items():
             if value != self.first[what]:
                 raise InputError(
                     f"{what} of batch {number} is {value}, but that of the first batch was {self.first[what]}: all "
-                    "batches of a source must be of one kind."
+                    "batches of a source must be of the same kind."
                 )
 
     def end(self, rows: int) -> None:
-        """Refuse a pass that had another number of rows than the first."""
+        """Refuse a pass whose number of rows differs from the first."""
         if self.first is not None and rows != (self.rows or max(rows, 1)):
             raise InputError(
                 f"The source of batches gave {self.rows or 'some'} rows in an earlier pass and {rows} in this one: "
@@ -250,7 +251,7 @@ class Seen:
 
 
 def _kind(block: Block) -> dict[str, str]:
-    """What has to be the same in all batches, in words."""
+    """What must be the same in all batches, as text for messages."""
     X, y = block.X, block.y
     kind = {"X": f"{'sparse' if is_sparse(X) else 'dense'} {X.dtype if X.dtype.kind == 'f' else 'values'}"}
     if y is not None:
@@ -271,15 +272,15 @@ def batch_columns(batch: Any) -> tuple[Any, ...]:
 
 
 def _copied(column: Any) -> Any:
-    """A column of a batch in memory of its own: the source may write its next batch into the same place."""
+    """A copy of a column of a batch: the source may reuse its memory for the next batch."""
     if is_sparse(column):
-        check_sparse(column, "A block")  # SciPy copies only what is sound
+        check_sparse(column, "A block")  # SciPy fails to copy a malformed matrix
         return column.copy()
     if is_tensor(column):
         return column.clone()
     if isinstance(column, np.ndarray) or hasattr(column, "iloc"):  # pandas
         return column.copy()
-    if is_arrow(column) or type(column).__module__.startswith("polars"):  # even their copies share an array's memory
+    if is_arrow(column) or type(column).__module__.startswith("polars"):  # their own copies share memory
         return pickle.loads(pickle.dumps(column))
     return column
 
@@ -289,11 +290,13 @@ def _as_it_is(column: Any) -> Any:
 
 
 def _ahead(open_source: Callable[[], Iterable[Any]], take: Callable[[Any], Any]) -> Iterator[Any]:
-    """The batches of a source, each read while the one before is in use."""
+    """The batches of a source, each prefetched by a reader thread while the one before is in use."""
+    # With one place in the queue, at most three batches are alive: in use, waiting, and being read.
     ready: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=1)
     stop = threading.Event()
 
     def put(item: tuple[str, Any]) -> None:
+        # Wait with a timeout: a consumer that gives up sets `stop` and takes nothing more from the queue.
         while not stop.is_set():
             with suppress(queue.Full):
                 ready.put(item, timeout=0.1)
@@ -325,7 +328,7 @@ def _ahead(open_source: Callable[[], Iterable[Any]], take: Callable[[Any], Any])
 
 
 def _files(path: Any, pattern: str) -> list[Path]:
-    """The files that a path, a folder or a list of paths stands for."""
+    """The files that a path, a folder or a list of paths refers to."""
     paths = [Path(p) for p in path] if isinstance(path, (list, tuple)) else [Path(path)]
     files = [f for p in paths for f in (sorted(p.glob(pattern)) if p.is_dir() else [p])]
     for file in files:

@@ -1,7 +1,7 @@
 """Rows on a Dask cluster: one task per block, merged in a tree, one round of the scheduler per pass.
 
-Tasks are pure functions of a block and of the small arguments of a pass, so a worker that dies is simply replaced: the
-scheduler runs its tasks again elsewhere. That holds for what is kept on the workers, too (`KeptBlocks`).
+Tasks are pure functions of a block and of the small arguments of a pass. If a worker dies, the scheduler runs its tasks
+again elsewhere; that also restores objects kept on the workers (`KeptBlocks`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ class ClusterRows(Rows):
         return statistic
 
     def kept(self, fn: Callable[..., Any], *args: Any) -> "KeptBlocks":
-        """What fn(block, *args) makes of each block, kept on the workers."""
+        """The results fn(block, *args) of all blocks, kept on the workers."""
         dask = need("dask", "dask")
         task = dask.delayed(_keep, pure=True)
         check = dask.delayed(self.check)
@@ -56,14 +56,14 @@ class ClusterRows(Rows):
         return KeptBlocks(dask.persist(*(task(fn, check, shared, *block) for block in self.blocks)))
 
     def prepared(self, fn: Callable[..., Block], *args: Any) -> "ClusterRows":
-        """The same blocks, with fn called on each of them by the workers."""
+        """Rows of this collection whose blocks are fn(block, *args), computed by the workers in each pass."""
         new = ClusterRows.__new__(ClusterRows)
         new.__dict__.update(self.__dict__)
         new.check = _Composed(self.check, fn, args)
         return new
 
     def stream(self) -> Iterator[Block]:
-        """The blocks, brought here one by one."""
+        """The blocks, fetched from the workers one by one."""
         compute = need("dask", "dask").compute
         for parts in self.blocks:
             columns = compute(*parts)
@@ -75,7 +75,9 @@ class ClusterRows(Rows):
         da = need("dask.array", "dask")
         dask = need("dask", "dask")
         X = self.columns[0]
-        some = 0 if getattr(fn, "takes_no_rows", False) else 1  # a row of zeros is no row that every model can answer
+        # Shape and type of the result come from a trial call: without rows where fn allows it, as some models cannot
+        # answer a row of zeros.
+        some = 0 if getattr(fn, "takes_no_rows", False) else 1
         sample = fn(np.zeros((some, self.n_features), self.dtype), *args)
         task = dask.delayed(_predict, pure=True)
         lengths = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(self.blocks)
@@ -96,18 +98,18 @@ def reduce_parts(fn: Callable[..., S], X: Any, w: Any = None) -> S:
 
 
 class KeptBlocks:
-    """One object for each block, in the memory of the worker that made it, for algorithms that pass over it often.
+    """One object per block, kept in the memory of the worker that made it, for algorithms with many passes.
 
-    Functions get a block's object and more arguments; where one of these is `KeptBlocks` itself, its object of the same
-    block. They must not change what they get. When a worker dies, the scheduler makes its objects again from the rows.
-    Blocks without rows have no object, and functions are not called for them.
+    Functions get a block's object and further arguments; of an argument that is itself a `KeptBlocks` they get the
+    object of the same block. They must not modify what they get. If a worker dies, the scheduler makes its objects
+    again from the rows. Blocks without rows have no object, and functions are not called for them.
     """
 
     def __init__(self, blocks: Sequence[Any]):
         self.blocks = blocks
 
     def map(self, fn: Callable[..., Any], *args: Any) -> "KeptBlocks":
-        """fn(object, *args) of each block, kept in turn; does not wait for the workers."""
+        """fn(object, *args) of each block, kept on the workers like the objects; does not wait for them."""
         return KeptBlocks(need("dask", "dask").persist(*self._tasks(fn, args)))
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -118,7 +120,7 @@ class KeptBlocks:
         return total
 
     def each(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
-        """fn(object, *args) of each block, brought here; None for a block without rows."""
+        """fn(object, *args) of each block, as a local list; None for a block without rows."""
         return list(need("dask", "dask").compute(*self._tasks(fn, args)))
 
     def _tasks(self, fn: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
@@ -137,7 +139,7 @@ def _keep(fn: Callable[..., Any], check: Callable[..., Any], args: Any, *columns
 
 
 def _on_kept(fn: Callable[..., Any], shared: Sequence[Any], places: Sequence[int], kept: Any, *own: Any) -> Any:
-    """fn of a block's object and of the arguments: those of all blocks, with the block's own ones in their places."""
+    """fn(object, *args) of one block; `own` are its objects of other `KeptBlocks`, which go to `places` among args."""
     if kept is None:
         return None
     args = list(shared)
@@ -161,7 +163,7 @@ def _merge_present(statistics: Sequence[Any]) -> Any:
 
 
 class _Composed:
-    """Two block functions in a row (an object, not a closure: it travels to the workers)."""
+    """Two block functions, one after the other (an object, not a closure, as it is pickled for the workers)."""
 
     def __init__(self, first: Callable[..., Block], then: Callable[..., Block], args: Any):
         self.first, self.then, self.args = first, then, args
@@ -192,7 +194,7 @@ def _predict(fn: Callable[..., Any], how: Any, check: Callable[..., Any], args: 
 
 
 def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Blocks of all columns with the same rows: chunks of X lead, the others are cut to match."""
+    """Blocks of all columns with the same rows: the other columns are rechunked to match X."""
     X = columns[0]
     parts = [block_parts(X)]
     for column in columns[1:]:
@@ -205,13 +207,15 @@ def _aligned(columns: Sequence[Any]) -> list[tuple[Any, ...]]:
             column = column.rechunk({0: X.chunks[0]})
         pieces = block_parts(column)
         if len(pieces) != len(parts[0]):
-            raise InputError(f"X has {len(parts[0])} blocks and y or sample_weight has {len(pieces)}: cut them alike.")
+            raise InputError(
+                f"X has {len(parts[0])} blocks and y or sample_weight has {len(pieces)}: give them equal partitions."
+            )
         parts.append(pieces)
     return list(zip(*parts, strict=True))
 
 
 def block_parts(collection: Any) -> list[Any]:
-    """The delayed blocks of a Dask collection, whole rows each."""
+    """The delayed blocks of a Dask collection, each of whole rows."""
     if not is_dask(collection):
         raise InputError("With X on Dask, y and sample_weight must be Dask collections or arrays of known length.")
     if getattr(collection, "ndim", 1) == 2 and hasattr(collection, "chunks"):

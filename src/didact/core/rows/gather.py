@@ -1,4 +1,4 @@
-"""Rows that a model keeps, gathered from blocks: dense, in their order, without those of weight zero."""
+"""Gathering the rows that a model keeps from blocks: dense, in their order, without rows of weight zero."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Columns of rows, block after block."""
+    """A mergeable list of blocks, each a tuple of columns."""
 
     blocks: tuple[tuple[Any, ...], ...]
 
     def merge(self, other: "Pieces") -> "Pieces":
-        """One after the other."""
+        """The blocks of both, in order."""
         return Pieces(self.blocks + other.blocks)
 
     def columns(self) -> tuple[Any, ...]:
-        """Every column whole; None where there is none."""
+        """Every column, concatenated over the blocks; None for an absent column."""
         return tuple(None if part[0] is None else np.concatenate(part) for part in zip(*self.blocks, strict=True))
 
 
 def keep(block: "Block") -> Pieces:
-    """The rows of a block that count, with their targets (or None) and weights."""
+    """The rows of a block with positive weight, their targets (or None) and their weights."""
     X, y = dense(block.X), None if block.y is None else to_numpy(block.y)
     w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
     counts = slice(None) if (w > 0).all() else w > 0
@@ -35,7 +35,7 @@ def keep(block: "Block") -> Pieces:
 
 
 def stacked(columns: tuple[Any, ...]) -> Any:
-    """The parts of a column, one after the other; None if there is none."""
+    """The parts of a column, concatenated; None for an absent column."""
     if columns[0] is None:
         return None
     return sp.vstack(columns, format="csr") if is_sparse(columns[0]) else np.concatenate(columns)

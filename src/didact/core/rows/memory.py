@@ -1,7 +1,7 @@
 """Rows in memory: cut into cache-sized blocks, reduced on the library's thread pool.
 
-The cuts depend on the shape of the data alone, never on the number of threads, and pieces are merged in order: one
-thread or many give the same bits.
+The cuts depend on the shape of the data alone, never on the number of threads, and pieces are merged in order: the
+result is the same, bit for bit, for any number of threads.
 """
 
 import os
@@ -20,10 +20,10 @@ from didact.core.overflow import all_finite, listed, refuse_extreme
 from didact.core.rows.gather import keep, stacked
 from didact.core.threads import parallel_map
 
-BLOCK_ROWS = 2048  # with some dozens of float64 columns a block stays in the second-level cache
+BLOCK_ROWS = 2048  # with a few dozen float64 columns a block fits into the L2 cache
 PIECES = 32  # at most this many independent pieces of work
-JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # about as many are in pieces of one block, if that leaves eight or more
-SPARSE_PIECES = 16  # sparse rows can have very many columns, and each piece sums up all of them
+JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # rough size of a piece for `in_pieces` functions, given eight or more
+SPARSE_PIECES = 16  # fewer, as sparse rows can have very many columns and each piece holds sums of all of them
 PIECE_ENTRIES = 400_000  # entries of sparse rows that are worth a task
 WIDE_ROWS = 1000  # from this many columns on, BLAS uses the cores better than independent blocks do
 TASK, MOST_TASKS = 1 << 19, 64  # numbers that a compiled pass reads in one piece; pieces, unless they would be long
@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Statistic(Protocol):
-    """What crosses block boundaries: small, and mergeable in any grouping."""
+    """The result of a block function: small, with an associative `merge` (a sufficient statistic)."""
 
     def merge(self: S, other: S) -> S:
         """The statistic of both sets of rows together."""
@@ -43,7 +43,7 @@ class Statistic(Protocol):
 
 
 class Block(NamedTuple):
-    """Some rows: their columns by name, None where there is none."""
+    """Some rows with their columns by name; an absent column is None."""
 
     X: Any = None  # (n, p), dense, sparse or a tensor
     y: Any = None  # (n,) or (n, K)
@@ -52,22 +52,22 @@ class Block(NamedTuple):
     groups: Any = None
 
     def each(self, fn: Callable[..., Any], *args: Any) -> "Block":
-        """fn(column, *args) of the columns that are there."""
+        """The block of fn(column, *args) for the columns that are present."""
         return Block._make([None if c is None else fn(c, *args) for c in self])
 
 
 class Rows(ABC):
-    """A sequence of blocks of rows. Abstract; see the module's table for what the user brings."""
+    """A sequence of blocks of rows. Abstract; the table in `didact.core.rows` lists the subclasses."""
 
     n_features: int
     dtype: Any
     y_ndim: int = 1
     n_targets: int = 1
     names: Sequence[str] | None = None
-    missing: bool = False  # whether NaN in X is a missing value that the model knows how to read
-    n_rows: int | None = None  # of rows in memory; of others only a pass can tell
-    is_sparse: bool = False  # whether they are a sparse matrix in memory
-    on_device: bool = False  # whether they are a tensor
+    missing: bool = False  # whether the model accepts NaN in X as missing values
+    n_rows: int | None = None  # None if only a pass can tell, as for rows that are not in memory
+    is_sparse: bool = False  # whether X is a sparse matrix in memory
+    on_device: bool = False  # whether X is a tensor
 
     @abstractmethod
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -75,41 +75,41 @@ class Rows(ABC):
 
     @abstractmethod
     def prepared(self, fn: Callable[..., Block], *args: Any) -> "Rows":
-        """Rows whose blocks are fn(block, *args): as many rows, with other columns."""
+        """Rows whose blocks are fn(block, *args): the number of rows stays, the columns may change."""
 
     def how(self) -> dict[str, Any]:
-        """What is to be known of a block, beside its columns, to treat it as rows in memory."""
+        """The keyword arguments that `MemoryRows` needs, in addition to columns, for a block of these rows."""
         return {"names": self.names, "missing": self.missing}
 
     def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
-        """Dense X, y (or None) and weights of the rows that count, in their order: what a model of rows keeps."""
+        """Dense X, y (or None) and weights of the rows with positive weight, in order, for models that store rows."""
         X, y, w = self.reduce(keep).columns()
         return X if dtype is None else X.astype(dtype, copy=False), y, w
 
     def whole(self) -> Block:
-        """Every row in one block, those of weight zero too: sparse rows stay sparse, and None stays None."""
+        """All rows in one block, also those of weight zero: sparse rows stay sparse, and absent columns None."""
         blocks = list(self.stream())
         if not any(has_weight(block) for block in blocks):
             raise InputError(NO_WEIGHT if blocks else "The collection is empty: it holds no rows.")
         return Block._make(stacked(parts) for parts in zip(*blocks, strict=True))
 
     def require_memory(self, why: str, error: type[Exception] = InputError) -> "MemoryRows":
-        """The rows, if they are in memory; else an error with a sentence that says why they must be."""
+        """The rows, if they are in memory; else an error whose message `why` says why they must be."""
         raise error(why)
 
     def on_columns(self, columns: Any) -> "Rows":
-        """The same rows with some of the features."""
+        """Rows with a subset of the columns of X."""
         new = self.prepared(_take_columns, columns)
         new.n_features = len(columns)
         return new
 
     @abstractmethod
     def stream(self) -> Iterator[Block]:
-        """One checked block after the other, in order: for models that learn from a stream."""
+        """The validated blocks one after the other, for models that learn from a stream."""
 
     @abstractmethod
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
-        """fn(X, *args) for every block, as the kind of collection that came in."""
+        """fn(X, *args) of every block, as the kind of collection that X is."""
 
 
 class MemoryRows(Rows):
@@ -140,7 +140,7 @@ class MemoryRows(Rows):
             pieces = _even(self.X, *how) if how and isinstance(self.X, np.ndarray) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
             total = reduce(_merge, parallel_map(summarize, pieces))
-        # A NaN in the input shows in what is summed up, so no pass is spent on looking.
+        # A NaN in the input makes the sums NaN, so no separate pass has to look for it.
         if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
         return total
@@ -148,22 +148,22 @@ class MemoryRows(Rows):
     def _block(self, start: int, stop: int) -> Block:
         if not self.is_sparse:
             return Block._make([None if c is None else c[start:stop] for c in self.columns])
-        if (start, stop) not in self._blocks:  # every pass would make them anew
+        if (start, stop) not in self._blocks:  # slices are cached, as every pass needs them
             self._blocks[start, stop] = self.columns.each(_slice, start, stop)
         return self._blocks[start, stop]
 
     def prepared(self, fn: Callable[..., Block], *args: Any) -> "MemoryRows":
-        """The columns that fn makes of all columns at once."""
+        """Rows with the columns fn(block, *args), computed at once from a block of all rows."""
         return MemoryRows(*fn(self.columns, *args), **self.how())
 
     def stream(self) -> Iterator[Block]:
-        """All rows at once."""
+        """All rows, as one block."""
         yield self.columns
 
     def map(self, fn: Callable[..., Any], *args: Any) -> Any:
         """fn(X, *args)."""
         with np.errstate(all="ignore"):
-            if not self.missing and not finite_sum(self.X):  # labels can hide it, so the input is looked at
+            if not self.missing and not finite_sum(self.X):  # a NaN does not show in predicted labels: check X
                 refuse_non_finite(self.X, self.names)
             try:
                 found = fn(self.X, *args)
@@ -183,16 +183,16 @@ class MemoryRows(Rows):
         return self
 
     def thinned(self, step: int) -> "MemoryRows":
-        """Every step-th row: a quick look at the data, for a starting point."""
+        """Every step-th row: a subsample from which a solver can find its starting point."""
         return self.some(slice(None, None, step))
 
     def some(self, index: Any) -> "MemoryRows":
-        """The rows of an index."""
+        """The rows that an index selects."""
         return MemoryRows(*self.columns.each(lambda column: column[index]), **self.how())
 
 
 def target_shape(y: Any) -> tuple[int, int]:
-    """The number of dimensions of y and of its columns; a missing y counts as one column."""
+    """The number of dimensions of y, and its number of columns; an absent y counts as one column."""
     return (2, int(y.shape[1])) if getattr(y, "ndim", 1) == 2 else (1, 1)
 
 
@@ -201,7 +201,7 @@ def _take_columns(block: Block, chosen: Any) -> Block:
 
 
 def has_weight(block: Block) -> bool:
-    """Whether a row of a block counts: blocks without any are fine, as long as not all are."""
+    """Whether a block has a row of positive weight; some blocks may have none, but not all of them."""
     return block.weight is None or bool((block.weight > 0).any())
 
 
@@ -210,7 +210,7 @@ def _merge(a: S, b: S) -> S:
 
 
 def in_pieces(fn: F) -> F:
-    """Mark a block function that needs no small blocks, as it works on a few rows at a time by itself."""
+    """Mark a block function that can take large blocks, because it works in tiles of a few rows by itself."""
     fn.takes_pieces = True  # type: ignore[attr-defined]
     return fn
 
@@ -238,7 +238,7 @@ def _even(X: Any, work: int, square: bool) -> list[list[int]]:
 
 
 def _cut(X: Any) -> list[list[int]]:
-    """The pieces of the rows, each as the edges of its blocks."""
+    """The pieces of work, each a list of the row numbers at which its blocks begin and end."""
     n, p = X.shape
     if is_tensor(X):
         step = max(BLOCK_ROWS, TENSOR_BYTES // max(p * X.element_size(), 1))
@@ -253,7 +253,7 @@ def _cut(X: Any) -> list[list[int]]:
 
 
 def _joined(X: Any, pieces: list[list[int]]) -> list[list[int]]:
-    """Fewer pieces, of one block each: a statistic that is made of a block at once is as dear as some thousand rows."""
+    """Fewer pieces of one block each, for `in_pieces`: a statistic costs as much as some thousand rows."""
     n, p = X.shape
     number = PIECES if is_sparse(X) else 8
     while number < PIECES and (n >= 2 * number * JOINED_ROWS or n * p > number * JOINED_ENTRIES):
@@ -263,7 +263,7 @@ def _joined(X: Any, pieces: list[list[int]]) -> list[list[int]]:
 
 
 def _slice(column: Any, start: int, stop: int) -> Any:
-    """A view of some rows (SciPy's own slicing of sparse rows copies)."""
+    """Some rows of a column, without a copy (SciPy's own slicing of sparse rows copies)."""
     if not is_sparse(column):
         return column[start:stop]
     if start == 0 and stop == column.shape[0]:
@@ -276,7 +276,7 @@ def _slice(column: Any, start: int, stop: int) -> Any:
 
 
 class _Part:
-    """A part of an array that does not show how large the whole is: SciPy copies such parts in every transpose."""
+    """A slice of an array that hides its base: SciPy copies slices of a larger array in every transpose."""
 
     size = 0
 
@@ -285,7 +285,7 @@ class _Part:
 
 
 def finite_sum(X: Any) -> bool:
-    """Whether the sum of all entries is finite: if so, all are; large arrays are read by all threads."""
+    """Whether the sum of all entries is finite, which implies that all entries are; large arrays use all threads."""
     data = X.data if is_sparse(X) else X
     parts = [data] if is_tensor(data) else np.array_split(data, min(max(data.size // PIECE_ENTRIES, 1), PIECES))
     with np.errstate(all="ignore"):
@@ -293,7 +293,7 @@ def finite_sum(X: Any) -> bool:
 
 
 def refuse_square(p: int, instead: str) -> None:
-    """Refuse a number of columns p whose p × p matrix does not fit the machine's memory; `instead`: what to do."""
+    """Refuse p columns if a p × p matrix exceeds the machine's memory; `instead` tells the user what to do."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
     if 8 * p * p > machine:
         raise InputError(

@@ -1,1 +1,1 @@
-"""Criteria by which trees split."""
+"""Split criteria of trees."""

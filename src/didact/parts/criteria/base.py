@@ -1,4 +1,4 @@
-"""What every split criterion has: scores of sums in scalar form, values and impurities of many nodes in array form."""
+"""The base of all split criteria: scores of sums in scalar form, values and impurities of many nodes in array form."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,23 +9,25 @@ from didact.parts.noun import Noun
 
 
 class Outputs(NamedTuple):
-    """How many targets share the statistic."""
+    """The field of a criterion: how many outputs the statistic of a node covers."""
 
     outputs: int = 1
 
 
 class Criterion(Noun):
-    """A criterion on sums. Scalar forms: `score1` of a vector of sums, `score2` of one target or of two classes.
+    """A split criterion on sums over rows. Scalar forms: `score1` of a vector of sums, `score2` for one target or two
+    classes.
 
     `score1(sums, start, n)` reads n class weights from `start` on, or n sums of targets and the weight after them.
     `score2(s, w)` takes the weighted sum of one target and the weight; for two classes s is the weight of the second.
-    `base2(s, w)` is w·b(y) for one row with weighted target s. `value1` is what a node predicts where that is one
-    number: the mean, or the share of the second class. Array forms, one row of sums a node: `values`, `impurities`.
+    `base2(s, w)` is w·b(y) for one row with weighted target s. `value1` is the prediction of a node if it is a single
+    number: the mean, or the share of the second class. Array forms, with one row of sums per node: `values`,
+    `impurities`.
 
-    A criterion that does not follow from sums is not `additive` and has a scan of its own. Targets of a `centred` one
-    are measured from their mean, which keeps digits. A `positive` one refuses nodes whose targets do not sum to more
-    than 0: as a rounding error must not decide on that, targets are rounded so that their sums are exact.
-    Growers are compiled for each class of criteria, but once for all of those that have a `code`.
+    A criterion that cannot be computed from sums is not `additive` and has a scan of its own. For a `centred` one,
+    targets are measured from their mean, which avoids cancellation. A `positive` one refuses nodes whose sum of targets
+    is not above 0: targets are rounded so that their sums are exact, because a rounding error must not decide that.
+    Growers are compiled once for each class of criteria, and only once for all classes that have a `code`.
     """
 
     __slots__ = ()
@@ -37,7 +39,7 @@ class Criterion(Noun):
     outputs: Any
 
     def refuse(self, negative: bool, totals: Array) -> None:
-        """Refuse targets without a meaning, by whether some are negative and by their weighted sums."""
+        """Refuse invalid targets, given whether some are negative, and their weighted sums."""
 
     def bases(self, y: Array) -> Array:
         """b(y) of each target."""
@@ -60,11 +62,11 @@ class Criterion(Noun):
         raise NotImplementedError
 
     def score_at1(self, sums: Array, start: int, n: int, value: float) -> float:
-        """The score of a node of one target or two classes that has to predict `value`: at most `score1`."""
+        """The score of a node of one target or two classes if its prediction is fixed at `value`: at most `score1`."""
         raise NotImplementedError
 
     def values(self, sums: Array) -> Array:
-        """What nodes with these sums predict: shares of the classes or means, (nodes, outputs, classes or 1)."""
+        """The predictions of nodes with these sums: class shares or means, (nodes, outputs, classes or 1)."""
         if self.labels:
             counts = sums.reshape(len(sums), self.outputs, -1)
             return counts / np.maximum(counts.sum(axis=2, keepdims=True), np.finfo(float).tiny)
@@ -80,7 +82,7 @@ class Criterion(Noun):
         return np.maximum(base - scores, 0.0) / weight
 
     def impurity(self, y: Any, w: Any = None) -> float:
-        """The impurity of targets y (class codes or numbers, one column an output) with weights w, by definition."""
+        """The impurity by its definition, of targets y (class codes or numbers, a column per output) with weights w."""
         y = np.asarray(y)
         y = y[:, None] if y.ndim == 1 else y
         w = np.ones(len(y)) if w is None else np.asarray(w, np.float64)

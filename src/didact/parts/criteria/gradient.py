@@ -1,4 +1,4 @@
-r"""The criterion of gradient boosting: how far a node's Newton step lowers the second-order model of the loss.
+r"""The criterion of gradient boosting: the decrease of the loss's second-order model by a node's Newton step.
 
 With G and H the sums of gradients and curvatures, a node that adds v to the predictions changes the loss by
 :math:`Gv + \tfrac12(H+\lambda)v^2`, least at :math:`v = -G/(H+\lambda)`. The score is twice that decrease,
@@ -47,7 +47,7 @@ class Gradient(Noun, NamedTuple("Gradient", [("l2", float)])):
         return np.divide(-sums[:, 0], H, out=np.zeros(len(sums)), where=H > SMALLEST_SUM)[:, None, None]
 
     def impurities(self, sums: Array) -> Array:
-        """−score/H: what the node leaves to gain, relative to its weight, but for a constant."""
+        """−score/H: the impurity per unit of weight, up to a constant."""
         H = sums[:, 1] + self.l2
         score = np.divide(sums[:, 0] ** 2, H, out=np.zeros(len(sums)), where=H > SMALLEST_SUM)
         return -np.divide(score, sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > SMALLEST_SUM)

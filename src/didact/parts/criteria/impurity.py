@@ -1,10 +1,10 @@
-r"""Criteria by which trees split: a score that adds up over children, from sums that add up over rows.
+r"""Split criteria of trees: a score that is additive over children, from sums that are additive over rows.
 
 A node's statistic is a short vector of sums. For labels these are the weights :math:`c_k` of the K classes (one group
-after the other if there are several outputs); for numbers they are the weighted sums :math:`s_j` of the targets and,
-after them, the weight W. From it a criterion makes a *score*, and the gain of a split is
-``score(left) + score(right) − score(parent)``. Impurities follow by :math:`W\,i = B - \mathrm{score}` with
-:math:`B = \sum_r w_r b(y_r)` the same for all splits of a node:
+after the other if there are several outputs); for numbers they are the weighted sums :math:`s_j` of the targets,
+followed by the weight W. A criterion turns them into a *score*, and the gain of a split is
+``score(left) + score(right) − score(parent)``. Impurities i follow from :math:`W\,i = B - \mathrm{score}`, where
+:math:`B = \sum_r w_r b(y_r)` is the same for all splits of a node:
 
 ====================  ==============================  ===============================  ==============
 criterion             impurity i                      score                            b(y)
@@ -16,7 +16,7 @@ SquaredError          Σ w (y − ȳ)²/W                  s²/W                
 Poisson               Σ w y log(y/ȳ)/W                s log(s/W)                       y log y
 ====================  ==============================  ===============================  ==============
 
-Several outputs are averaged. `AbsoluteError`, Σ w |y − median|/W, does not follow from sums and has a scan of its own.
+Several outputs are averaged. `AbsoluteError`, Σ w |y − median|/W, is not a function of sums and has a scan of its own.
 Breiman, Friedman, Olshen, Stone (1984), Classification and regression trees, doi:10.1201/9781315139470.
 """
 
@@ -43,10 +43,10 @@ class Gini(OfLabels, Outputs):
         for k in range(start, start + n):
             total += sums[k]
             squares += sums[k] * sums[k]
-        return squares / total if total > 0.0 else 0.0  # each output has the weight W, so the mean takes one division
+        return squares / total if total > 0.0 else 0.0  # every output has the weight W: one division gives the mean
 
     def score_at1(self, sums: Array, start: int, n: int, value: float) -> float:
-        """2 Σ c_k v_k − W Σ v_k²."""
+        """2 Σ c_k v_k − W Σ v_k² for two classes with v_1 = value."""
         c0, c1 = sums[start], sums[start + 1]
         other = 1.0 - value
         return 2.0 * (c0 * other + c1 * value) - (c0 + c1) * (other * other + value * value)
@@ -90,7 +90,7 @@ class Entropy(OfLabels, Outputs):
         return found
 
     def score2(self, s: float, w: float) -> float:
-        """The same for two classes."""
+        """c_0 log₂ c_0 + c_1 log₂ c_1 − W log₂ W."""
         found = s * math.log2(s / w) if s > 0.0 and w > 0.0 else 0.0
         rest = w - s
         return found + rest * math.log2(rest / w) if rest > 0.0 and w > 0.0 else found
@@ -105,7 +105,7 @@ class Entropy(OfLabels, Outputs):
 
 
 class Misclassification(OfLabels, Outputs):
-    """The error of naming the most frequent class: 1 − max p_k."""
+    """The error rate of predicting the most frequent class: 1 − max p_k."""
 
     __slots__ = ()
     code = 2
@@ -121,7 +121,7 @@ class Misclassification(OfLabels, Outputs):
         return found / self.outputs
 
     def score_at1(self, sums: Array, start: int, n: int, value: float) -> float:
-        """The weight of the class that `value` names."""
+        """The weight of the class that the share `value` of the second class predicts."""
         return sums[start + 1] if value > 0.5 else sums[start]
 
     def score2(self, s: float, w: float) -> float:
@@ -204,7 +204,7 @@ class PoissonDeviance(OfNumbers, Outputs):
         return np.asarray(xlogy(y, y))
 
     def refuse(self, negative: bool, totals: Array) -> None:
-        """There is no logarithm of a mean that is not positive."""
+        """Refuse negative targets and means of 0, which have no logarithm."""
         if negative or (totals <= 0).any():
             why = "some values of y are negative" if negative else "all values of y, or of one of its columns, are 0"
             raise InputError(f"criterion='poisson' needs targets y ≥ 0 with a positive mean: {why}.")
@@ -215,7 +215,7 @@ class PoissonDeviance(OfNumbers, Outputs):
 
 
 class AbsoluteError(OfNumbers, Outputs):
-    """The mean absolute distance from the median; not a function of sums, so it has no score of them."""
+    """The mean absolute deviation from the median; not a function of sums, so `score1` and `score2` do not exist."""
 
     __slots__ = ()
     additive = False

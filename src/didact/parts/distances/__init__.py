@@ -1,8 +1,7 @@
-"""The distances: nouns of four kinds, and `distance_named` for scikit-learn's names of them.
+"""Distances: nouns of four kinds, and `distance_named`, which finds them by scikit-learn's names.
 
-Those that loops compute column by column stand in `columns`, those that need whole rows in `rows`,
-those that are another distance between transformed rows in `mapped`, those that Python computes table by
-table in `functions`.
+`columns` has those that loops compute column by column, `rows` those that need whole rows, `mapped` those that are
+another distance between transformed rows, and `functions` those that Python computes, a whole table at a time.
 """
 
 from didact.parts.distances.columns import (

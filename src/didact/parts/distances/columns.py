@@ -1,9 +1,9 @@
 """Distances between rows of numbers: the array form, and scalar forms for compiled loops.
 
 `pairwise(X, Y)` is the table of all distances, `between1(a, b)` the distance of two rows. A `coordinatewise` distance
-is `expand1` of a total that `step1(total, a, b, j)` gathers column by column and that never shrinks as b moves away
-from a: what a k-d tree needs. `reduce1(d)` is a total, or a little more, that is expanded to d. A ball tree needs a
-`metric`, for which the triangle inequality holds.
+is `expand1(total)`, where `step1(total, a, b, j)` accumulates the total column by column. The total never decreases as
+b moves away from a, which is what a k-d tree needs. `reduce1(d)` is the inverse of `expand1`, rounded up. A ball tree
+needs a `metric`, for which the triangle inequality holds.
 """
 
 import math
@@ -14,17 +14,17 @@ from scipy.spatial.distance import cdist
 from didact.core.typing import Array
 from didact.parts.noun import Noun, Plain, require
 
-ROUND = 1.0 + 1e-15  # above what the rounding of a root or of a quotient can hide
+ROUND = 1.0 + 1e-15  # a factor above the rounding error of a root or a quotient
 
 
 class Distance(Noun):
-    """How far apart two rows are. What a distance is not, it leaves as it stands here."""
+    """How far apart two rows are. The class attributes and methods here are the defaults."""
 
     __slots__ = ()
     metric: ClassVar[bool] = True
     coordinatewise: ClassVar[bool] = False
     compiled: ClassVar[bool] = True  # whether it has scalar forms
-    missing: ClassVar[bool] = False  # whether it knows what to do with NaN
+    missing: ClassVar[bool] = False  # whether it handles NaN
 
     @property
     def inner(self) -> Any:
@@ -36,7 +36,7 @@ class Distance(Noun):
         return X
 
     def finish(self, d: Any) -> Any:
-        """This distance from the inner one; monotone."""
+        """This distance as an increasing function of the inner one."""
         return d
 
     def start(self, d: float) -> float:
@@ -78,7 +78,7 @@ class Euclidean(Distance, Plain):
         return d * d * ROUND
 
     def pairwise(self, X: Array, Y: Array) -> Array:
-        """From differences, which keeps the digits that products would lose."""
+        """All distances, from differences, as products would lose digits by cancellation."""
         return cdist(X, Y)
 
 
@@ -151,7 +151,7 @@ class Chebyshev(Distance, Plain):
 
 
 class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
-    """(Σ|a − b|ᵖ)^(1/p) for p > 0; no metric for p < 1, where a k-d tree still serves.
+    """(Σ|a − b|ᵖ)^(1/p) for p > 0; not a metric for p < 1, but a k-d tree works there, too.
 
     >>> round(Minkowski(3.0).between1([0.0, 0.0], [3.0, 4.0]), 4)
     4.4979
@@ -167,7 +167,7 @@ class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
 
     @property
     def metric(self) -> bool:  # type: ignore[override]
-        """Whether the triangle inequality holds: from p = 1 on."""
+        """Whether the triangle inequality holds: for p ≥ 1."""
         return self.p >= 1
 
     def step1(self, total: float, a: float, b: float, j: int) -> float:
@@ -186,7 +186,7 @@ class Minkowski(Distance, NamedTuple("Minkowski", [("p", float)])):
         return float(total ** (1.0 / self.p))
 
     def reduce1(self, d: float) -> float:
-        """The p-th power; powers are rounded less well than roots."""
+        """The p-th power, rounded up generously, as powers are less accurate than roots."""
         return float(d**self.p * (1.0 + (1.0 + self.p) * 1e-14))
 
     def pairwise(self, X: Array, Y: Array) -> Array:
@@ -218,11 +218,11 @@ class Hamming(Distance, NamedTuple("Hamming", [("weights", Any), ("whole", float
         return total / self.whole
 
     def expand1(self, total: float) -> float:
-        """The share of all weight."""
+        """The total as a share of the sum of the weights."""
         return total / self.whole
 
     def reduce1(self, d: float) -> float:
-        """The weight that is this share."""
+        """The share d times the sum of the weights."""
         return d * self.whole * ROUND
 
     def pairwise(self, X: Array, Y: Array) -> Array:
@@ -259,7 +259,7 @@ class Canberra(Distance, Plain):
         return total
 
     def reduce1(self, d: float) -> float:
-        """The distance, and a little for quotients that are rounded."""
+        """The distance, rounded up for the rounding errors of the quotients."""
         return d * (1.0 + 1e-14)
 
     def pairwise(self, X: Array, Y: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Distances that Python computes table by table: a user's function, a kernel's feature space, a given table."""
+"""Distances computed in Python, a table at a time: a user's function, a kernel's feature space, a given table."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +10,7 @@ from didact.parts.noun import Plain
 
 
 class UserMetric(Distance, NamedTuple("UserMetric", [("function", Any), ("arguments", Any)])):
-    """A function of two rows; one that is compiled by Numba runs in loops, another one pair by pair in Python.
+    """A function of two rows; one compiled by Numba is called in loops, any other is called pair by pair in Python.
 
     >>> UserMetric(lambda a, b: abs(a - b).max(), {}).pairwise(np.zeros((1, 2)), np.array([[3.0, 4.0]]))
     array([[4.]])
@@ -18,11 +18,11 @@ class UserMetric(Distance, NamedTuple("UserMetric", [("function", Any), ("argume
 
     __slots__ = ()
     compiled: ClassVar[bool] = False
-    metric = False  # nobody has said so
+    metric = False  # not known to satisfy the triangle inequality
 
     @property
     def inner(self) -> Any:
-        """The function itself where loops can call it."""
+        """The function itself if loops can call it."""
         return self.function if hasattr(self.function, "py_func") and not self.arguments else self
 
     def pairwise(self, X: Array, Y: Array) -> Array:
@@ -35,7 +35,7 @@ class KernelDistance(Distance, NamedTuple("KernelDistance", [("kernel", Any), ("
     """√(k(a, a) − 2k(a, b) + k(b, b)), the distance between images under a kernel's feature map.
 
     The kernel is one of `names()` (linear, polynomial, rbf, laplacian, sigmoid, cosine, …) or a function of two tables
-    that returns the table of products. `arguments` go to it.
+    that returns the table of products; `arguments` are passed to it.
 
     >>> KernelDistance("linear", {}).pairwise(np.zeros((1, 2)), np.array([[3.0, 4.0]]))
     array([[5.]])
@@ -61,7 +61,7 @@ class KernelDistance(Distance, NamedTuple("KernelDistance", [("kernel", Any), ("
         return np.asarray(pairwise_kernels(X, Y, metric=self.kernel, **self.arguments), np.float64)
 
     def squares(self, X: Array) -> Array:
-        """k(x, x) for each row; whole blocks are computed for their diagonal."""
+        """k(x, x) for each row, as the diagonals of kernel blocks."""
         parts = [np.diag(self.products(B, B)) for B in (X[a : a + self.BLOCK] for a in range(0, len(X), self.BLOCK))]
         return np.concatenate([np.empty(0), *parts])
 
@@ -72,7 +72,7 @@ class KernelDistance(Distance, NamedTuple("KernelDistance", [("kernel", Any), ("
 
 
 class Precomputed(Distance, Plain):
-    """Rows are given as their distances to the indexed rows.
+    """Distances given by the user: the rows of X are the distances of each query to the indexed rows.
 
     >>> Precomputed().compiled
     False
@@ -83,5 +83,5 @@ class Precomputed(Distance, Plain):
     metric = False
 
     def pairwise(self, X: Array, Y: Array) -> Array:
-        """The table itself."""
+        """X itself: the given table of distances."""
         return np.asarray(X, np.float64)

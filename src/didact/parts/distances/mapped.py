@@ -1,7 +1,7 @@
 """Distances that are another distance between transformed rows, and weights of columns.
 
-Mahalanobis' distance is Euclidean between whitened rows, weights are a scale of the columns, and one less the cosine of
-u and v, both of length 1, is ½‖u − v‖². The rows are transformed once, and the index then works on what comes out.
+The Mahalanobis distance is the Euclidean distance of whitened rows, weights scale the columns, and 1 − cos(u, v) for u
+and v of length 1 is ½‖u − v‖². The rows are transformed once, and the index is built on the transformed rows.
 """
 
 import math
@@ -18,7 +18,7 @@ from didact.parts.noun import Plain, require
 
 
 class _Mapped(Distance):
-    """A distance by way of another one."""
+    """A distance computed as another distance between transformed rows."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class _Mapped(Distance):
 
 
 class SquaredEuclidean(_Mapped, Plain):
-    """Σ(a − b)²; no metric, but the order is the Euclidean one.
+    """Σ(a − b)²; not a metric, but it orders neighbours as the Euclidean distance does.
 
     >>> SquaredEuclidean().pairwise(np.zeros((1, 2)), np.array([[3.0, 4.0]]))
     array([[25.]])
@@ -39,7 +39,7 @@ class SquaredEuclidean(_Mapped, Plain):
 
     @property
     def inner(self) -> Any:
-        """The root."""
+        """The Euclidean distance."""
         return Euclidean()
 
     def finish(self, d: Any) -> Any:
@@ -47,7 +47,7 @@ class SquaredEuclidean(_Mapped, Plain):
         return d * d
 
     def start(self, d: float) -> float:
-        """The root."""
+        """√d."""
         return math.sqrt(d)
 
 
@@ -71,11 +71,11 @@ class Scaled(_Mapped, NamedTuple("Scaled", [("of", Any), ("scale", Any)])):
         return self.of.rows(X @ sp.diags_array(scale) if sp.issparse(X) else X * scale)
 
     def finish(self, d: Any) -> Any:
-        """As the distance that is scaled does."""
+        """The `finish` of the distance that is scaled."""
         return self.of.finish(d)
 
     def start(self, d: float) -> float:
-        """As the distance that is scaled does."""
+        """The `start` of the distance that is scaled."""
         return float(self.of.start(d))
 
 
@@ -90,7 +90,7 @@ class Mahalanobis(_Mapped, NamedTuple("Mahalanobis", [("root", Any), ("centre", 
 
     @property
     def inner(self) -> Any:
-        """Between whitened rows."""
+        """The Euclidean distance, between whitened rows."""
         return Euclidean()
 
     def rows(self, X: Any) -> Any:
@@ -101,7 +101,7 @@ class Mahalanobis(_Mapped, NamedTuple("Mahalanobis", [("root", Any), ("centre", 
 
 
 class Cosine(_Mapped, Plain):
-    """One less the cosine of the angle; a row of zeros is at distance 1 of all but such rows, at 0 of those.
+    """1 − cosine of the angle; a row of zeros has distance 0 to other rows of zeros and 1 to all else.
 
     >>> Cosine().pairwise(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]]))
     array([[1., 0., 1.]])
@@ -112,17 +112,17 @@ class Cosine(_Mapped, Plain):
 
     @property
     def inner(self) -> Any:
-        """Between rows of length 1."""
+        """The Euclidean distance, between rows of length 1."""
         return Euclidean()
 
     def rows(self, X: Any) -> Any:
-        """Rows of length 1, with a further column that is 1 in rows of zeros, so that these are at right angles."""
+        """Rows of length 1, with another column that is 1 in rows of zeros: these are orthogonal to all others."""
         if sp.issparse(X):
             largest = abs(X).max(axis=1).toarray().ravel()
         else:
             largest = np.abs(X).max(axis=1, initial=0.0)
         empty = largest == 0
-        first = 1.0 / np.where(empty, 1.0, largest)  # squares of large and of small numbers would leave the range
+        first = 1.0 / np.where(empty, 1.0, largest)  # scale first, as squares could overflow or underflow
         if sp.issparse(X):
             X = sp.diags_array(first.astype(X.dtype)) @ X
             length = np.where(empty, 1.0, np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()))
@@ -137,12 +137,12 @@ class Cosine(_Mapped, Plain):
         return 0.5 * d * d
 
     def start(self, d: float) -> float:
-        """The root of twice the distance."""
+        """√(2d)."""
         return math.sqrt(2.0 * d)
 
 
 class Correlation(_Mapped, Plain):
-    """One less the correlation of two rows: the cosine distance of rows less their means; a constant row is as zeros.
+    """1 − correlation of two rows: the cosine distance of centred rows; a constant row counts as a row of zeros.
 
     >>> Correlation().pairwise(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 6.0], [3.0, 2.0, 1.0]])).round(12)
     array([[0., 2.]])
@@ -153,26 +153,26 @@ class Correlation(_Mapped, Plain):
 
     @property
     def inner(self) -> Any:
-        """Between rows of mean 0 and length 1."""
+        """The Euclidean distance, between rows of mean 0 and length 1."""
         return Cosine().inner
 
     def rows(self, X: Any) -> Any:
         """Rows of mean 0 and length 1."""
         X = X.toarray() if sp.issparse(X) else X
-        flat = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)  # no rounding of the mean is a difference
+        flat = X.max(axis=1, keepdims=True) == X.min(axis=1, keepdims=True)  # exactly: x − mean may be rounding
         return Cosine().rows(np.where(flat, 0.0, X - X.mean(axis=1, keepdims=True)).astype(X.dtype))
 
     def finish(self, d: Any) -> Any:
-        """As the cosine distance does."""
+        """Half the square, as for the cosine distance."""
         return Cosine().finish(d)
 
     def start(self, d: float) -> float:
-        """As the cosine distance does."""
+        """√(2d), as for the cosine distance."""
         return Cosine().start(d)
 
 
 def weighted(distance: Distance, weights: Any) -> Distance:
-    """A distance with a weight w_j ≥ 0 for each column: Σ w_j|a − b|ᵖ and its like.
+    """A distance with a weight w_j ≥ 0 for each column, such as (Σ w_j|a_j − b_j|ᵖ)^(1/p).
 
     >>> weighted(Euclidean(), [4.0, 0.0]).pairwise(np.zeros((1, 2)), np.array([[3.0, 4.0]]))
     array([[6.]])
@@ -186,7 +186,9 @@ def weighted(distance: Distance, weights: Any) -> Distance:
     power |= dict.fromkeys((Euclidean, SquaredEuclidean, Cosine, Mahalanobis), 0.5)
     exponent = 1.0 / distance.p if isinstance(distance, Minkowski) else power.get(type(distance))
     if exponent is None:
-        raise ParameterError(f"Feature weights have no meaning for the distance {type(distance).__name__}.")
+        raise ParameterError(
+            f"The distance {type(distance).__name__} takes no feature weights: leave them out or use another metric."
+        )
     return Scaled(distance, w**exponent)
 
 
@@ -196,7 +198,7 @@ def _reweighted(distance: Any, w: Array) -> Distance:
 
 
 def whitening(inverse: Array) -> Array:
-    """R with R Rᵀ = inverse, for a symmetric matrix without negative eigenvalues."""
+    """R with R Rᵀ = inverse, for a positive semidefinite matrix."""
     require(inverse.ndim == 2 and inverse.shape[0] == inverse.shape[1] and np.allclose(inverse, inverse.T),
             "The matrix of a Mahalanobis distance is square and symmetric.")  # fmt: skip
     values, vectors = np.linalg.eigh(0.5 * (inverse + inverse.T))

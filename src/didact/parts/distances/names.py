@@ -1,4 +1,4 @@
-"""From scikit-learn's names of metrics and their parameters to distances."""
+"""Distances by scikit-learn's names of metrics and their parameters."""
 
 from functools import partial
 from typing import Any
@@ -33,15 +33,16 @@ ZERO_EIGENVALUE = 1e-12  # eigenvalues of a covariance below this share of the l
 def distance_named(
     metric: Any, p: float = 2.0, metric_params: dict[str, Any] | None = None, X: Any = None, feature_weights: Any = None
 ) -> Distance:
-    """The distance that a metric's name (or a function of two rows) and its parameters stand for.
+    """The distance with this name (or by this function of two rows) and these parameters.
 
-    What depends on the data comes from the rows X: the covariance of "mahalanobis" (unless `metric_params` has "V" or
-    its inverse "VI"), the variances "V" of "seuclidean", the ranges of "gower" (which takes "categorical", a mask or a
-    list of columns). "kernel" takes "kernel" and its parameters, which the first row tries out.
+    What depends on the data is computed from the rows X: the covariance of "mahalanobis" (unless `metric_params` has
+    "V" or its inverse "VI"), the variances "V" of "seuclidean", the ranges of "gower" (which takes "categorical", a
+    mask or a list of columns). "kernel" takes "kernel" and its parameters, which are tried on the first row.
 
     >>> distance_named("minkowski", 1)
     Manhattan()
     """
+    # Each branch takes its own parameters out of `given`: what is left at the end is an error of the user.
     given = dict(metric_params or {})
     if isinstance(metric, Distance):
         found, given = metric, {}
@@ -67,7 +68,7 @@ def distance_named(
 
 
 def minkowski(p: float) -> Distance:
-    """Minkowski's distance, by the shorter way where there is one."""
+    """Minkowski's distance: for p = 1, 2 and ∞ as the faster Manhattan, Euclidean or Chebyshev distance."""
     special: dict[float, Any] = {1: Manhattan, 2: Euclidean, float("inf"): Chebyshev}
     return special.get(p, partial(Minkowski, p))()
 

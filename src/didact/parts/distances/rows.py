@@ -10,11 +10,11 @@ from didact.core.typing import Array
 from didact.parts.distances.columns import Distance
 from didact.parts.noun import Plain
 
-FARTHEST = 1e150  # farther than anything, but with a square: weights by distance stay numbers
+FARTHEST = 1e150  # farther than any row, but with a finite square, so that weights by distance stay finite
 
 
 class BrayCurtis(Distance, Plain):
-    """Σ|a − b|/Σ(|a| + |b|); no metric.
+    """Σ|a − b|/Σ(|a| + |b|); not a metric.
 
     >>> BrayCurtis().between1([1.0, 0.0], [3.0, 0.0])
     0.5
@@ -24,7 +24,7 @@ class BrayCurtis(Distance, Plain):
     metric = False
 
     def between1(self, a: Any, b: Any) -> float:
-        """The distance of two rows; 0 of two rows of zeros."""
+        """The distance of two rows; 0 for two rows of zeros."""
         apart = 0.0
         size = 0.0
         for j in range(len(a)):
@@ -40,7 +40,7 @@ class BrayCurtis(Distance, Plain):
 
 
 class Jaccard(Distance, Plain):
-    """One less shared over all columns that are not zero: 1 − |A ∩ B|/|A ∪ B|; 0 of two empty rows.
+    """1 − |A ∩ B|/|A ∪ B| for the sets A and B of columns that are not zero; 0 for two rows of zeros.
 
     >>> round(Jaccard().between1([1, 1, 0, 0], [1, 0, 1, 0]), 4)
     0.6667
@@ -68,11 +68,11 @@ BINARY = ("dice", "rogerstanimoto", "russellrao", "sokalmichener", "sokalsneath"
 
 
 class Binary(Distance, NamedTuple("Binary", [("kind", int)])):
-    """A distance of rows as sets of their columns that are not zero, from how many both have, one alone, and neither.
+    """A distance between rows as sets of columns that are not zero, from the sizes of intersection and differences.
 
-    With t shared, f and s in the first and in the second alone, d = f + s, and o in neither, the kinds are, in the
-    order of `BINARY`: d/(2t + d); 2d/(t + o + 2d); 1 − t/p; as the second; 2d/(t + 2d); 2fs/(to + fs). Nothing over
-    nothing is 0.
+    With t columns in both sets, f only in the first, s only in the second, o in neither, and d = f + s, the kinds are,
+    in the order of `BINARY`: d/(2t + d); 2d/(t + o + 2d); 1 − t/p; again 2d/(t + o + 2d); 2d/(t + 2d); 2fs/(to + fs).
+    0/0 counts as 0.
 
     >>> round(Binary(BINARY.index("dice")).between1([1, 1, 0, 0], [1, 0, 1, 0]), 4)
     0.5
@@ -94,6 +94,7 @@ class Binary(Distance, NamedTuple("Binary", [("kind", int)])):
             elif b[j] != 0.0:
                 second += 1.0
         apart = first + second
+        # Plain branches, as compiled loops cannot index a tuple of formulas; the order is that of `BINARY`.
         if self.kind == 0:
             top, below = apart, 2.0 * both + apart
         elif self.kind == 2:
@@ -125,7 +126,7 @@ class Binary(Distance, NamedTuple("Binary", [("kind", int)])):
 
 
 class NanEuclidean(Distance, Plain):
-    """√(p/c Σ(a − b)²) over the c columns known in both rows; `FARTHEST` for rows that share none. No metric.
+    """√(p/c Σ(a − b)²) over the c columns known in both rows; `FARTHEST` for rows that share none. Not a metric.
 
     >>> NanEuclidean().between1([0.0, 0.0, math.nan, 0.0], [1.0, 1.0, 3.0, 1.0])
     2.0
@@ -183,10 +184,10 @@ class Haversine(Distance, Plain):
 
 
 class Gower(Distance, NamedTuple("Gower", [("scale", Any), ("categorical", Any), ("weights", Any)])):
-    """The weighted mean over the columns known in both rows of |a − b|/range, at most 1, or of a ≠ b for categories.
+    """The weighted mean, over the columns known in both rows, of min(|a − b|/range, 1), or of [a ≠ b] for categories.
 
-    `scale` is 1/range, or 0 for a constant column. Rows that share no known column are at distance 1. With missing
-    values it is no metric (doi:10.2307/2528823).
+    `scale` is 1/range, or 0 for a constant column. Rows that share no known column have distance 1. With missing values
+    it is not a metric (doi:10.2307/2528823).
 
     >>> float(Gower(np.array([0.5, 0.0]), np.array([False, True]), np.ones(2)).between1([1.0, 2.0], [2.0, 2.0]))
     0.25

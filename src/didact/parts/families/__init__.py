@@ -50,7 +50,7 @@ FAMILIES: dict[str, Family | Multinomial] = {
 
 
 def get_family(family: str | Family | Multinomial) -> Family | Multinomial:
-    """The family of that name (with its default parameter), or the family itself.
+    """The family with this name (and its default parameter), or the family itself.
 
     >>> get_family("poisson"), get_family(Tweedie(1.2))
     (Poisson(), Tweedie(power=1.2))
@@ -66,7 +66,7 @@ def get_family(family: str | Family | Multinomial) -> Family | Multinomial:
 
 @lru_cache(maxsize=256)
 def _bounds(family: Family, link: Link, eps: float) -> tuple[float, float]:
-    """The η between which the mean is inside both the family's domain and the link's range."""
+    """The smallest and largest η whose mean is inside both the family's domain and the link's range."""
     ranges = [mean_bounds(kind, eps) for kind in (family.mean, link.mean)]
     low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
     if not np.isfinite(low):
@@ -78,10 +78,10 @@ def _bounds(family: Family, link: Link, eps: float) -> tuple[float, float]:
 class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)])):
     """The loss of a generalized linear model: half the unit deviance of y at the mean link⁻¹(z), up to a term in y.
 
-    Gradient −score·μ′ and curvature information·μ′², the expected one (Fisher scoring); equal to the second derivative
-    for canonical links. Where z leaves the range whose means are possible (a negative mean, a probability above 1), the
-    loss goes on as the parabola with the value, slope and curvature of the border, so that every z has a finite
-    value, and descending leads back inside. Common pairs have shortcuts without divisions, which hold the exponent
+    The gradient is −score·μ′; the curvature is the expected one, information·μ′² (Fisher scoring), which equals the
+    second derivative for canonical links. Where z implies an impossible mean (a negative one, a probability above 1),
+    the loss is extrapolated by the parabola with the value, slope and curvature at the boundary, so that every z has a
+    finite value and descent leads back inside. Common pairs have shortcuts without divisions, which clip the exponent
     instead. `value + constant(y)` is exactly half the deviance. Reference: doi:10.2307/2344614.
 
     >>> import numpy as np
@@ -92,7 +92,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
     __slots__ = ()
 
     def __new__(cls, family: str | Family | Multinomial, link: str | Link | None = None) -> Self:
-        """Look names up; without a link, take the family's canonical one."""
+        """Look up names; the default link is the family's canonical one."""
         family = get_family(family)
         if not isinstance(family, Family):
             raise ParameterError("The multinomial family has no loss per row and column: use its own value_grad.")
@@ -110,7 +110,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
         curvature = self.family.information(mu) * slope * slope
         excess = z - inside
         if bool(xp.any(excess != 0)):
-            top = float(xp.finfo(z.dtype).max)  # where a power has overflowed, infinity times no excess must be 0
+            top = float(xp.finfo(z.dtype).max)  # avoids ∞ · 0 = NaN where a power has overflowed
             bend = xp.clip(curvature, None, top) * excess
             value = value + (xp.clip(gradient, -top, top) + 0.5 * bend) * excess
             gradient = gradient + bend
@@ -124,17 +124,17 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
 
     @property
     def support(self) -> str:
-        """The family's."""
+        """The support of the family."""
         return self.family.support
 
     def best_constant(self, rows: TargetSums) -> Any:
-        """The best linear predictor of the mean of all y, which for a beta family is only near the best."""
+        """The best constant linear predictor, by Newton's method from the link of the mean of all y."""
         total, weight = rows.totals()
         z = float(self.start(np.asarray([total / weight]))[0])
         return root_of_slopes(rows.slopes, z)
 
     def mean(self, z: AnyArray) -> AnyArray:
-        """The mean, held inside the family's domain."""
+        """The mean, clipped to the family's domain."""
         return self.link.inverse(self._inside(z))
 
     def start(self, y: AnyArray) -> AnyArray:
@@ -142,7 +142,7 @@ class GLMLoss(Loss, NamedTuple("GLMLoss", [("family", Family), ("link", Link)]))
         return self._inside(self.link.link(self._possible(self.family.start(y))))
 
     def constant(self, y: AnyArray) -> AnyArray:
-        """Half the deviance less the value: a term in y alone."""
+        """Half the deviance minus the value: a term that depends on y alone."""
         z = self.start(y)
         return 0.5 * self.family.deviance(y, self.mean(z)) - self.value(y, z)
 

@@ -1,4 +1,4 @@
-"""Logarithms of densities and probabilities that families and distributions share; x is inside the support."""
+"""Log densities and log probabilities that families and distributions share, for x inside the support."""
 
 import math
 
@@ -35,7 +35,7 @@ def log_beta(x: AnyArray, a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 def log_hits(hits: AnyArray, misses: AnyArray, p: AnyArray) -> AnyArray:
-    """k·log p + m·log(1 − p): the probability of k hits and m misses in one order."""
+    """k·log p + m·log(1 − p): the log probability of k hits and m misses in a given order."""
     return xlogy(hits, p) + xlog1py(misses, -p)
 
 
@@ -45,5 +45,5 @@ def log_choose(n: AnyArray, k: AnyArray) -> AnyArray:
 
 
 def log_failures(x: AnyArray, shape: AnyArray) -> AnyArray:
-    """log Γ(x + r)/(Γ(r) x!), precise for large r, too."""
+    """log Γ(x + r)/(Γ(r) x!), accurate for large r, too."""
     return -np.log(x + shape) - betaln(x + 1, shape)

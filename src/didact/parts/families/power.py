@@ -187,9 +187,9 @@ _NAMED: dict[float, Family] = {0.0: Gaussian(), 1.0: Poisson(), 2.0: Gamma(), 3.
 
 
 class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
-    """V(μ) = μ^power. Between 1 and 2: sums of Poisson many gamma amounts, with a point mass at 0.
+    """V(μ) = μ^power. Between 1 and 2: the sum of a Poisson number of gamma amounts, with a point mass at 0.
 
-    The powers 0, 1, 2, 3 are the Gaussian, Poisson, gamma and inverse Gaussian families; there is none in (0, 1).
+    The powers 0, 1, 2, 3 are the Gaussian, Poisson, gamma and inverse Gaussian families; none exists for (0, 1).
     Likelihoods exist for these four and between 1 and 2.
 
     >>> import numpy as np
@@ -211,7 +211,7 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
 
     @property
     def support(self) -> str:
-        """By power."""
+        """Any number up to power 0, y ≥ 0 below power 2, y > 0 from there on."""
         return "any number" if self.power <= 0 else ("y ≥ 0" if self.power < 2 else "y > 0")
 
     @property

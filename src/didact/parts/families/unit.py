@@ -101,7 +101,7 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
 
     @property
     def canonical(self) -> Link:
-        """The customary logarithm; the canonical log(αμ/(1 + αμ)) is never used."""
+        """The usual log link; the canonical link log(αμ/(1 + αμ)) is not used in practice."""
         return Log()
 
     def variance(self, mu: AnyArray) -> AnyArray:
@@ -126,8 +126,8 @@ class NegativeBinomial(Family, NamedTuple("NegativeBinomial", [("alpha", float)]
 class Beta(Family, NamedTuple("Beta", [("precision", float)])):
     """Fractions strictly between 0 and 1: y ~ Beta(μφ, (1 − μ)φ) with given precision φ; V(μ) = μ(1 − μ)/(1 + φ).
 
-    No exponential family in y: the best mean for one y is not y itself, and `deviance` looks for it. Digamma functions
-    come from SciPy, so tensors go through the CPU.
+    It is not an exponential family in y: the best mean for a single y is not y itself, so `deviance` searches for it.
+    Digamma functions come from SciPy, so tensors go through the CPU.
 
     >>> import numpy as np
     >>> Beta(2.0).log_likelihood(np.array([0.3]), np.array([0.5])).round(6) + 0.0
@@ -146,7 +146,7 @@ class Beta(Family, NamedTuple("Beta", [("precision", float)])):
 
     @property
     def canonical(self) -> Link:
-        """The customary log-odds."""
+        """The usual logit link."""
         return Logit()
 
     def variance(self, mu: AnyArray) -> AnyArray:
@@ -154,12 +154,12 @@ class Beta(Family, NamedTuple("Beta", [("precision", float)])):
         return mu * (1.0 - mu) * (1.0 / (1.0 + self.precision))
 
     def objective(self, y: AnyArray, mu: AnyArray) -> AnyArray:
-        """−log f but for a term in y alone: log B(μφ, (1 − μ)φ) − μφ·logit(y)."""
+        """−log f up to a term in y alone: log B(μφ, (1 − μ)φ) − μφ·logit(y)."""
         a = self.precision * mu
         return special(betaln, a, self.precision - a) - a * Logit().link(y)
 
     def deviance(self, y: AnyArray, mu: AnyArray) -> AnyArray:
-        """2(log f(y; best mean) − log f(y; μ)), the best mean found by halving an interval of log-odds."""
+        """2(log f(y; best mean) − log f(y; μ)); the best mean is found by bisection in log-odds."""
         odds = Logit().link(y)
         low = namespace(y).zeros_like(y) - 750.0
         high = -low
@@ -196,9 +196,9 @@ def _trigamma(x: AnyArray) -> AnyArray:
 class Multinomial(Noun, Plain):
     """One of K classes, or proportions of them: y and μ are (n, K) with rows that sum to 1, η is (n, K).
 
-    Its link is the softmax, which mixes the columns, so it has an interface of its own: `inverse(eta)` gives the
-    probabilities, `value_grad(y, eta)` half the deviance (but for a term in y alone) and its gradient μ − y; the
-    information in η of a row is diag(μ) − μμᵀ. The weight is the number of trials.
+    Its inverse link is the softmax, which mixes the columns, so it has an interface of its own: `inverse(eta)` returns
+    the probabilities, `value_grad(y, eta)` half the deviance (up to a term in y alone) and its gradient μ − y; the
+    Fisher information of a row in η is diag(μ) − μμᵀ. The weight is the number of trials.
 
     >>> import numpy as np
     >>> Multinomial().inverse(np.zeros((1, 4)))

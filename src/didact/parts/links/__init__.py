@@ -1,8 +1,9 @@
-"""Links: the increasing or decreasing curve between a mean μ and the linear predictor η = link(μ).
+"""Link functions: a monotone curve between a mean μ and the linear predictor η = link(μ).
 
-`link(mu)`, `inverse(eta)` and `derivative(eta)` = dμ/dη cost one or two passes over the rows, O(n). An inverse holds
-its mean strictly inside the link's range (0 < μ, or 0 < μ < 1), so that logarithms and variances stay finite, whatever
-η a solver tries. Reference for all: McCullagh and Nelder, Generalized Linear Models, doi:10.1007/978-1-4899-3242-6.
+`link(mu)`, `inverse(eta)` and `derivative(eta)` = dμ/dη cost one or two passes over the rows, O(n). The inverse clips
+the mean strictly inside the link's range (0 < μ, or 0 < μ < 1), so that logarithms and variances stay finite for every
+η that a solver tries. Reference for all: McCullagh and Nelder, Generalized Linear Models,
+doi:10.1007/978-1-4899-3242-6.
 """
 
 import math
@@ -31,7 +32,7 @@ __all__ = [
 
 
 def _inside(eta: AnyArray, p: float) -> tuple[Any, AnyArray]:
-    """The namespace, and η = μ^p held where μ is a safe positive mean."""
+    """The namespace, and η = μ^p clipped to the range in which μ is a safe positive mean."""
     xp = namespace(eta)
     bound = float(xp.finfo(eta.dtype).eps) ** min(1.5 * abs(p), 4.0)
     return xp, xp.clip(eta, bound, 1.0 / bound)
@@ -76,7 +77,7 @@ class Log(Link, Plain):
         return namespace(mu).log(mu)
 
     def inverse(self, eta: AnyArray) -> AnyArray:
-        """e^η, with η held within ±700 (double) or ±87 (single precision)."""
+        """e^η, with η clipped to ±700 (double) or ±87 (single precision)."""
         xp = namespace(eta)
         limit = log_max(xp, eta)
         return xp.exp(xp.clip(eta, -limit, limit))
@@ -86,7 +87,7 @@ class Log(Link, Plain):
         return self.inverse(eta)
 
     def inverse_derivative(self, eta: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """e^η, twice the same array."""
+        """e^η, which is both the mean and its derivative: one array, returned twice."""
         mu = self.inverse(eta)
         return mu, mu
 
@@ -210,7 +211,7 @@ LINKS: dict[str, Link] = {
 
 
 def get_link(link: str | Link) -> Link:
-    """The link of that name, or the link itself.
+    """The link with this name, or the link itself.
 
     >>> get_link("logit"), get_link(Power(0.5))
     (Logit(), Power(p=0.5))

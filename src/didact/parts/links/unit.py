@@ -67,7 +67,7 @@ class Probit(Link, Plain):
 
 
 class CLogLog(Link, Plain):
-    """η = log(−log(1 − μ)), the complementary log-log: events in continuous time seen in intervals.
+    """η = log(−log(1 − μ)), the complementary log-log: events in continuous time, observed by intervals.
 
     >>> import numpy as np
     >>> CLogLog().inverse(np.array([0.0])).round(6)
@@ -97,7 +97,7 @@ class CLogLog(Link, Plain):
 
 
 class Cauchit(Link, Plain):
-    """η = tan(π(μ − ½)), the Cauchy quantile: tails that forgive outlying labels.
+    """η = tan(π(μ − ½)), the Cauchy quantile: heavy tails, robust to outlying labels.
 
     >>> import numpy as np
     >>> Cauchit().inverse(np.array([1.0])).round(6)
@@ -108,11 +108,11 @@ class Cauchit(Link, Plain):
     mean = "unit"
 
     def link(self, mu: AnyArray) -> AnyArray:
-        """−1/tan(πμ), which keeps its precision near μ = 0."""
+        """−1/tan(πμ), which is accurate near μ = 0."""
         return -1.0 / namespace(mu).tan(math.pi * mu)
 
     def inverse(self, eta: AnyArray) -> AnyArray:
-        """½ + atan(η)/π, and atan(−1/η)/π below −1 to keep precision near μ = 0; held apart where the two meet."""
+        """½ + atan(η)/π; for η < −1, atan(−1/η)/π, which is accurate near 0. Clipping at ¼ keeps the join monotone."""
         xp = namespace(eta)
         near = xp.clip(0.5 + xp.atan(eta) * (1.0 / math.pi), 0.25, None)
         far = xp.clip(xp.atan(-1.0 / xp.clip(eta, None, -1.0)) * (1.0 / math.pi), None, 0.25)

@@ -1,8 +1,8 @@
-"""Losses: the price of predicting z where y is true, with gradient and curvature in z.
+"""Losses: the cost of predicting z where y is true, with gradient and curvature in z.
 
-Each is a value that holds its parameters; `value_grad_hess(y, z)` is the form that solvers use, `value1` and `grad1`
-the scalars for compiled loops. y has the dtype of z (the softmax loss also takes class codes), results keep it, and
-nothing given is changed. The cost of every array form is a few passes over the rows: O(n).
+Each is an immutable value with its parameters as fields; solvers call `value_grad_hess(y, z)`, compiled loops the
+scalars `value1` and `grad1`. y has the dtype of z (the softmax loss also takes class codes), results have it, too, and
+arguments are not modified. Every array form costs a few passes over the rows: O(n).
 """
 
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax

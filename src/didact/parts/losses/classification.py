@@ -17,7 +17,7 @@ ZERO_ONE = (0.0, 1.0)
 def _tail(y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """e = exp(−|z|), the smaller probability q = e/(1+e), t = [z ≥ 0] − y, and p − y for p = 1/(1+exp(−z)).
 
-    One exponential serves all. Going through q and t, p − y keeps its relative precision where p is almost y.
+    One exponential serves all four. By way of q and t, p − y keeps its relative precision where p is almost y.
     """
     xp = namespace(z)
     e = xp.exp(-xp.abs(z))
@@ -67,8 +67,8 @@ class Logistic(Loss, Plain):
         return log1p1(exp1(-abs(z))) + (1.0 - y if z >= 0.0 else -y) * z
 
     def grad1(self, y: float, z: float) -> float:
-        """The probability of class 1, less y."""
-        e = exp1(-abs(z))  # the same arithmetic as above, so that a loop that asks for both computes it once
+        """p − y, for the probability p of class 1."""
+        e = exp1(-abs(z))  # as in value1, so that the compiler computes it once in loops that call both
         return 1.0 - y - e / (1.0 + e) if z >= 0.0 else e / (1.0 + e) - y
 
     def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
@@ -81,7 +81,7 @@ class Logistic(Loss, Plain):
 class SquaredLogistic(Loss, Plain):
     """Half the squared error of the logistic curve, ½(p − y)² with p = 1/(1 + e^−z) and y ∈ {0, 1}.
 
-    The logistic regression that is trained by least squares. It is not convex in z: the curvature is Gauss–Newton's,
+    For logistic regression trained by least squares. It is not convex in z; the curvature is that of Gauss–Newton,
     (p(1 − p))². Reference: doi:10.1093/biomet/61.3.439.
 
     >>> SquaredLogistic().value1(1.0, 0.0), SquaredLogistic().grad1(1.0, 0.0)
@@ -121,7 +121,7 @@ class SquaredLogistic(Loss, Plain):
 
 
 class ClassLoss(Noun):
-    """A loss of scores z (n, K) of the classes, which writes `value_grad`, `probabilities` and `pair_curvature`."""
+    """A loss of class scores z (n, K). Subclasses define `value_grad`, `probabilities` and `pair_curvature`."""
 
     __slots__ = ()
     classes: ClassVar[tuple[float, float] | None] = None
@@ -146,7 +146,7 @@ class ClassLoss(Noun):
         return Softmax().probabilities(z)
 
     def best_constant(self, rows: TargetSums) -> Any:
-        """The logarithms of the shares of the classes, about their mean."""
+        """The logarithms of the class shares, centred."""
         total, weight = rows.totals()
         logs = np.log(np.maximum(total / weight, np.finfo(float).eps))
         return logs - logs.mean()
@@ -156,7 +156,7 @@ class Softmax(ClassLoss, Plain):
     """The negative log-likelihood of class y among K with scores z (n, K): log Σₖ e^(zₖ) − z_y.
 
     y holds class codes 0…K−1 (n,), or one-hot rows or proportions that sum to 1 (n, K). The curvature diag(p) − ppᵀ is
-    no elementwise array, so solvers take it from `probabilities`. With NumPy and few classes, scores in column order
+    not elementwise, so solvers compute it from `probabilities`. With NumPy and few classes, scores in column order
     (such as `(W @ X.T).T`) are about twice as fast. Reference: doi:10.1007/BF00048682.
 
     >>> import numpy as np
@@ -202,8 +202,8 @@ class Softmax(ClassLoss, Plain):
 class SquaredSoftmax(ClassLoss, Plain):
     """Half the squared error of the softmax probabilities, ½ Σₖ (pₖ − [y = k])², for scores z (n, K).
 
-    Softmax regression trained by least squares. Not convex in z: the curvature is Gauss–Newton's, J² for the softmax's
-    derivative J = diag(p) − ppᵀ. y holds class codes. Reference: doi:10.1093/biomet/61.3.439.
+    For softmax regression trained by least squares. It is not convex in z; the curvature is that of Gauss–Newton, J²
+    with the softmax's derivative J = diag(p) − ppᵀ. y holds class codes. Reference: doi:10.1093/biomet/61.3.439.
 
     >>> import numpy as np
     >>> SquaredSoftmax().value(np.array([0]), np.zeros((1, 2)))
@@ -232,14 +232,14 @@ class SquaredSoftmax(ClassLoss, Plain):
 
 
 def _row_max(xp: Any, z: AnyArray) -> AnyArray:
-    """The largest score of each row (n, 1); NumPy's own reduction crawls along short rows."""
+    """The largest score of each row (n, 1); NumPy's own reduction is slow on short rows."""
     if xp is np and 0 < z.shape[1] <= 32:
         return reduce(np.maximum, z.T)[:, None]
     return xp.max(z, axis=1, keepdims=True)
 
 
 def _exp_normalise(xp: Any, e: AnyArray) -> AnyArray:
-    """Replace e by exp(e) divided by its row sums, and return the sums; a product with ones sums short rows quickly."""
+    """Replace e by exp(e) divided by its row sums, and return these; a product with ones sums short rows quickly."""
     xp.exp(e, out=e)
     total = e @ xp.ones((e.shape[1],), dtype=e.dtype, device=e.device)
     e *= (1.0 / total)[:, None]

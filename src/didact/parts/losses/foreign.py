@@ -1,4 +1,4 @@
-"""Losses of other people: any object with `grad_hess(y, z)` on arrays answers what a `Loss` is asked."""
+"""Losses from outside didact: an adapter that gives any object with `grad_hess(y, z)` the interface of a `Loss`."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ DEFAULTS = {"classes": None, "steep": False, "leaf_width": 0.0, "support": "any 
 
 
 class Foreign:
-    """An object with `grad_hess(y, z)`, perhaps `value(y, z)` and `inverse(z)`, and whatever of a `Loss` it has."""
+    """Adapter for an object with `grad_hess(y, z)`; whatever else of a `Loss` it defines is used, the rest defaults."""
 
     in_domain, best_constant, for_classes = Loss.in_domain, Loss.best_constant, Loss.for_classes
 
@@ -20,15 +20,15 @@ class Foreign:
         self.defaults = DEFAULTS | {"curvature": curvature, "leaf_quantile": getattr(given, "q", None)}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("given", "defaults") or name.startswith("__"):  # asked for before they are set: by copies
+        if name in ("given", "defaults") or name.startswith("__"):  # copying asks for them before they are set
             raise AttributeError(name)
         return getattr(self.given, name, self.defaults[name]) if name in self.defaults else getattr(self.given, name)
 
     def mean(self, z: AnyArray) -> AnyArray:
-        """What the object's `inverse` makes of z; without one as any loss."""
+        """The object's `inverse(z)` if it has one, else the default of `Loss`."""
         return self.given.inverse(z) if hasattr(self.given, "inverse") else Loss.mean(self, z)  # type: ignore[arg-type]
 
 
 def as_loss(given: Any) -> Any:
-    """The loss itself, or another object in the part of one."""
+    """The loss itself; any other object is wrapped in `Foreign`."""
     return given if isinstance(given, (Loss, ClassLoss, Foreign)) else Foreign(given)

@@ -1,7 +1,7 @@
 """Losses of positive means with z the log of the mean: half the deviances of the families whose variance is μ^power.
 
-They are `GLMLoss(family, Log())` with the exact curvature, where that is never negative, in place of the expected one;
-`GLMLoss` itself takes its fast forms for log links from here.
+They are `GLMLoss(family, Log())`, but with the exact curvature instead of the expected one where it is never negative.
+`GLMLoss` itself uses their fast forms for log links.
 """
 
 import math
@@ -18,11 +18,11 @@ value_grad_fisher1 = dispatch("value_grad_fisher1")
 
 
 class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
-    """Half the Tweedie deviance with z the log of the mean, but for a term in y alone; the variance is μ^power.
+    """Half the Tweedie deviance with z the log of the mean, up to a term in y alone; the variance is μ^power.
 
-    e^((2−p)z)/(2−p) − y·e^((1−p)z)/(1−p), where a zero exponent turns e^(az)/a into z. It is convex for 1 ≤ p ≤ 2;
-    elsewhere the curvature is the expected one. Exponents are held below the dtype's limit, so that a wild step gives a
-    large value instead of infinity. Reference: doi:10.1111/j.2517-6161.1987.tb01685.x.
+    e^((2−p)z)/(2−p) − y·e^((1−p)z)/(1−p), where e^(az)/a becomes z for a = 0. It is convex for 1 ≤ p ≤ 2; elsewhere the
+    curvature is the expected one. Exponents are clipped below the dtype's limit, so that a step too far gives a large
+    value instead of infinity. Reference: doi:10.1111/j.2517-6161.1987.tb01685.x.
 
     >>> Tweedie(1.5).grad1(4.0, 0.0)
     -3.0
@@ -38,7 +38,7 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
 
     @property
     def support(self) -> str:
-        """By power."""
+        """Any number up to power 0, y ≥ 0 below power 2, y > 0 from there on."""
         return "any number" if self.power <= 0 else ("y ≥ 0" if self.power < 2 else "y > 0")
 
     def mean(self, z: AnyArray) -> AnyArray:
@@ -64,7 +64,7 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         return self._terms(y, z)[:3]
 
     def _terms(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
-        """Value, gradient, e^((2−p)z) and y·e^((1−p)z); powers of which nothing is left cost nothing."""
+        """Value, gradient, e^((2−p)z) and y·e^((1−p)z), without computing an exponential whose exponent is 0."""
         xp, a, b = namespace(z), 1.0 - self.power, 2.0 - self.power
         limit = log_max(xp, z)
         mean = xp.exp(xp.clip(z if b == 1 else b * z, None, limit)) if b else xp.ones_like(z)
@@ -109,7 +109,7 @@ class Poisson(Tweedie):
     __slots__ = ()
 
     def __new__(cls, power: float = 1.0) -> Self:
-        """The power is part of the name."""
+        """Refuse any other power: it is implied by the class."""
         require(power == 1, f"This loss has the power 1, not {power!r}.")
         return super().__new__(cls, power)
 
@@ -129,7 +129,7 @@ class Gamma(Tweedie):
     __slots__ = ()
 
     def __new__(cls, power: float = 2.0) -> Self:
-        """The power is part of the name."""
+        """Refuse any other power: it is implied by the class."""
         require(power == 2, f"This loss has the power 2, not {power!r}.")
         return super().__new__(cls, power)
 

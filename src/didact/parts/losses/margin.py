@@ -1,4 +1,4 @@
-"""Margin losses: functions of y·z, y ∈ {−1, +1}, that charge for being on the wrong side of a boundary, or near it."""
+"""Margin losses: functions of y·z, y ∈ {−1, +1}, that penalise scores on the wrong side of the boundary, or near it."""
 
 import math
 from typing import Any
@@ -32,7 +32,7 @@ class Hinge(Loss, Plain):
         return max(1.0 - y * z, 0.0)
 
     def grad1(self, y: float, z: float) -> float:
-        """−y up to the margin, 0 beyond."""
+        """−y for y·z ≤ 1, 0 beyond."""
         return -y if y * z <= 1.0 else 0.0
 
 
@@ -68,7 +68,7 @@ class SquaredHinge(Loss, Plain):
 
 
 class ModifiedHuber(Loss, Plain):
-    """The squared hinge, but straight beyond y·z = −1: max(0, 1 − y·z)², then −4y·z (doi:10.1145/1015330.1015332).
+    """The squared hinge, linear below y·z = −1: max(0, 1 − y·z)², then −4y·z (doi:10.1145/1015330.1015332).
 
     >>> ModifiedHuber().value1(1.0, 0.5), ModifiedHuber().grad1(1.0, -3.0)
     (0.25, -4.0)
@@ -78,7 +78,7 @@ class ModifiedHuber(Loss, Plain):
     classes = MINUS_PLUS
 
     def mean(self, z: AnyArray) -> AnyArray:
-        """(1 + z)/2 within 0 and 1: the least loss for probability p is at z = 2p − 1."""
+        """(1 + z)/2, clipped to [0, 1]: for probability p, the expected loss is least at z = 2p − 1."""
         return 0.5 * (1.0 + namespace(z).clip(z, -1.0, 1.0))
 
     def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -89,13 +89,13 @@ class ModifiedHuber(Loss, Plain):
         return m * (2.0 * far - m), -2.0 * y * m, 2.0 * mask(xp, (far > 0) & (far < 2), far)
 
     def value1(self, y: float, z: float) -> float:
-        """max(0, 1 − y·z)², and −4y·z beyond −1."""
+        """max(0, 1 − y·z)², and −4y·z for y·z < −1."""
         far = max(1.0 - y * z, 0.0)
         m = min(far, 2.0)
         return m * (2.0 * far - m)
 
     def grad1(self, y: float, z: float) -> float:
-        """−2y·max(0, 1 − y·z), and −4y beyond −1."""
+        """−2y·max(0, 1 − y·z), and −4y for y·z < −1."""
         return -2.0 * y * min(max(1.0 - y * z, 0.0), 2.0)
 
 

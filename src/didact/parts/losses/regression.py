@@ -1,4 +1,4 @@
-"""Losses for numbers: squared, robust, quantile and insensitive ones."""
+"""Losses for regression: squared, absolute, Huber, quantile and ε-insensitive."""
 
 from typing import Any, NamedTuple, Self
 
@@ -83,19 +83,19 @@ class Huber(Loss, NamedTuple("Huber", [("delta", float)])):
         return super().__new__(cls, float(delta))
 
     def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-        """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r held within ±δ."""
+        """g·(r − ½g), g and [|r| ≤ δ], for r = z − y and g = r clipped to ±δ."""
         xp = namespace(z)
         r = z - y
         g = xp.clip(r, -self.delta, self.delta)
         return g * (r - 0.5 * g), g, mask(xp, g == r, r)
 
     def value1(self, y: float, z: float) -> float:
-        """½r² near, δ|r| − ½δ² far."""
+        """½r² for |r| ≤ δ, δ|r| − ½δ² beyond."""
         r = abs(z - y)
         return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
 
     def grad1(self, y: float, z: float) -> float:
-        """The residual held within ±δ."""
+        """The residual z − y, clipped to ±δ."""
         return min(max(z - y, -self.delta), self.delta)
 
     def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
@@ -140,7 +140,7 @@ class Quantile(Loss, NamedTuple("Quantile", [("q", float)])):
 
 
 class EpsilonInsensitive(Loss, NamedTuple("EpsilonInsensitive", [("epsilon", float)])):
-    """The absolute error beyond a free zone, max(0, |z − y| − ε) (doi:10.1023/B:STCO.0000035301.49549.88).
+    """The absolute error outside an insensitive zone, max(0, |z − y| − ε) (doi:10.1023/B:STCO.0000035301.49549.88).
 
     >>> EpsilonInsensitive(0.5).value1(0.0, 2.0)
     1.5
@@ -166,12 +166,12 @@ class EpsilonInsensitive(Loss, NamedTuple("EpsilonInsensitive", [("epsilon", flo
         return max(abs(z - y) - self.epsilon, 0.0)
 
     def grad1(self, y: float, z: float) -> float:
-        """±1 outside the free zone, 0 inside."""
+        """±1 outside the insensitive zone, 0 inside."""
         return 1.0 if z - y > self.epsilon else (-1.0 if y - z > self.epsilon else 0.0)
 
 
 class SquaredEpsilonInsensitive(Loss, NamedTuple("SquaredEpsilonInsensitive", [("epsilon", float)])):
-    """The squared error beyond a free zone, max(0, |z − y| − ε)² (doi:10.1023/B:STCO.0000035301.49549.88).
+    """The squared error outside an insensitive zone, max(0, |z − y| − ε)² (doi:10.1023/B:STCO.0000035301.49549.88).
 
     >>> SquaredEpsilonInsensitive(0.5).value1(0.0, 2.0)
     2.25

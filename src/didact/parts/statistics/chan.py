@@ -1,9 +1,9 @@
-r"""Chan's rule: the weights, means and centred scatters of several sets of rows put together.
+r"""Chan's rule: merges the weights, means and scatters of several sets of rows.
 
 .. math:: w = w_a + w_b,\qquad \mu = \mu_a + \frac{w_b}{w}\,d,\qquad S = S_a + S_b + \frac{w_aw_b}{w}\,dd^T,\qquad
     d = \mu_b - \mu_a
 
-Raw second moments would cancel where rows lie far from zero. Every statistic that merges means calls these functions;
+Raw second moments would cancel for rows far from zero. Every statistic that merges means calls these functions;
 compiled loops have twins of their own (`components_loops`, `running_loops.merge`), which the tests compare with them.
 
 Chan, Golub, LeVeque (1983), Algorithms for computing the sample variance, doi:10.1080/00031305.1983.10483115.
@@ -17,18 +17,18 @@ from didact.core.typing import Array
 
 
 class Joined(NamedTuple):
-    """Two sets of rows put together."""
+    """The weight and mean of two merged sets of rows, and the parts of the term that their scatter gains."""
 
     weight: Any
     mean: Array
     way: Array  # d, from the first mean to the second
-    factor: Any  # by which d dᵀ is multiplied in the scatter
+    factor: Any  # w_a w_b/w, the factor of d dᵀ in the scatter
 
 
 def join(weight_a: Any, mean_a: Array, weight_b: Any, mean_b: Array) -> Joined:
-    """Weight and mean of two sets, and what their scatter gains; weights are numbers, or as many as axes of the means.
+    """Weight and mean of two merged sets, and the term that their scatter gains; weights broadcast with the means.
 
-    A set without rows has the weight 0 and any mean.
+    An empty set has weight 0 and any mean.
 
     >>> import numpy as np
     >>> join(1.0, np.array([0.0]), 3.0, np.array([4.0]))
@@ -41,7 +41,7 @@ def join(weight_a: Any, mean_a: Array, weight_b: Any, mean_b: Array) -> Joined:
 
 
 def join_runs(weight: Array, mean: Array, scatter: Array, start: Array) -> tuple[Array, Array, Array]:
-    """Weights, means and scatters, column by column (n, p), of runs of sets; `start` says where each run begins.
+    """Weights, means and scatters of each run of sets, from those of the sets (n, p); `start` is where runs begin.
 
     >>> import numpy as np
     >>> [part.tolist() for part in join_runs(np.array([[1.0], [3.0]]), np.array([[0.0], [4.0]]), np.zeros((2, 1)), [0])]
@@ -52,6 +52,6 @@ def join_runs(weight: Array, mean: Array, scatter: Array, start: Array) -> tuple
     run[np.asarray(start)[1:]] = 1
     run = np.cumsum(run)
     middle = np.add.reduceat(weight * mean, start) / safe
-    middle = middle + np.add.reduceat(weight * (mean - middle[run]), start) / safe  # once more, for rounding
+    middle = middle + np.add.reduceat(weight * (mean - middle[run]), start) / safe  # corrects rounding
     d = mean - middle[run]
     return total, middle, np.add.reduceat(scatter + weight * d * d, start)

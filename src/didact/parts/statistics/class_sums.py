@@ -1,6 +1,6 @@
-r"""Sums of rows by class, in one pass: what naive Bayes learns from counts.
+r"""Sums of rows by class, in one pass: the sufficient statistic of naive Bayes for counts.
 
-Every statistic knows the labels it has seen; two of them merge to the union of their labels.
+A statistic holds the labels it has seen; two statistics merge to the union of their labels.
 """
 
 from typing import Any, NamedTuple
@@ -33,12 +33,12 @@ class ClassSums(Labelled, _ClassSums):
         return ClassSums(self.labels, self.weight + other.weight, sums)
 
     def among(self, labels: Array) -> "ClassSums":
-        """With entries for more labels."""
+        """The statistic with entries for more labels, which have no rows."""
         return ClassSums(labels, self.spread(self.weight, labels), tuple(self.spread(x, labels) for x in self.sums))
 
 
 def wide_sum(a: Array, b: Array) -> Array:
-    """The sum of two tables, of which one may know fewer columns (categories) than the other."""
+    """The sum of two tables, of which one may have fewer columns (categories) than the other."""
     if a.shape[1] == b.shape[1]:
         return a + b
     width = max(a.shape[1], b.shape[1])
@@ -57,10 +57,10 @@ def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
     """Σ w x by class (K, p), for dense or sparse rows."""
     if is_sparse(X):
         out = np.empty((K, X.shape[1]))
-        out.fill(0.0)  # now, as new pages that several threads ask for come slowly
-        order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # short ones by digits
+        out.fill(0.0)  # touch the pages here: page faults are slow when several threads cause them
+        order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # int16: radix sort
         edges = np.cumsum(np.bincount(codes, minlength=K))
-        # Each class has a row of its own in the sums, so threads need no sums of their own to be added up.
+        # Each thread takes whole classes, whose rows of the sums are its own: no per-thread copies to merge.
         parallel_map(
             lambda rows: add_sparse_rows(X.data, X.indices, X.indptr, rows, codes, w, out), np.split(order, edges[:-1])
         )
@@ -69,7 +69,7 @@ def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
 
 
 def log_shares(counts: Array) -> Array:
-    """Logarithms of each row's shares, in place of the counts: a row at a time stays in the cache."""
+    """Overwrite counts by the logarithms of each row's shares, a row at a time, so that it stays in the cache."""
 
     def one(row: Array) -> None:
         row /= max(float(row.sum()), ZERO_PROBABILITY)
@@ -80,7 +80,7 @@ def log_shares(counts: Array) -> Array:
 
 
 def one_hot(codes: Array, w: Array, K: int) -> Array:
-    """The weight of each row in the column of its class."""
+    """One-hot class codes (n, K), times the weights."""
     H = np.zeros((len(codes), K))
     H[np.arange(len(codes)), codes] = w
     return H

@@ -1,6 +1,6 @@
 """Compiled sums of sparse rows by class; the NumPy twin (one-hot times matrix) stands beside its test.
 
-Layout: CSR rows; sums (K, p) has one class a row, and class k's row is where entries of rows with code k are added.
+Layout: CSR rows; sums (K, p) has a row per class, and entries of rows with code k are added to its row k.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ from didact.core.typing import Array
 def add_sparse_rows(
     data: Array, indices: Array, indptr: Array, order: Array, codes: Array, w: Array, out: Array
 ) -> None:
-    """out[class of row i, j] += w_i x_ij for every stored entry; one addition each, whatever the number of classes.
+    """out[class of row i, j] += w_i x_ij for every stored entry: one addition each, whatever the number of classes.
 
-    `order` lists the rows class by class, so that one row of `out` at a time is in the cache.
+    `order` lists the rows class by class, so that only one row of `out` at a time has to be in the cache.
     """
     for i in order:
         c = codes[i]

@@ -1,6 +1,6 @@
 """Weighted sums and sums of squares of the columns of sparse rows, in one pass: Σᵢ wᵢ xᵢⱼ and Σᵢ wᵢ xᵢⱼ².
 
-Layout: CSR rows; one sum and one sum of squares a column, (p,) each.
+Layout: CSR rows; out (p, 2) holds the sum and the sum of squares of a column side by side.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def sparse_column_sums(X: Any, w: Any = None) -> tuple[Array, Array]:
 
 @jit
 def _add(data: Array, indices: Array, indptr: Array, weights: Array, out: Array) -> None:
-    """Add the rows to out (p, 2), where the two sums of a column lie side by side: one place in memory an entry."""
+    """Add the rows to out (p, 2): the two sums of a column share a cache line, so an entry touches only one."""
     for i in range(indptr.shape[0] - 1):
         w = weights[i] if weights.shape[0] > 0 else 1.0
         for k in range(indptr[i], indptr[i + 1]):

@@ -1,23 +1,24 @@
-r"""Weights, means and centred scatter of the components of rows: classes, clusters, the parts of a mixture.
+r"""Weight, mean and scatter of each component of the rows: of classes, clusters, the parts of a mixture.
 
 .. math:: N_k = \sum_i r_{ik},\qquad \mu_k = \frac1{N_k}\sum_i r_{ik}x_i,\qquad
     S_k = \sum_i r_{ik}(x_i-\mu_k)(x_i-\mu_k)^T
 
 R says how much of row i belongs to component k: labels (all of it to one), one-hot or soft responsibilities (n, K), or
-None (there is one component). Sample weights multiply R. The shape says how much of the scatter is kept:
+None (a single component). Sample weights multiply R. The shape says which part of the scatter is kept:
 
 =========== ============ ==================================================================== =========================
-shape       scatter      what it is                                                           values that are missing
+shape       scatter      what it is                                                           missing values
 =========== ============ ==================================================================== =========================
-full        (K, p, p)    :math:`S_k`                                                          rows are counted, left out
-tied        (1, p, p)    :math:`\sum_kS_k`                                                    rows are counted, left out
-diagonal    (K, p)       :math:`\mathrm{diag}\,S_k`                                           left out one by one
-spherical   (K, 1)       :math:`\mathrm{tr}\,S_k`                                             left out one by one
+full        (K, p, p)    :math:`S_k`                                                          their rows only count
+tied        (1, p, p)    :math:`\sum_kS_k`                                                    their rows only count
+diagonal    (K, p)       :math:`\mathrm{diag}\,S_k`                                           skipped one by one
+spherical   (K, 1)       :math:`\mathrm{tr}\,S_k`                                             skipped one by one
 =========== ============ ==================================================================== =========================
 
-Statistics of blocks merge by Chan's rule. What rows with gaps are expected to add to full and tied ones is in `gaps`.
-Labels cost n p²/2 multiply-adds whatever their number, responsibilities K times that (those that are 0 cost nothing);
-variances n p K. An E step calls `components` on its block of rows, and an M step reads `mean` and `covariances`.
+For full and tied, rows with missing values count in `weight`, but not in mean and scatter; `gaps` has the expected
+contribution of such rows. Statistics of blocks merge by Chan's rule. Labels cost n p²/2 multiply-adds whatever their
+number, responsibilities K times that (zeros cost nothing), variances n p K. An E step calls `components` on its block
+of rows, and an M step reads `mean` and `covariances`.
 
 Chan, Golub, LeVeque (1983), doi:10.1080/00031305.1983.10483115.
 """
@@ -45,9 +46,9 @@ GAPS_IN_TENSORS = "Missing values in tensors are not read: fill them first, or g
 
 
 class _Components(NamedTuple):
-    labels: Array | None  # (K,) sorted; None: one component without a name
-    weight: Array  # (K,) of all rows
-    present: Array  # (K, 1) of the rows in the sums; (K, p) where single values are missing
+    labels: Array | None  # (K,) sorted; None: a single component without a label
+    weight: Array  # (K,) weight of all rows
+    present: Array  # (K, 1) weight of the rows in the sums; (K, p) where single values are missing
     mean: Array  # (K, p)
     scatter: Array  # by shape
     shape: str
@@ -70,13 +71,13 @@ class Components(Labelled, _Components):
         return self._replace(weight=self.weight + other.weight, present=present, mean=mean, scatter=scatter)
 
     def among(self, labels: Array) -> "Components":
-        """With entries for more labels, which have no rows."""
+        """The statistic with entries for more labels, which have no rows."""
         weight, present, mean = (self.spread(part, labels) for part in (self.weight, self.present, self.mean))
         scatter = self.scatter if self.tied else self.spread(self.scatter, labels)
         return self._replace(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter)
 
     def component(self, k: int) -> "Components":
-        """One of the components, without a name; where they share a scatter, it has its part of it."""
+        """One of the components, without a label; of a tied scatter it gets its share."""
         one, S = slice(k, k + 1), self._replace(shape="full") if self.tied else self
         weight, present, mean = self.weight[one], self.present[one], self.mean[one]
         scatter = self.covariances() * present if self.tied else self.scatter[one]
@@ -84,7 +85,7 @@ class Components(Labelled, _Components):
 
     @property
     def sums(self) -> tuple[Any, Array, Array]:
-        """Weight, mean and scatter as the distributions read them: of a component without a name without its axis."""
+        """Weight, mean and scatter as the distributions take them: without the axis K if there are no labels."""
         if self.labels is None:
             return float(self.weight[0]), self.mean[0], self.scatter[0]
         return self.present, self.mean, self.scatter
@@ -96,7 +97,7 @@ class Components(Labelled, _Components):
 
     @property
     def gaps(self) -> Array:
-        """The weight of the rows of each component that were left out, (K,)."""
+        """The weight of the rows of each component that are not in the sums, (K,)."""
         return self.weight - self.present[:, 0]
 
     @property
@@ -106,7 +107,7 @@ class Components(Labelled, _Components):
 
     @property
     def total(self) -> Array:
-        """The scatter of all rows about the mean of all, in the shape of one component."""
+        """The scatter of all rows about their common mean, in the shape of one component."""
         if self.shape in MATRICES:
             d = self.mean - self.present[:, 0] @ self.mean / self.present.sum()
             return self.within + (self.present * d).T @ d
@@ -115,7 +116,7 @@ class Components(Labelled, _Components):
         return self.within + (between.sum(keepdims=True) if self.shape == "spherical" else between)
 
     def covariances(self, added: float = 0.0) -> Array:
-        """Covariances of greatest likelihood, in the shape of the scatter, with `added` on their diagonals."""
+        """Maximum-likelihood covariances, in the shape of the scatter, with `added` on their diagonals."""
         n = self.present.sum(axis=0, keepdims=True) if self.tied else self.present
         if self.shape in MATRICES:
             out = self.scatter / np.maximum(n, NO_RESPONSIBILITY)[:, :, None]
@@ -124,16 +125,16 @@ class Components(Labelled, _Components):
         return self.scatter / np.maximum(n, NO_RESPONSIBILITY) + added
 
     def pool(self) -> "Components":
-        """Matrices with one scatter for all components."""
+        """The statistic with the scatter matrices summed into one: from "full" to "tied"."""
         return self._replace(scatter=self.within[None], shape="tied")
 
     @property
     def varies(self) -> Array:
-        """Whether a component has rows that differ (K,); tied, whether any has (1,)."""
+        """Whether each component has rows that differ (K,); if tied, whether any has (1,)."""
         return np.array([S.any() for S in self.scatter])
 
     def seen(self) -> "Components":
-        """Without components of no weight."""
+        """The statistic without components of weight 0."""
         seen = self.weight > 0
         if self.labels is None or seen.all():
             return self
@@ -142,7 +143,7 @@ class Components(Labelled, _Components):
         return self._replace(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter)
 
     def finished(self) -> "Components":
-        """With exact zeros for columns that vary by no more than rounding: not noise for a solver to divide by."""
+        """The statistic with exact zeros for columns that vary by rounding only, so that no solver divides by noise."""
         eps, scatter = np.finfo(float).eps, np.array(self.scatter)
         rounding = self.present * (4 * eps * self.mean) ** 2
         if self.shape in VARIANCES:  # their sums are about the mean of all rows
@@ -159,7 +160,7 @@ class Components(Labelled, _Components):
 
 
 def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
-    """The statistic of rows X, an array, a tensor or sparse, for labels (n,), responsibilities (n, K) or None.
+    """The statistic of rows X (dense, sparse or a tensor) for labels (n,), responsibilities (n, K) or None.
 
     >>> import numpy as np
     >>> S = components(np.array([[0.0], [2.0], [9.0]]), np.array(["a", "a", "b"]), "diagonal")
@@ -185,20 +186,20 @@ def components(X: Any, R: Any, shape: str, w: Any = None) -> Components:
 
 
 def complete(labels: Array | None, weight: Array, mean: Array, scatter: Array, shape: str) -> Components:
-    """The statistic of rows without gaps."""
+    """The statistic of rows without missing values."""
     present = weight[:, None]
     return Components(labels=labels, weight=weight, present=present, mean=mean, scatter=scatter, shape=shape)
 
 
 def _in_blocks(fn: Any, X: Any, R: Any, w: Any, shape: str, rows: int) -> Components:
-    """fn of blocks of rows that stay in the cache, merged."""
+    """The merged statistics fn(block) of blocks of rows that fit into the cache."""
     cuts = [slice(a, a + rows) for a in range(0, max(X.shape[0], 1), rows)]
     blocks = (fn(X[s], None if R is None else R[s], None if w is None else w[s], shape) for s in cuts)
     return reduce(Components.merge, blocks)
 
 
 def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Components:
-    """Means and scatter matrices, rows with gaps left out; by a compiled pass for few columns, by BLAS for many."""
+    """Means and scatter matrices of the complete rows; by a compiled pass for few columns, by BLAS for many."""
     if shape == "tied" and R is not None and R.ndim == 2 and (found := _soft_tied(X, R, w)) is not None:
         return found
     M = members(R, w, len(X))
@@ -213,9 +214,9 @@ def _matrices(X: Array, R: Array | None, w: Array | None, shape: str) -> Compone
 
 
 def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
-    """The scatter of all rows about their mean less that of the means: one product instead of one for each component.
+    """The total scatter minus that of the component means: one matrix product instead of one for each component.
 
-    None with gaps, and where the means lie so far apart, in deviations within, that the difference has lost digits.
+    None with missing values, and if the means lie so many standard deviations apart that the difference has cancelled.
     """
     H = R if w is None else R * w[:, None]
     weight, all_rows = H.sum(axis=0), _matrices(X, None, H.sum(axis=1), "full")
@@ -229,8 +230,8 @@ def _soft_tied(X: Array, R: Array, w: Array | None) -> Components | None:
 
 
 def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
-    """Means and scatter of few columns, off the matrices of the compiled pass; None with gaps or many labels."""
-    if (len(M.edges) - 1) * X.shape[1] > len(X) or np.isnan(X[:100]).any():  # a look that spares a pass in vain
+    """Means and variances of few columns, by the compiled pass; None with missing values or many labels."""
+    if (len(M.edges) - 1) * X.shape[1] > len(X) or np.isnan(X[:100]).any():  # a cheap check may save a pass
         return None
     mean, scatter = moments_by_component(X, M.w, M.order, M.edges, False)
     if np.isnan(mean).any():
@@ -241,7 +242,7 @@ def _few_variances(X: Array, M: Members, shape: str) -> Components | None:
 
 
 def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
-    """As `moments_by_component`, by products of matrices; at most about as many rows as X has are copied at a time."""
+    """`moments_by_component` for many columns, by BLAS; copies at most about as many rows at a time as X has."""
     K, p = len(edges) - 1, X.shape[1]
     mean, scatter, first = np.zeros((K, p)), np.zeros((1 if tied else K, p, p)), 0
     while first < K:
@@ -259,10 +260,10 @@ def _wide_moments(X: Array, w: Array | None, order: Array, edges: Array, tied: b
 
 
 def centred_rows(X: Array, w: Array | None, edges: Array) -> tuple[Array, Array]:
-    """Rows less the means of their components, those from one edge to the next, and these; float64 X is overwritten."""
+    """Rows minus the means of their components (rows between two edges each), and the means; overwrites float64 X."""
     D, mean = X.astype(np.float64, copy=False), np.zeros((len(edges) - 1, X.shape[1]))
     for k, (a, b) in enumerate(pairwise(edges)):
-        for _ in range(2 if b > a else 0):  # the second time for what rounding left
+        for _ in range(2 if b > a else 0):  # a second time to remove the rounding error of the mean
             way = np.average(D[a:b], axis=0, weights=None if w is None else w[a:b])
             D[a:b] -= way
             mean[k] += way
@@ -270,18 +271,18 @@ def centred_rows(X: Array, w: Array | None, edges: Array) -> tuple[Array, Array]
 
 
 def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
-    """Means and scatter matrices on a tensor's own device."""
+    """Means and scatter matrices, computed on a tensor's own device."""
     xp = namespace(X)
     labels, H, _ = _shares(X, R, w)
     means, products, weight = [], [], []
     for k in range(H.shape[1]):
         D, v = X, H[:, k]
-        if R is not None and R.ndim == 1:  # a row is in one component
+        if R is not None and R.ndim == 1:  # labels: each row is in one component only
             D, v = X[v > 0], v[v > 0]
         total = xp.clip(xp.sum(v), float(xp.finfo(v.dtype).tiny), None)
         mean = (v @ D) / total
         D = D - mean
-        rest = (v @ D) / total  # what rounding left
+        rest = (v @ D) / total  # the rounding error of the mean
         D = D - rest
         means.append(mean + rest)
         products.append((D * v[:, None]).T @ D)
@@ -294,7 +295,7 @@ def _matrices_of_tensor(X: Any, R: Any, w: Any, shape: str) -> Components:
 
 
 def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
-    """Labels, the weight of each row in each component (n, K), and in all (n,), as the kind of array that X is."""
+    """Labels, the weights of rows in components (n, K), and their sample weights (n,), as the kind of array of X."""
     xp = namespace(X)
     kind = {"dtype": X.dtype} | ({"device": X.device} if is_tensor(X) else {})
     w = xp.ones(X.shape[0], **kind) if w is None else xp.asarray(w, **kind)
@@ -311,7 +312,7 @@ def _shares(X: Any, R: Any, w: Any) -> tuple[Array | None, Any, Any]:
 
 
 def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
-    """Means and scatter of single columns, by two products with the responsibilities; NaN is left out."""
+    """Means and variances of the columns, by two products with the responsibilities; NaN is skipped."""
     xp = namespace(X)
     X = xp.astype(X, xp.float64) if is_tensor(X) else np.asarray(X, np.float64)
     labels, H, v = _shares(X, R, w)
@@ -325,7 +326,7 @@ def _variances(X: Any, R: Any, w: Any, shape: str) -> Components:
     else:
         D, present = X - centre, weight[:, None]
     first = H.T @ D
-    D *= D  # in place: new memory costs more than the product
+    D *= D  # in place: allocating memory costs more than the product
     second = H.T @ D
     shift = first / xp.clip(present, NO_RESPONSIBILITY, None)
     scatter = xp.clip(second - present * shift * shift, 0.0, None)

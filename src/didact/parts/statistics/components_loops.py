@@ -1,15 +1,16 @@
 """Means of the components of rows and cross-products about them, in one pass: the compiled part of `components`.
 
-    order:  rows of component 0 | rows of component 1 | …      X:  (n, p), each row as often as it is in `order`
-    root:   √w of each place    | …                            G:  (p, p) lower triangle, sums of one stretch
-            ^ edges[0]            ^ edges[1]                   A:  some rows √w (x − c), in the first cache
+    order:  rows of component 0 | rows of component 1 | …      X:  (n, p), a row may be several times in `order`
+    root:   √w of each entry    | …                            G:  (p, p) lower triangle, sums of one stretch
+            ^ edges[0]            ^ edges[1]                   A:  a tile of rows √w (x − c), in the L1 cache
 
-Some dozens of rows of a component at a time are copied less a shift c, and their products summed as in
-`moment_loops`: p²/2 multiply-adds for each place. A shift is the mean of the first rows of a stretch of rows of a
-component, and the stretch ends when these are less than 1/64 of its weight. As S ≥ f d dᵀ W/(1 − f) for the scatter S
-of rows of weight W with mean c + d of which a share f has mean c, moving the sums to the mean costs at most a factor of
-64 in rounding, whatever the order of the rows, and none if they are shuffled. Chan's rule puts stretches together, so
-that no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
+A tile of a few dozen rows of a component at a time is copied minus a shift c, and its products are summed as in
+`moment_loops`: p²/2 multiply-adds per entry of `order`. The rows of a component are divided into stretches. The shift
+of a stretch is the mean of its first tile, and the stretch ends when this tile has less than 1/64 of its weight. If
+rows of weight W have mean c + d, and a share f of them has mean c, their scatter is S ≥ f d dᵀ W/(1 − f). So moving the
+sums from c to the mean loses at most a factor of 64 in rounding, whatever the order of the rows, and nothing if they
+are shuffled. Chan's rule merges the stretches, so that no sum cancels, wherever the rows lie. The NumPy twin stands
+beside the test.
 """
 
 import numpy as np
@@ -20,13 +21,13 @@ from didact.core.jit.simd import LANES, gather_1, gather_2, gather_3
 from didact.core.typing import Array
 from didact.parts.statistics.moment_loops import add_strip, prefetched_rows, room
 
-STRETCH = 64.0  # weight of a stretch, at the most, in units of that of its first rows
+STRETCH = 64.0  # largest weight of a stretch, relative to that of its first tile
 
 
 def moments_by_component(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
     """Means (K, p) and scatter (K, p, p), or (1, p, p) if tied, of the rows order[edges[k] : edges[k+1]] for each k.
 
-    w holds the weights of these places, all positive; None counts each once.
+    w holds the weights of the entries of `order`, all positive; None: all are 1.
     """
     p, K = X.shape[1], len(edges) - 1
     A, G = room(p)
@@ -48,7 +49,7 @@ def _accumulate(
         for start in range(edges[k], edges[k + 1], A.shape[0]):
             rows = min(A.shape[0], edges[k + 1] - start)
             more = _weight(root, start, rows)
-            if weight + more > STRETCH * first:
+            if weight + more > STRETCH * first:  # begin a new stretch, with a new shift
                 if weight > 0.0:
                     _fold(X, order[edges[k]], work, weight, total, G, mean[k], S)
                 total, weight, first = total + weight, 0.0, more
@@ -70,7 +71,7 @@ def _accumulate(
 
 @jit
 def _weight(root: Array, start: int, rows: int) -> float:
-    """The weight of some rows."""
+    """The weight of the entries from `start` on."""
     if root.shape[0] == 0:
         return float(rows)
     total = 0.0
@@ -83,7 +84,7 @@ def _weight(root: Array, start: int, rows: int) -> float:
 def _find_shift(
     X: Array, root: Array, order: Array, start: int, rows: int, weight: float, shift: Array
 ) -> None:  # fmt: skip
-    """The mean of some rows: the first of them and the mean way from there."""
+    """The mean of some rows, computed as the first row plus the mean difference from it, which avoids cancellation."""
     p, origin = X.shape[1], order[start]
     for j in range(p):
         shift[j] = 0.0
@@ -100,7 +101,7 @@ def _find_shift(
 def _copy(
     X: Array, order: Array, start: int, rows: int, factors: Array, shift: Array, A: Array, sums: Array
 ) -> None:  # fmt: skip
-    """f (x − shift) of the rows order[start], … as rows of A, and f² (x − shift) added to the sums."""
+    """Write f (x − shift) for the rows order[start], … to the rows of A, and add f² (x − shift) to the sums."""
     first, n, j, left = np.uint64(start), np.uint64(rows), np.uint64(0), X.shape[1] // LANES
     while left > 4 or left == 3:
         gather_3(X, order, first, factors, n, j, shift, A, sums)
@@ -121,7 +122,7 @@ def _copy(
 
 @jit
 def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Array) -> None:
-    """Add the products of the first rows of A to G; meanwhile ask for the rows of X that come after them."""
+    """Add the products of the first rows of A to G, and prefetch the rows of X that come next."""
     asked = after
     for i in range(0, A.shape[1], LANES):
         until = min(after + prefetched_rows(i, A), order.shape[0])
@@ -135,9 +136,9 @@ def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Ar
 def _fold(
     X: Array, origin: int, work: Array, weight: float, total: float, G: Array, mean: Array, S: Array
 ) -> None:  # fmt: skip
-    """Move the sums of a stretch to its mean, add them to those of its component, of weight `total`, and begin anew.
+    """Centre the sums of a stretch at its mean, merge them into its component, of weight `total`, and reset them.
 
-    The mean of the component is kept as the way from its first row, the origin.
+    Until the end, `mean` holds the difference of the component's mean from its first row, the origin.
     """
     p, shift, sums, way = mean.shape[0], work[0], work[1], work[2]
     factor = total * weight / (total + weight)
@@ -155,7 +156,7 @@ def _fold(
 
 @jit
 def extent(codes: Array) -> tuple[int, int]:
-    """The least and the greatest of some whole numbers."""
+    """The smallest and the largest of some integers."""
     low, high = codes[0], codes[0]
     for i in range(codes.shape[0]):
         low, high = min(low, codes[i]), max(high, codes[i])
@@ -164,10 +165,11 @@ def extent(codes: Array) -> tuple[int, int]:
 
 @jit
 def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> int:
-    """Put the rows in the order of their codes, from `low` on: which codes there are, where each begins, and how many.
+    """Counting sort of rows by code: fills `order`, the codes `found` and the `edges` of each; returns their number K.
 
-    The edges, one more than possible codes, are zeros before.
+    Codes start at `low`. On entry the edges, one more than possible codes, must be zeros.
     """
+    # Count the codes; turn counts into starts; place the rows; then close up over codes that do not occur.
     for i in range(codes.shape[0]):
         edges[np.uint64(codes[i] - low)] += 1
     begin = 0
@@ -177,7 +179,7 @@ def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> i
     for i in range(codes.shape[0]):
         code = np.uint64(codes[i] - low)
         order[np.uint64(edges[code])] = i
-        edges[code] += 1  # now where the next code begins
+        edges[code] += 1  # in the end, where the next code begins
     K, begin = 0, 0
     for k in range(found.shape[0]):
         end = edges[k]
@@ -190,7 +192,7 @@ def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> i
 
 @jit(fastmath=REASSOCIATE)
 def add_scatter(a: Array, b: Array, scaled: Array, way: Array, out: Array) -> None:
-    """Both scatters, and for each component, or of all if there is one scatter only, scaled wayᵀ."""
+    """out = a + b + Σ scaled wayᵀ, over the component of each scatter, or over all components if they share one."""
     K, p = way.shape
     for g in range(out.shape[0]):
         for i in range(p):

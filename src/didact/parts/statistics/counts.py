@@ -1,4 +1,4 @@
-"""Labels of rows: which there are, how much weight each has, their codes, and statistics with an entry for each."""
+"""Labels of rows: distinct ones, their weights and codes, and the base of statistics with an entry for each label."""
 
 from typing import Any, NamedTuple, Self
 
@@ -32,15 +32,15 @@ class Labelled:
         return self.among(union)._joined(other.among(union))
 
     def _joined(self, other: Self) -> Self:
-        """Both, of which the labels are the same."""
+        """The merged statistic, if both have the same labels."""
         raise NotImplementedError
 
     def among(self, labels: Array) -> Self:
-        """The statistic with entries for more labels, which these are among; the others have no rows."""
+        """The statistic with entries for all of `labels`, which include its own; the others have no rows."""
         raise NotImplementedError
 
     def spread(self, x: Array, labels: Array) -> Array:
-        """A table with a row for each label as one with rows for more labels, the others being zeros."""
+        """A table with a row for each own label as one with a row for each of `labels`, zeros for the others."""
         if len(x) == len(labels):
             return x
         out = np.zeros((len(labels), *x.shape[1:]))
@@ -49,13 +49,13 @@ class Labelled:
 
 
 class Counts(NamedTuple):
-    """Distinct values and how much weight each has."""
+    """Distinct values and the weight of each."""
 
     values: Array
     weights: Array
 
     def merge(self, other: "Counts") -> "Counts":
-        """The union of the values; weights of common ones add."""
+        """The union of the values, with summed weights."""
         values, where = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
         return Counts(values, np.bincount(where, np.concatenate([self.weights, other.weights]), len(values)))
 
@@ -71,7 +71,7 @@ def label_counts(block: Block) -> Counts:
         totals = [xp.sum(mask if w is None else mask * w) for mask in each]
         return Counts(to_numpy(values), np.concatenate([t.reshape(1) for t in to_host(*totals)]))
     y, w = np.asarray(y), None if w is None else to_numpy(w)
-    if y.dtype.kind in "iub" and len(y):  # small whole numbers need no sorting
+    if y.dtype.kind in "iub" and len(y):  # small integers need no sorting
         low = int(y.min())
         if int(y.max()) - low < 4 * len(y) + 1000:
             offset = y.astype(np.int64) - low
@@ -84,11 +84,11 @@ def label_counts(block: Block) -> Counts:
 
 
 def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
-    """One factor per class: given, or inversely proportional to the classes' weights."""
+    """One factor per class: as given, or ("balanced") inversely proportional to the weight of the class."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str):
-        present = counts.weights > 0  # a class without weight has no share to bring up
+        present = counts.weights > 0  # a class of weight 0 cannot be balanced
         share = present.sum() * np.where(present, counts.weights, 1.0)
         return np.where(present, counts.weights.sum() / share, 0.0)
     unknown = [label for label in class_weight if label not in counts.values]
@@ -103,7 +103,7 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
 
 
 def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label in the sorted values; a label that is not among them is refused."""
+    """The position of each label among the sorted values; a label that is not among them is refused."""
     if is_tensor(y):
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
@@ -112,6 +112,7 @@ def label_codes(y: Any, values: Array) -> Any:
         parts = np.array_split(y, min(len(y) // TASK, 64))
         return np.concatenate(parallel_map(lambda part: label_codes(part, values), parts))
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
+        # A look-up table for small integers; its last entry, −1, is for labels out of range.
         low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
         table = np.full(span + 1, -1)
         table[values.astype(np.int64) - low] = np.arange(len(values))
@@ -123,7 +124,7 @@ def label_codes(y: Any, values: Array) -> Any:
         strange = values[codes] != y
     if strange.any():
         raise InputError(
-            f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all of "
-            "them must be there in the first pass over the rows, or be named in the first call of partial_fit."
+            f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all "
+            "labels must occur in the first pass over the rows, or be listed in the first call of partial_fit."
         )
     return codes

@@ -1,13 +1,15 @@
-r"""Gaussian rows with missing values: what is expected of them, given the values that are there.
+r"""Gaussian rows with missing values: expected sums and densities, given the observed values.
 
-With the precision :math:`P = \Sigma^{-1}`, the deviation :math:`d = x - \mu` of a row, and its missing columns m,
+With the precision :math:`P = \Sigma^{-1}`, the deviation :math:`d = x - \mu` of a row, its missing columns m and its
+observed columns o,
 
 .. math:: \hat d_m = -P_{mm}^{-1}P_{mo}d_o,\qquad \mathrm{Cov}(x_m\mid x_o) = P_{mm}^{-1},\qquad
     d_o^T\Sigma_{oo}^{-1}d_o = \hat d^TP\hat d,\qquad \log|\Sigma_{oo}| = \log|\Sigma| + \log|P_{mm}|,
 
-so that a row costs a matrix of the size of its gaps. Rows are grouped by the pattern of these; patterns with the same
-number of missing columns are inverted together. The expected :math:`d` and :math:`dd^T` of rows with gaps are the
-sufficient statistics of an E step: `components` that merge with those of complete rows.
+so a row needs a matrix of the size of its missing columns only. Rows are grouped by their pattern of missing columns,
+and the matrices of patterns with the same number of them are inverted together. The expected :math:`d` and
+:math:`dd^T` of rows with missing values are the sufficient statistics of an E step: `components` that merge with those
+of complete rows.
 
 Little, Rubin (2019), Statistical Analysis with Missing Data, doi:10.1002/9781119482260.
 """
@@ -27,12 +29,12 @@ class Group(NamedTuple):
     """Rows with the same number of missing columns."""
 
     rows: Array  # (r,)
-    pattern: Array  # (r,) which of the patterns each has
-    columns: Array  # (patterns, m) the missing columns of each
+    pattern: Array  # (r,) the pattern of each row, as a row number of `columns`
+    columns: Array  # (patterns, m) the missing columns of each pattern
 
 
 def patterns(missing: Array) -> list[Group]:
-    """Rows with gaps, grouped by the pattern of their missing columns (n, p), and by how many these are."""
+    """The rows of a mask (n, p) that have missing columns, grouped by their number and numbered by pattern."""
     bits = np.ascontiguousarray(np.packbits(missing, axis=1))
     keys = bits.view(np.dtype((np.void, bits.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
@@ -65,7 +67,7 @@ def fill_gaps(D: Array, groups: list[Group], P: Array) -> tuple[Array, list[Arra
 
 
 def spread_of_gaps(groups: list[Group], inverses: list[Array], w: Array, p: int) -> Array:
-    """Σ w Cov(x_m | x_o), each in its place among p × p."""
+    """Σ w Cov(x_m | x_o) over rows, each covariance in the rows and columns m of a p × p matrix."""
     total = np.zeros(p * p)
     for (rows, pattern, columns), inverse in zip(groups, inverses, strict=True):
         weight = np.bincount(pattern, w[rows], len(columns))
@@ -75,7 +77,7 @@ def spread_of_gaps(groups: list[Group], inverses: list[Array], w: Array, p: int)
 
 
 class Parameters(NamedTuple):
-    """Gaussians whose rows are expected: labels, means, and the inverse and log determinant of each covariance."""
+    """The Gaussians of an E step: labels, means, and the inverse and log determinant of each covariance."""
 
     labels: Array  # (K,)
     mean: Array  # (K, p)
@@ -84,18 +86,18 @@ class Parameters(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """The log-likelihood of rows with gaps, and the expected statistic of their components."""
+    """The log-likelihood of rows with missing values, and the expected statistic of their components."""
 
     value: float
     statistic: Components
 
     def merge(self, other: "Expected") -> "Expected":
-        """Of both sets of rows."""
+        """The result for both sets of rows together."""
         return Expected(self.value + other.value, self.statistic.merge(other.statistic))
 
 
 def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> Expected:
-    """The E step of those rows of a block that have gaps, for labels (n,) or responsibilities (n, K)."""
+    """The E step for the rows of a block that have missing values, for labels (n,) or responsibilities (n, K)."""
     hole = np.asarray(np.isnan(X).any(axis=1))
     M = members(to_numpy(R), None if w is None else np.asarray(w, np.float64), len(X))
     M = M.keep(hole[M.order])
@@ -104,6 +106,8 @@ def expected_components(X: Array, R: Any, theta: Parameters, w: Any = None) -> E
     code = np.repeat(place, np.diff(M.edges))  # the component of each member
     v = np.ones(len(code)) if M.w is None else M.w
     value, first, second = 0.0, np.zeros((K, p)), np.zeros_like(theta.precision)
+    # One turn per covariance: all members at once if it is tied, else those of component g. `first` and `second` are
+    # the expected Σ w d and Σ w d dᵀ about the given means; they are moved to the new means at the end.
     for g, P in enumerate(theta.precision):
         mine = np.arange(len(code)) if len(theta.precision) == 1 else np.flatnonzero(code == g)
         if not len(mine):

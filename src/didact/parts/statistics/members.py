@@ -30,13 +30,13 @@ class Members(NamedTuple):
         return weight
 
     def keep(self, chosen: Array) -> "Members":
-        """Some of the rows."""
+        """The members that a mask selects."""
         edges = np.concatenate([[0], np.cumsum(chosen)])[self.edges]
         return Members(self.labels, self.order[chosen], edges, None if self.w is None else self.w[chosen])
 
 
 def members(R: Array | None, w: Array | None, n: int) -> Members:
-    """Who belongs to the components of n rows, for labels (n,), responsibilities (n, K) or None."""
+    """The members of each component of n rows, for labels (n,), responsibilities (n, K) or None."""
     if R is not None and R.ndim == 2:
         shares = np.ascontiguousarray(R.T, np.float64) if w is None else R.T * w
         chosen = shares >= NO_RESPONSIBILITY
@@ -51,12 +51,12 @@ def members(R: Array | None, w: Array | None, n: int) -> Members:
 
 
 def _grouped(y: Array) -> tuple[Array, Array, Array]:
-    """The labels, the rows one class after the other, and where each class begins and the last one ends."""
+    """The labels, the row numbers sorted by class, and where each class begins and the last one ends."""
     whole = y.dtype.kind in "iub" and y.dtype != np.uint64 and len(y) > 0
     codes = read_only(np.asarray(y, np.int64)) if whole else y
     low, high = extent(codes) if whole else (0, NO_RANGE)
     values = None
-    if high - low >= 4 * len(y) + 1000:  # smaller whole numbers need no sorting
+    if high - low >= 4 * len(y) + 1000:  # else a counting sort does
         values, codes = np.unique(y, return_inverse=True)
         codes, low, high = read_only(codes), 0, len(values) - 1
     found, order, edges = (

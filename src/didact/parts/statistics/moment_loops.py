@@ -1,14 +1,14 @@
 r"""Means and centred cross-products of the columns of rows :math:`(x_i, y_i)` with weights, in one pass.
 
 The sums :math:`\sum_i w_i a_i a_i^T` of :math:`a_i = (x_i - x_0,\ y_i - y_0,\ 1)` hold them all: subtracting the first
-row keeps the numbers small, and the last row of the sums is the way from there to the mean. Some dozens of rows at a
-time are copied to where they stay in the first cache, and blocks of 4 × 12 sums stay in registers; meanwhile the next
-rows are asked for. For up to a few hundred columns this is quicker than BLAS, which is called three times (means, XᵀX,
-Xᵀy) and handles narrow matrices at half its speed.
+row keeps the numbers small, and the last row of the sums, divided by the weight, is the difference of the mean from the
+first row. A tile of a few dozen rows at a time is copied into the L1 cache, and blocks of 4 × 12 sums stay in registers
+while the next rows are prefetched. For up to a few hundred columns this is faster than BLAS, which is called three
+times (means, XᵀX, Xᵀy) and reaches half its speed on narrow matrices.
 
 Layout::
 
-    A (strip, width)   some dozens of rows (x − x₀, y − y₀, 1)·√w, filled up to a multiple of 4 columns; stays in cache
+    A (tile, width)    a few dozen rows (x − x₀, y − y₀, 1)·√w, padded to a multiple of 4 columns; stays in L1
     G (width, width)   sums of products; the lower triangle is computed, in blocks of 4 × 12
 """
 
@@ -24,23 +24,22 @@ NEAR = 3072  # numbers that stay in the first cache
 
 
 def room(columns: int) -> tuple[Array, Array]:
-    """Places for some rows and for their products, the number of columns filled up to what fits into vectors."""
+    """Buffers for a tile of rows and for their products, with columns padded to a multiple of the vector length."""
     wide = -(-columns // LANES) * LANES
     return aligned_zeros(min(max(NEAR // wide, 48), 256), wide), aligned_zeros(wide, wide)
 
 
 def aligned_zeros(rows: int, columns: int) -> Array:
-    """Zeros that begin where a line of the cache does: a vector across two lines costs twice as much."""
+    """Zeros aligned to a cache line: loading a vector across two lines costs twice as much."""
     room = np.zeros(rows * columns + LINE // 8)
     begin = -room.ctypes.data % LINE // 8
     return room[begin : begin + rows * columns].reshape(rows, columns)
 
 
 def centred_products(X: Array, Y: Array, w: Array | None, weight: float, safe: float) -> tuple[Array, Array] | None:
-    """Means (p + k,) and centred products (p + k, p + k) of the columns of [X, Y]; w None counts every row once.
+    """Means (p + k,) and centred products (p + k, p + k) of the columns of [X, Y]; w None: all weights are 1.
 
-    None if the first row is so far from a mean, in units of the deviation, that its square is above `safe`: then the
-    products would have cancelled.
+    None if the squared distance of the first row from a mean is above `safe` variances, as the products then cancel.
     """
     width = X.shape[1] + Y.shape[1]
     (A, G), mean = room(width + 1), np.empty(width)
@@ -52,7 +51,7 @@ def centred_products(X: Array, Y: Array, w: Array | None, weight: float, safe: f
 
 @jit
 def _accumulate(X: Array, Y: Array, root: Array, A: Array, G: Array) -> None:
-    """Add the products of all rows to the lower triangle of G; A is room for some of them."""
+    """Add the products of all rows to the lower triangle of G; A is the buffer for a tile of rows."""
     for start in range(0, X.shape[0], A.shape[0]):
         rows = min(A.shape[0], X.shape[0] - start)
         _copy(X, Y, root, start, rows, A)
@@ -74,7 +73,7 @@ def prefetched_rows(i: int, A: Array) -> int:
 
 @jit
 def add_strip(A: Array, i: int, rows: int, G: Array) -> None:
-    """Add to G the products of four columns of A from i on with all columns up to them, over the first rows."""
+    """Add to G the products of columns i … i + 3 of A with all columns up to i + 3, over the first rows."""
     a, j, n, left = np.uint64(i), np.uint64(0), np.uint64(rows), i // LANES + 1
     while left > 4 or left == 3:
         add_outer_3(A, a, j, n, G)
@@ -88,7 +87,7 @@ def add_strip(A: Array, i: int, rows: int, G: Array) -> None:
 
 @jit(fastmath=REASSOCIATE)
 def _copy(X: Array, Y: Array, root: Array, start: int, rows: int, A: Array) -> None:
-    """√w (x − x₀, y − y₀, 1) of the rows from `start` on as rows of A."""
+    """Write √w (x − x₀, y − y₀, 1) for the rows from `start` on to the rows of A."""
     p, k = X.shape[1], Y.shape[1]
     for r in range(rows):
         i = start + r
@@ -102,7 +101,7 @@ def _copy(X: Array, Y: Array, root: Array, start: int, rows: int, A: Array) -> N
 
 @jit
 def _centre(X: Array, Y: Array, weight: float, safe: float, G: Array, mean: Array) -> bool:
-    """Move the products from the first row to the mean, and fill the upper triangle; whether they did not cancel."""
+    """Move the products from the first row to the mean, and fill the upper triangle; False if they cancelled."""
     p, last, near = X.shape[1], mean.shape[0], True
     for i in range(last):
         way = G[last, i] / weight

@@ -1,7 +1,7 @@
-r"""Statistics of rows that merge: what least squares, covariances and scalers need from one pass.
+r"""Mergeable statistics of rows: what least squares, covariances and scalers need from one pass.
 
-Moments keep the weighted mean and the centred scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`; two sets of rows
-merge by Chan's rule. Block functions are pure in the array namespace and return NumPy float64.
+Moments hold the weighted mean and the scatter :math:`\sum_i w_i (x_i-\bar x)(x_i-\bar x)^T`; those of two sets of rows
+merge by Chan's rule. Block functions use only the array namespace of the block and return NumPy float64.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from didact.core.typing import Array
 from didact.parts.statistics.chan import join
 from didact.parts.statistics.moment_loops import centred_products
 
-# Centring a block's raw cross-products costs (mean/deviation)² units of rounding: up to 10⁴ is fine.
+# Centring raw cross-products after the sum magnifies rounding errors by (mean/deviation)²: up to 10⁴ is harmless.
 SAFE_OFFSET = 1e4
 NARROW, ENOUGH_ROWS = 300, 250  # columns up to which, and rows from which on, a compiled pass is quicker than BLAS
 
@@ -43,7 +43,7 @@ class Moments(NamedTuple):
         return Moments(rows=rows, weight=weight, mean_x=mean_x, mean_y=mean_y, xx=xx, xy=xy, yy=yy)
 
     def about_zero(self) -> "Moments":
-        """The same statistic with cross-products about the origin, as a fit without intercept wants."""
+        """Means of 0 and cross-products about the origin, for a fit without intercept."""
         mx, my, w = self.mean_x, self.mean_y, self.weight
         return self._replace(
             mean_x=np.zeros_like(mx),
@@ -56,7 +56,7 @@ class Moments(NamedTuple):
 
 @in_pieces
 def moments(block: Block) -> Moments:
-    """Moments of one block; y may be one column or several, w None."""
+    """Moments of one block; y may have one column or several, and the weights may be None."""
     X, y, w = block.X, block.y, block.weight
     xp = namespace(X)
     n = X.shape[0]
@@ -77,6 +77,7 @@ def moments(block: Block) -> Moments:
     xy = X.T @ WY  # WY sums to zero, so X needs no centring here
     yy = xp.sum(WY * Yc, axis=0)
     mean_x, mean_y, raw, xy, yy = to_host(mean_x, mean_y, raw, xy, yy)
+    # Centring after the sum needs no copy of X, which may be sparse; only columns where it cancels are done again.
     xx = raw - np.outer(weight * mean_x, mean_x)
     far = np.flatnonzero(mean_x * mean_x > SAFE_OFFSET / weight * np.diag(xx))
     if len(far):
@@ -85,7 +86,7 @@ def moments(block: Block) -> Moments:
 
 
 def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
-    """Moments about the first row, moved to the mean; None where that row is far from it, or no row has weight."""
+    """Moments by the compiled pass; None if the first row is far from the mean, or no row has weight."""
     p, weight = X.shape[1], float(len(X) if w is None else w.sum())
     found = centred_products(X, Y, w, weight, SAFE_OFFSET) if weight > 0 else None
     if found is None:
@@ -107,7 +108,7 @@ def _narrow_moments(X: Array, Y: Array, w: Array | None) -> Moments | None:
 
 
 def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x: Array, xx: Array, xy: Array) -> None:
-    """Put right, in place, the entries of columns far from zero (and constant ones), whose raw products cancel."""
+    """Recompute, in place, the entries of columns far from zero (and constant ones), whose raw products cancel."""
     D = X[:, far].toarray() if is_sparse(X) else X[:, far]
     mean, D = _centred(D, ones, weight)
     WD = D * ones[:, None]
@@ -116,14 +117,14 @@ def _centre_first(X: Any, ones: Any, weight: float, WY: Any, far: Array, mean_x:
     xx[:, far] = xx[far].T
     xx[np.ix_(far, far)] = to_numpy(WD.T @ D)
     xy[far] = to_numpy(D.T @ WY)
-    # What varies by less than the rounding of its values is constant: not noise for a solver to divide by.
+    # A column that varies by less than the rounding of its values is constant: no solver may divide by that noise.
     rounding = float(namespace(X).finfo(D.dtype).eps) * np.abs(mean_x[far])
     constant = far[np.diag(xx)[far] <= weight * rounding**2]
     xx[constant], xx[:, constant], xy[constant] = 0.0, 0.0, 0.0
 
 
 def _centred(A: Any, ones: Any, weight: float) -> tuple[Any, Any]:
-    """The weighted means of the columns, and A without them; a second step takes out what rounding left."""
+    """The weighted means of the columns, and A minus them; a second step removes the rounding error of the first."""
     mean = (ones @ A) / weight
     A = A - mean
     rest = (ones @ A) / weight
@@ -141,7 +142,7 @@ def gram(X: Any, w: Any = None) -> Any:
 
 
 def _double(X: Any) -> Any:
-    """CPU blocks of float32 are summed up in float64; tensors keep their type."""
+    """Blocks on the CPU as float64, so that float32 is summed in double precision; tensors keep their type."""
     return X.astype(np.float64, copy=False) if isinstance(X, np.ndarray) or is_sparse(X) else X
 
 

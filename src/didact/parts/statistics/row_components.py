@@ -1,4 +1,4 @@
-"""The components of rows of any kind by their labels: one pass, refusing by name columns whose sums are not finite."""
+"""The components of rows of any kind by their labels, in one pass; columns whose sums overflow are refused by name."""
 
 import os
 from functools import reduce
@@ -14,12 +14,12 @@ from didact.parts.statistics.components import MATRICES, Components, components
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.moments import NARROW
 
-MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass together may hold
+MEMORY = 1 << 29  # bytes of scatter matrices that all pieces of a pass may hold together
 
 
 def row_components(rows: Rows, shape: str) -> Components:
-    """The statistic of all rows, also of labels without weight: one pass; where K matrices p × p for each piece of the
-    rows are too much, more."""
+    """The statistic of all rows, also for labels without weight: in one pass, or in several passes over some classes
+    each if K matrices p × p for every piece would need too much memory."""
     p = rows.n_features
     if shape not in MATRICES:
         return _looked_at(rows.reduce(variance_rows, shape), rows).finished()
@@ -34,13 +34,13 @@ def row_components(rows: Rows, shape: str) -> Components:
 
 @in_pieces
 def variance_rows(block: Block, shape: str) -> Components:
-    """The statistic of one block, without products of columns."""
+    """The diagonal or spherical statistic of one block."""
     return components(block.X, block.y, shape, block.weight)
 
 
 @in_pieces
 def matrix_rows(block: Block, shape: str, only: Array | None) -> Components:
-    """The statistic of one block, of all classes or of some only."""
+    """The full or tied statistic of one block, for all classes or only for some."""
     X, y, w = block.X, block.y, block.weight
     if only is not None:
         keep = np.isin(to_numpy(y), only)
@@ -49,7 +49,7 @@ def matrix_rows(block: Block, shape: str, only: Array | None) -> Components:
 
 
 def _looked_at(found: Components, rows: Rows) -> Components:
-    """The statistic, if it is finite; else infinite and too large values are refused by the names of their columns."""
+    """The statistic, if it is finite; else an error that names the columns with infinite or too large values."""
     matrices = found.shape in MATRICES
     variances = np.diagonal(found.scatter, axis1=1, axis2=2) if matrices else found.scatter
     if not (np.isfinite(found.mean).all() and np.isfinite(variances).all()):
@@ -60,23 +60,23 @@ def _looked_at(found: Components, rows: Rows) -> Components:
 
 
 def require_values(S: Components, rows: Rows) -> None:
-    """Refuse a column without any value in a class."""
+    """Refuse a column that has no value at all in some class."""
     empty = np.argwhere(np.broadcast_to(S.present, S.mean.shape) == 0)
     if len(empty):
         k, j = empty[0]
         column = rows.names[j] if rows.names is not None else int(j)
         raise InputError(
-            f"Column {column!r} has no value in class {S.labels.tolist()[k]!r}, so it has no mean there: drop or fill "
-            "the column."
+            f"Column {column!r} has no value in class {S.labels.tolist()[k]!r}, so its mean is unknown: drop or "
+            "fill the column."
         )
 
 
 def _require_memory(p: int) -> None:
-    """Refuse a number of columns whose covariance does not fit the machine's memory."""
+    """Refuse p columns if their covariance exceeds the machine's memory."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
     if 8 * p * p > machine:
         raise InputError(
             f"A covariance of {p} columns takes {8 * p * p / 2**30:.0f} GiB, more than this machine's memory: use "
-            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and give the rows as an "
-            "array in memory, where fewer rows than columns need no covariance."
+            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and pass the rows as an "
+            "array in memory: with fewer rows than columns, no covariance is formed."
         )

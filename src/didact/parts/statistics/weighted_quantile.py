@@ -1,4 +1,4 @@
-"""Quantiles of values with weights: those of the values, each repeated as often as its weight says."""
+"""Weighted quantiles: the quantiles of the values, each repeated as often as its weight says."""
 
 from typing import Any
 
@@ -6,21 +6,21 @@ import numpy as np
 
 from didact.core.typing import Array
 
-CLOSE = 1e-12  # share of the weight that counts as rounding
+CLOSE = 1e-12  # differences up to this share of the weight count as rounding errors
 
 
 def weighted_quantile(x: Array, w: Array | None, q: float, averaged: bool = True) -> Any:
     """The smallest value with at least the share q of the weight at or below it, along the last axis of x.
 
-    If the share is exactly q, any number up to the next value will do: the answer is halfway, or with
-    `averaged=False` the value itself. Weights (n,) are the same for all rows of x (..., n); None: all are 1. NumPy
-    calls the two rules "averaged_inverted_cdf" and "inverted_cdf". Cost: n without weights, n log n with them.
+    If the share is exactly q, every number from this value to the next is a q-quantile: the result is their midpoint,
+    or the value itself with `averaged=False` (NumPy's methods "averaged_inverted_cdf" and "inverted_cdf"). Weights (n,)
+    are the same for all rows of x (..., n); None: all are 1. Cost: n without weights, n log n with them.
 
     >>> import numpy as np
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), 0.25)
     1.5
     """
-    if w is None:
+    if w is None:  # a partial sort is enough
         n = x.shape[-1]
         k = min(max(int(np.ceil(q * n * (1 - CLOSE))) - 1, 0), n - 1)
         above = k + 1 if averaged and k + 1 < n and abs(k + 1 - q * n) <= CLOSE * n else k

@@ -1,11 +1,11 @@
-r"""Weights as numbers of rows, for models that count: the k nearest, n in a rule, one row left out, a minimum of cases.
+r"""Sample weights as numbers of rows, for models that count: k neighbours, n in a rule, leave-one-out, minimal leaves.
 
-Weights say how much one row matters beside another: a constant factor changes nothing. Where rows are counted, one
-weight must be the weight of one row. One rule decides:
+Sample weights are relative: a constant factor changes nothing. Where rows are counted, some weight must stand for one
+row. It is found by this rule:
 
-1. If all weights are whole multiples of the smallest one above zero, that is the one: equal weights count every row
-   once, and whole numbers with a 1 among them count a row as often as it would have to be repeated.
-2. All other weights have no such unit; their mean is one row, so that they sum to the number of rows that have weight.
+1. If all weights are integer multiples of the smallest positive one, that is the unit: equal weights count every row
+   once, and integers with a 1 among them count a row as often as it is repeated.
+2. Otherwise the unit is the mean, so that the weights sum to the number of rows with positive weight.
 """
 
 from typing import Any, NamedTuple
@@ -22,9 +22,9 @@ LARGEST = float(np.finfo(float).max)
 
 
 class WeightRange(NamedTuple):
-    """What has to be known of weights to turn them into counts; rows of weight zero do not enter.
+    """The statistic of the positive weights that turns them into counts.
 
-    `whole`: all are whole multiples of the smallest; this takes a second look (`settled`) unless they are equal.
+    `whole`: all are integer multiples of the smallest; unless they are equal, `settled` finds out by a second pass.
     """
 
     mean: float
@@ -34,15 +34,15 @@ class WeightRange(NamedTuple):
     whole: bool = False
 
     def merge(self, other: "WeightRange") -> "WeightRange":
-        """Of both sets of rows together."""
+        """The statistic of both sets of rows together."""
         rows = self.rows + other.rows
         share = other.rows / rows if rows else 0.0
-        mean = self.mean * (1.0 - share) + other.mean * share  # the sum of huge weights may not be finite
+        mean = self.mean * (1.0 - share) + other.mean * share  # no sum, which may overflow for huge weights
         return WeightRange(mean, rows, min(self.low, other.low), max(self.high, other.high))
 
     @property
     def unit(self) -> float:
-        """The weight of one row."""
+        """The weight that stands for one row."""
         if not self.rows:
             return 1.0
         return self.low if self.whole or self.low >= self.high else self.mean
@@ -58,19 +58,19 @@ class WeightRange(NamedTuple):
         return self.rows * (self.mean / self.unit)
 
     def settled(self, rows: Rows) -> "WeightRange":
-        """With the answer whether all weights of the rows are whole multiples of the smallest, by one more pass."""
+        """The statistic with `whole` set, by another pass over the rows if needed."""
         if self.low >= self.high:
             return self
         return self._replace(whole=rows.reduce(multiples, self.low).every)
 
 
 class Multiples(NamedTuple):
-    """Whether all weights are whole multiples of a unit."""
+    """Whether all weights are integer multiples of a unit; mergeable."""
 
     every: bool
 
     def merge(self, other: "Multiples") -> "Multiples":
-        """Of both sets of rows together."""
+        """Whether it holds for both sets of rows."""
         return Multiples(self.every and other.every)
 
 
@@ -87,7 +87,7 @@ def weight_range(w: Any, n: int) -> WeightRange:
 
 
 def multiples(block: Block, unit: float) -> Multiples:
-    """Whether the weights of a block are whole multiples of a unit."""
+    """Whether the weights of a block are integer multiples of a unit."""
     w = block.weight
     if w is None:
         return Multiples(are_multiples(np.ones(1), unit))
@@ -95,7 +95,7 @@ def multiples(block: Block, unit: float) -> Multiples:
 
 
 def are_multiples(w: Array, unit: float) -> bool:
-    """Whether all weights are whole multiples of a unit, as nearly as a common factor of both leaves them."""
+    """Whether all weights are integer multiples of a unit, up to the rounding of a common factor."""
     if w.max(initial=0.0) / MULTIPLE > unit:
         return False
     ratio = w / unit
@@ -104,13 +104,13 @@ def are_multiples(w: Array, unit: float) -> bool:
 
 
 def case_range(w: Array) -> WeightRange:
-    """The range of all weights there are."""
+    """The statistic of all weights in memory, with `whole` set."""
     seen = weight_range(w, len(w))
     return seen._replace(whole=seen.rows > 0 and are_multiples(w, seen.low))
 
 
 def in_cases(w: Array) -> tuple[Array, float]:
-    """Weights as numbers of rows, and the weight of one row.
+    """Weights as numbers of rows, and the weight that stands for one row.
 
     >>> in_cases(np.array([0.25, 0.25])), in_cases(np.array([0.5, 1.0, 0.0]))
     ((array([1., 1.]), 0.25), (array([1., 2., 0.]), 0.5))

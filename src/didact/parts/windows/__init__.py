@@ -1,9 +1,9 @@
-r"""Windows: radial kernels K(u) by which the points around a place count, for densities and smoothers.
+r"""Windows (smoothing kernels): radial functions K(u) that weight points by distance, for densities and smoothers.
 
-A window knows its value as a function of u², in arrays (`value`) and in loops (`value1`); the logarithm of its integral
-over D dimensions; and how to draw offsets from the density that it is when divided by that integral. Values are at most
-1, at u = 0. A window with `tails` is positive everywhere, and its values can be taken relative to that at the nearest
-point, K(u)/K(u₀): far from all points the plain ones are zero in floating point, these are not.
+A window defines its value as a function of u², in arrays (`value`) and in loops (`value1`); the logarithm of its
+integral over D dimensions; and random offsets from the density K/∫K. Values are at most 1, at u = 0. A window with
+`tails` is positive everywhere. Its values can be taken relative to that of the nearest point, K(u)/K(u₀), which do not
+underflow to zero far from all points as the plain values do.
 
 Silverman (1986), Density estimation for statistics and data analysis, doi:10.1007/978-1-4899-3324-9.
 """
@@ -61,7 +61,7 @@ class GaussianWindow(Window, NamedTuple("GaussianWindow", [("reach", float)])):
         return exp1(0.5 * (nearest - square))
 
     def weight1(self, u: float, nearest: float) -> float:
-        """The same by distances."""
+        """exp(−(u² − u₀²)/2), as a function of the distances u and u₀."""
         return math.exp(0.5 * (nearest * nearest - u * u))
 
     def log_integral(self, dimensions: int) -> float:
@@ -69,7 +69,7 @@ class GaussianWindow(Window, NamedTuple("GaussianWindow", [("reach", float)])):
         return 0.5 * dimensions * math.log(2.0 * math.pi)
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
-        """Lengths of normal vectors."""
+        """Lengths of standard normal vectors."""
         return np.sqrt(rng.chisquare(dimensions, count))
 
 
@@ -104,7 +104,7 @@ class ExponentialWindow(Window, NamedTuple("ExponentialWindow", [("reach", float
         return log_ball(dimensions) + math.log(dimensions) + float(gammaln(dimensions))
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
-        """Gamma-distributed."""
+        """Gamma-distributed lengths with shape D."""
         return rng.gamma(dimensions, size=count)
 
 

@@ -1,4 +1,4 @@
-"""What a window is: a radial kernel K(u) by which the points around a place count; and the volume of balls."""
+"""The base of windows (smoothing kernels), radial functions K(u) that weight points, and the volume of balls."""
 
 import math
 from typing import ClassVar
@@ -20,7 +20,7 @@ def log_ball(dimensions: int) -> float:
 
 
 class Window(Noun):
-    """A radial kernel. Abstract. `reach`: how far, in bandwidths, points count at all."""
+    """A radial weight function. Abstract. `reach`: the distance, in bandwidths, beyond which points are ignored."""
 
     __slots__ = ()
     tails: ClassVar[bool] = False
@@ -30,7 +30,7 @@ class Window(Noun):
         raise NotImplementedError
 
     def log_value(self, squares: Array) -> Array:
-        """log K(u) for an array of u², of a window with tails."""
+        """log K(u) for an array of u²; for windows with tails."""
         raise NotImplementedError
 
     def value1(self, square: float, nearest: float) -> float:

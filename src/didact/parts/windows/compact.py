@@ -1,4 +1,4 @@
-"""Windows without tails: tophat (uniform), Epanechnikov, linear, cosine, tricube; zero from u = 1 on."""
+"""Windows with compact support: tophat (uniform), Epanechnikov, linear, cosine, tricube; zero for u ≥ 1."""
 
 import math
 from typing import NamedTuple
@@ -58,7 +58,7 @@ class Epanechnikov(Window, _Reach):
         return max(1.0 - square, 0.0)
 
     def log_integral(self, dimensions: int) -> float:
-        """2/(D + 2) of the ball."""
+        """2/(D + 2) of the volume of the unit ball."""
         return log_ball(dimensions) + math.log(2.0 / (dimensions + 2.0))
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
@@ -84,11 +84,11 @@ class Linear(Window, _Reach):
         return max(1.0 - math.sqrt(square), 0.0)
 
     def log_integral(self, dimensions: int) -> float:
-        """1/(D + 1) of the ball."""
+        """1/(D + 1) of the volume of the unit ball."""
         return log_ball(dimensions) - math.log(dimensions + 1.0)
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
-        """Beta-distributed."""
+        """u is beta-distributed."""
         return rng.beta(dimensions, 2.0, count)
 
 
@@ -110,14 +110,14 @@ class CosineWindow(Window, _Reach):
         return math.cos(0.5 * math.pi * math.sqrt(square)) if square < 1.0 else 0.0
 
     def log_integral(self, dimensions: int) -> float:
-        """By Gauss's quadrature along the radius: exact to the last digits, as the integrand is smooth."""
+        """By Gaussian quadrature along the radius, which is exact to the last digits as the integrand is smooth."""
         node, weight = np.polynomial.legendre.leggauss(20 + dimensions)
         r = 0.5 * (node + 1.0)
         mean = 0.5 * float(weight @ (np.cos(0.5 * math.pi * r) * r ** (dimensions - 1)))
         return log_ball(dimensions) + math.log(dimensions * mean)
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
-        """By rejection from Epanechnikov's window, which lies above: more than three in four stay."""
+        """By rejection sampling from Epanechnikov's window, which lies above: more than three in four are accepted."""
         kept = np.empty(0)
         while len(kept) < count:
             r = np.sqrt(rng.beta(0.5 * dimensions, 2.0, 2 * (count - len(kept)) + 8))
@@ -145,12 +145,12 @@ class Tricube(Window, _Reach):
         return t * t * t
 
     def weight1(self, u: float, nearest: float) -> float:
-        """The same by distances below 1."""
+        """(1 − u³)³ as a function of the distance u < 1."""
         t = 1.0 - u * u * u
         return t * t * t
 
     def log_integral(self, dimensions: int) -> float:
-        """D/3 · B(D/3, 4) of the ball."""
+        """D/3 · B(D/3, 4) of the volume of the unit ball."""
         return log_ball(dimensions) + math.log(dimensions / 3.0) + float(betaln(dimensions / 3.0, 4.0))
 
     def radii(self, rng: np.random.Generator, count: int, dimensions: int) -> Array:
@@ -159,7 +159,7 @@ class Tricube(Window, _Reach):
 
 
 class Nearest(Window, _Reach):
-    """1 for the nearest point and all that are as near: what a smoother falls back on where its window is empty.
+    """1 for the nearest point and all that are as near: the fallback of a smoother whose window is empty.
 
     >>> Nearest().value1(4.0, 4.0), Nearest().value1(5.0, 4.0)
     (1.0, 0.0)
@@ -168,5 +168,5 @@ class Nearest(Window, _Reach):
     __slots__ = ()
 
     def value1(self, square: float, nearest: float) -> float:
-        """1 up to the nearest, with some room for rounding."""
+        """1 up to the distance of the nearest point, with a margin for rounding."""
         return 1.0 if square <= nearest * (1.0 + 1e-12) else 0.0

@@ -1,4 +1,4 @@
-"""Windows in compiled loops, by number: loops that are long to compile are then the same code for all of them.
+"""Windows in compiled loops, by code number: a loop that takes long to compile is compiled once for all windows.
 
 Layout: squared distances d[0 : m] in, values out[0 : m], both contiguous.
 """
@@ -45,7 +45,7 @@ def fill_window(window: Any, scale: float, nearest: float, d: Array, m: int, out
 
 @jit_unmanaged
 def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array) -> None:
-    """K for m squared distances, of the window with this number."""
+    """K for m squared distances, for the window with this code."""
     near = scale * nearest
     if code == 0:
         fill_window(GAUSSIAN, scale, near, d, m, out)
@@ -67,7 +67,7 @@ def values(code: int, scale: float, nearest: float, d: Array, m: int, out: Array
 
 @jit_unmanaged
 def value(code: int, square: float, nearest: float) -> float:
-    """K for one u²."""
+    """K for one u², for the window with this code."""
     if code == 0:
         return value1(GAUSSIAN, square, nearest)
     if code == 1:
