@@ -1,14 +1,24 @@
 r"""Compiled loops of local regression: a weighted polynomial fit around every query point.
 
 At a point q with bandwidth h, :math:`\min_\beta \sum_j K(\|x_j-q\|/h)\,w_j\,(y_j - \beta^T\phi((x_j-q)/h))^2`, where φ
-starts with 1, so that β₀ is the fitted value and :math:`(A^{-1})_{00}`, with A the weighted cross-products of φ, is the
-derivative of that value by a y of weight 1 at q (the diagonal of the smoother).
+starts with 1, so that β₀ is the fitted value and :math:`(A^{-1})_{00}`, with A the weighted cross-products of φ, is its
+derivative with respect to a y of weight 1 at q (the leverage: the diagonal of the smoother matrix).
 
-In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds a point, in one pass that
-the compiler turns into vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
+In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds per point, in one pass
+that compiles to vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
 
-Layout: in one dimension x (n,) ascending with y, w in the same order, and mass (n + 1,) the rising sums of w, so that
-a window is a range start … stop − 1; in several dimensions X (n, p) row by row and a table of weights (queries, n).
+Layout::
+
+    one dimension
+        x (n,)        ascending; y, w in the same order; the window of a query is a range of them
+        mass (n + 1,) [ 0 | w_0 | w_0 + w_1 | … ]: cumulative weights
+    several dimensions
+        X (n, p)      row by row
+        rows          [ neighbours of query 0 | of query 1 | … ]
+        distances     [ and their distances   | …              ]
+                        ^ starts[0]             ^ starts[1]
+    A (terms, terms), c (terms,)    the normal equations of one query; A by its lower triangle
+    out, lever (queries,)           fitted values and leverages
 """
 
 import math
@@ -20,14 +30,14 @@ from didact.core.jit import dispatch, jit
 from didact.core.typing import Array
 from didact.parts.windows import Gaussian, Tricube
 
-DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
+DEPENDENT_TERM = 1e-8  # least share of a term's sum of squares that the terms before it do not explain
 
 weight1 = dispatch("weight1")
 
 
 @jit
 def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
-    """How many of the sorted x lie below q + distance (strict), or up to it."""
+    """The number of sorted x below q + distance (strict), or up to it."""
     low, high = 0, x.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -41,7 +51,7 @@ def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
 
 @jit
 def first_reaching(mass: Array, target: float) -> int:
-    """The first position at which the rising sums reach the target; for weights 1 the first guess is right."""
+    """The first position at which the cumulative weights reach the target; for weights of 1 the guess is right."""
     guess = math.ceil(target)
     if 0 < guess < mass.shape[0] and mass[guess] >= target and mass[guess - 1] < target:
         return guess
@@ -57,11 +67,12 @@ def first_reaching(mass: Array, target: float) -> int:
 
 @jit
 def radii(x: Array, mass: Array, q: Array, k: float, start: int, stop: int, out: Array) -> None:
-    """The least distance from each q within which points of total weight k lie; mass has the n + 1 sums of weights."""
+    """The least radius around each q that holds points of total weight k; `mass` are the cumulative weights."""
     n = x.shape[0]
     for i in range(start, stop):
         p = count_below(x, q[i], 0.0, True)
-        # The least number of points on the left whose distance is enough, with the points on the right within it.
+        # Bisection: the fewest points on the left such that, with the points on the right that are no farther away,
+        # they weigh at least k.
         low, high = 0, p
         while low < high:
             middle = (low + high) // 2
@@ -79,7 +90,7 @@ def radii(x: Array, mass: Array, q: Array, k: float, start: int, stop: int, out:
 
 @jit
 def window(x: Array, q: float, h: float, reach: float) -> tuple[int, int, float]:
-    """The range of points that count at q, and the distance of the nearest in units of h."""
+    """The range of points in the window at q, and the distance of the nearest in units of h."""
     p = count_below(x, q, 0.0, True)
     nearest = np.inf
     if p > 0:
@@ -92,7 +103,7 @@ def window(x: Array, q: float, h: float, reach: float) -> tuple[int, int, float]
 
 @jit(fastmath=True)
 def mean(y: Array) -> float:
-    """The mean of a few numbers."""
+    """The mean of some numbers."""
     total = 0.0
     for j in range(y.shape[0]):
         total += y[j]
@@ -104,7 +115,7 @@ def lines(
     kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
     lever: Array,
 ) -> None:  # fmt: skip
-    """Local constants or lines at q[start:stop] of sorted points."""
+    """Local constants or lines of sorted points at q[start:stop]."""
     for i in range(start, stop):
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
         xs, ys, ws = x[a:b], y[a:b], w[a:b]
@@ -133,7 +144,7 @@ def parabolas(
     kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
     lever: Array,
 ) -> None:  # fmt: skip
-    """Local parabolas at q[start:stop] of sorted points."""
+    """Local parabolas of sorted points at q[start:stop]."""
     A, c = np.empty((3, 3)), np.empty(3)
     for i in range(start, stop):
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
@@ -166,7 +177,7 @@ def surfaces(
     kernel: Any, X: Array, y: Array, w: Array, Q: Array, h: Array, degree: int, starts: Array, rows: Array,
     distances: Array, out: Array, lever: Array,
 ) -> None:  # fmt: skip
-    """Local polynomials of several features: points rows[starts[i]:starts[i+1]], at these distances, count at Q[i]."""
+    """Local polynomials in several features; the window at Q[i] holds the points rows[starts[i] : starts[i + 1]]."""
     p = X.shape[1]
     terms = (1, 1 + p, 1 + p + p * (p + 1) // 2)[degree]
     A, c, phi = np.empty((terms, terms)), np.empty(terms), np.empty(terms)
@@ -209,7 +220,7 @@ def features(x: Array, q: Array, inverse: float, degree: int, phi: Array) -> Non
 
 @jit
 def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
-    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; a term that depends on those before it is left out."""
+    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; terms that depend linearly on those before them are left out."""
     terms = c.shape[0]
     value, corner = 0.0, 0.0
     unit = np.zeros(terms)
@@ -228,7 +239,7 @@ def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
             for s in range(r):
                 A[i, r] -= A[i, s] * A[r, s]
             A[i, r] /= root
-        # L⁻¹c and L⁻¹e₀, row by row: the value is their product, (A⁻¹)₀₀ the square of the second.
+        # Row by row L⁻¹c and L⁻¹e₀: their inner product is the value, the squared length of the second (A⁻¹)₀₀.
         e = 1.0 if r == 0 else 0.0
         for s in range(r):
             c[r] -= A[r, s] * c[s]

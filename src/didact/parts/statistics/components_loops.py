@@ -1,15 +1,23 @@
-"""Means of the components of rows and cross-products about them, in one pass: the compiled part of `components`.
+"""Means and scatter matrices of components in one pass over their rows: the compiled part of `components`.
 
-    order:  rows of component 0 | rows of component 1 | …      X:  (n, p), each row as often as it is in `order`
-    root:   √w of each place    | …                            G:  (p, p) lower triangle, sums of one stretch
-            ^ edges[0]            ^ edges[1]                   A:  some rows √w (x − c), in the first cache
+Some dozens of rows of a component at a time are copied with a shift c subtracted, and their products are summed as in
+`moment_loops`: p²/2 multiply-adds per row. The shift is the mean of the first rows of a stretch, and a stretch ends
+when these rows are less than 1/64 of its weight. Let rows of weight W have the mean c + d, and a share f of them the
+mean c: their scatter S satisfies S ≥ f d dᵀ W/(1 − f), so that moving the sums from c to the mean loses at most a
+factor of 64 in rounding, whatever the order of the rows, and nothing if they are shuffled. Stretches are merged by
+Chan's rule, so that no sum cancels, however far from the origin the rows lie. Its NumPy twin stands beside the test.
 
-Some dozens of rows of a component at a time are copied less a shift c, and their products summed as in
-`moment_loops`: p²/2 multiply-adds for each place. A shift is the mean of the first rows of a stretch of rows of a
-component, and the stretch ends when these are less than 1/64 of its weight. As S ≥ f d dᵀ W/(1 − f) for the scatter S
-of rows of weight W with mean c + d of which a share f has mean c, moving the sums to the mean costs at most a factor of
-64 in rounding, whatever the order of the rows, and none if they are shuffled. Chan's rule puts stretches together, so
-that no sum cancels, wherever the rows lie. The NumPy twin stands beside the test.
+Layout, for K components (a row of X may occur several times in `order`, with a weight each)::
+
+    X (n, p)          rows as given
+    order             [ rows of component 0 | rows of component 1 | … ]    numbers of rows in X
+    root              [ √w of each of them  | …                       ]    empty: all weights are 1
+                        ^ edges[0]            ^ edges[1]       edges[K] ^
+    A (strip, p)      √w (x − c) of the next `strip` rows, prefetched and copied to the first-level cache
+    G (p, p)          Σ w (x − c)(x − c)ᵀ of the present stretch, lower triangle
+    work (3, p)       c; Σ w (x − c) of the stretch; a difference of means
+    mean (K, p)       relative to each component's first row, which is added at the end
+    scatter (K, p, p) lower triangles, mirrored at the end; (1, p, p) if tied
 """
 
 import numpy as np
@@ -19,13 +27,13 @@ from didact.core.jit.simd import LANES, gather_1, gather_2, gather_3
 from didact.core.typing import Array
 from didact.parts.statistics.moment_loops import REASSOCIATE, add_strip, fixed, room, share
 
-STRETCH = 64.0  # weight of a stretch, at the most, in units of that of its first rows
+STRETCH = 64.0  # largest weight of a stretch, in units of the weight of its first rows
 
 
 def moments_by_component(X: Array, w: Array | None, order: Array, edges: Array, tied: bool) -> tuple[Array, Array]:
     """Means (K, p) and scatter (K, p, p), or (1, p, p) if tied, of the rows order[edges[k] : edges[k+1]] for each k.
 
-    w holds the weights of these places, all positive; None counts each once.
+    w holds the weights of the entries of `order`, all positive; None stands for ones.
     """
     p, K = X.shape[1], len(edges) - 1
     A, G = room(p)
@@ -47,7 +55,7 @@ def _accumulate(
         for start in range(edges[k], edges[k + 1], A.shape[0]):
             rows = min(A.shape[0], edges[k + 1] - start)
             more = _weight(root, start, rows)
-            if weight + more > STRETCH * first:
+            if weight + more > STRETCH * first:  # a new stretch: its first rows give the shift
                 if weight > 0.0:
                     _fold(X, order[edges[k]], work, weight, total, G, mean[k], S)
                 total, weight, first = total + weight, 0.0, more
@@ -69,7 +77,7 @@ def _accumulate(
 
 @jit
 def _weight(root: Array, start: int, rows: int) -> float:
-    """The weight of some rows."""
+    """The total weight of `rows` entries from `start` on."""
     if root.shape[0] == 0:
         return float(rows)
     total = 0.0
@@ -82,7 +90,7 @@ def _weight(root: Array, start: int, rows: int) -> float:
 def _find_shift(
     X: Array, root: Array, order: Array, start: int, rows: int, weight: float, shift: Array
 ) -> None:  # fmt: skip
-    """The mean of some rows: the first of them and the mean way from there."""
+    """The weighted mean of some rows, computed as the first of them plus the mean difference from it."""
     p, origin = X.shape[1], order[start]
     for j in range(p):
         shift[j] = 0.0
@@ -99,7 +107,7 @@ def _find_shift(
 def _copy(
     X: Array, order: Array, start: int, rows: int, factors: Array, shift: Array, A: Array, sums: Array
 ) -> None:  # fmt: skip
-    """f (x − shift) of the rows order[start], … as rows of A, and f² (x − shift) added to the sums."""
+    """Copy f (x − shift) of the rows order[start], … to A, and add f² (x − shift) to the sums."""
     first, n, j, left = np.uint64(start), np.uint64(rows), np.uint64(0), X.shape[1] // LANES
     while left > 4 or left == 3:
         gather_3(X, order, first, factors, n, j, shift, A, sums)
@@ -120,7 +128,7 @@ def _copy(
 
 @jit
 def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Array) -> None:
-    """Add the products of the first rows of A to G; meanwhile ask for the rows of X that come after them."""
+    """Add the products of the first rows of A to G, and meanwhile prefetch the rows of X that come after them."""
     asked = after
     for i in range(0, A.shape[1], LANES):
         until = min(after + share(i, A), order.shape[0])
@@ -134,9 +142,9 @@ def _add_products(X: Array, order: Array, after: int, A: Array, rows: int, G: Ar
 def _fold(
     X: Array, origin: int, work: Array, weight: float, total: float, G: Array, mean: Array, S: Array
 ) -> None:  # fmt: skip
-    """Move the sums of a stretch to its mean, add them to those of its component, of weight `total`, and begin anew.
+    """Centre the sums of a stretch, merge them into its component, of weight `total` so far, and clear them.
 
-    The mean of the component is kept as the way from its first row, the origin.
+    The mean of the component is stored as the difference from its first row, the origin.
     """
     p, shift, sums, way = mean.shape[0], work[0], work[1], work[2]
     factor = total * weight / (total + weight)
@@ -154,7 +162,7 @@ def _fold(
 
 @jit
 def extent(codes: Array) -> tuple[int, int]:
-    """The least and the greatest of some whole numbers."""
+    """The smallest and the largest of some integers."""
     low, high = codes[0], codes[0]
     for i in range(codes.shape[0]):
         low, high = min(low, codes[i]), max(high, codes[i])
@@ -163,9 +171,9 @@ def extent(codes: Array) -> tuple[int, int]:
 
 @jit
 def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> int:
-    """Put the rows in the order of their codes, from `low` on: which codes there are, where each begins, and how many.
+    """Counting sort of the rows by code: fills `order`, `found` (the codes that occur) and `edges`; returns how many.
 
-    The edges, one more than possible codes, are zeros before.
+    Codes begin at `low`; `edges`, one longer than the number of possible codes, must be zeros.
     """
     for i in range(codes.shape[0]):
         edges[np.uint64(codes[i] - low)] += 1
@@ -189,7 +197,7 @@ def group(codes: Array, low: int, order: Array, edges: Array, found: Array) -> i
 
 @jit(fastmath=REASSOCIATE)
 def add_scatter(a: Array, b: Array, scaled: Array, way: Array, out: Array) -> None:
-    """Both scatters, and for each component, or of all if there is one scatter only, scaled wayᵀ."""
+    """out = a + b + scaled wayᵀ (Chan's merge), one such term per component, or all in one scatter if it is tied."""
     K, p = way.shape
     for g in range(out.shape[0]):
         for i in range(p):
