@@ -1,7 +1,7 @@
-"""Hart's condensing: rows are kept until the kept ones classify all the others as they are labelled.
+"""Hart's condensing: keep rows until the kept ones classify all others correctly.
 
-Passes over the rows in a given order; a row that the rows kept so far do not give its own class is kept, too. A tie
-counts as wrong. The passes end when one of them adds nothing. The result depends on the order.
+Each pass visits the rows in a given order and keeps those that the rows kept so far do not assign to their own class. A
+tie counts as wrong. The passes end when one of them keeps nothing. The result depends on the order.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from didact.engines.neighbors.condensing_loops import (
 )
 from didact.engines.neighbors.partitions.boxes import boxes
 
-BY_COLUMN = 32  # rows in a leaf for each column: the more columns, the fewer nodes can be passed over
-WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted
+BY_COLUMN = 32  # rows in a leaf per column: the more columns, the fewer nodes are pruned
+WORK = 1 << 28  # multiply-adds in one call of a loop: below 0.2 s, so that a fit can be interrupted
 
 
 class Condensed(NamedTuple):
-    """Which rows are kept, the passes it took, and the share of all rows that the kept ones classify rightly.
+    """Which rows are kept, the number of passes, and the share of all rows that the kept ones classify correctly.
 
-    In that share a kept row does not vote for itself.
+    For that share a kept row does not vote for itself.
     """
 
     kept: Array
@@ -38,7 +38,7 @@ class Condensed(NamedTuple):
 
 
 def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1) -> Condensed:
-    """Condense rows by Euclidean distance: `start` are kept from the outset, `candidates` visited in their order."""
+    """Condense rows by Euclidean distance: `start` is kept from the outset, `candidates` are visited in their order."""
     X = np.ascontiguousarray(X, np.float64)
     forest, rows = plant(X, codes if k == 1 else np.zeros(len(codes), np.int64))
     place = np.empty(len(codes), np.int64)
@@ -61,7 +61,7 @@ def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1
 
 
 def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
-    """A tree for each group 0, 1, … of the rows, none of them empty; and the numbers of the rows leaf by leaf."""
+    """A k-d tree for each group 0, 1, … of the rows (none may be empty), and the row numbers in leaf order."""
     members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
     leaf = min(LEAF, BY_COLUMN * X.shape[1])
     trees = [boxes(X[rows], leaf) for rows in members]
@@ -89,7 +89,7 @@ def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
 
 
 class _Nearest:
-    """Distances from the nearest kept row of the own class, and of any other."""
+    """State for k = 1: squared distances to the nearest kept row of the own class and of the others."""
 
     def __init__(self, forest: Forest, codes: Array, k: int):
         self.forest, self.codes = forest, codes
@@ -109,7 +109,7 @@ class _Nearest:
 
 
 class _Votes:
-    """The k nearest kept rows: their distances and classes."""
+    """State for k > 1: squared distances and classes of the k nearest kept rows."""
 
     def __init__(self, forest: Forest, codes: Array, k: int):
         self.forest, self.codes = forest, codes
@@ -129,7 +129,7 @@ class _Votes:
 
 
 def condense_by(column: Callable[[int], Array], codes: Array, start: Array, candidates: Array) -> Condensed:
-    """Condense by any distance: `column(i)` are the distances of all rows from row i. The nearest kept row decides."""
+    """Condense by any distance and k = 1: `column(i)` returns the distances of all rows from row i."""
     n = len(codes)
     own, other, kept = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, bool)
 

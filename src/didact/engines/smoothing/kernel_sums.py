@@ -1,12 +1,12 @@
-r"""Sums of a window over points, at many places and for several bandwidths at once.
+r"""Sums of a window over points, at many queries and for several bandwidths at once.
 
 .. math:: S_b(q) = \sum_i w_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big),\qquad
     T_b(q) = \sum_i w_i\,y_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big)
 
-Points stand in a k-d tree, queries are sorted into blocks that lie together, and blocks are spread over the threads.
-Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`).
-Sums are right to 1e-11, or to the tolerance asked for. Where all values underflow, the sums of a window with tails are
-taken anew in units of its value at the nearest point, so that their logarithms stay finite and accurate.
+Points are stored in a k-d tree, queries are sorted into blocks of neighbours, and blocks are distributed over the
+threads. Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`). Sums
+have a relative error of at most 1e-11, or the given tolerance. Where all values underflow, the sums of a window with
+tails are recomputed in units of its value at the nearest point, so that their logarithms stay finite and accurate.
 
 Gray, Moore (2003), Nonparametric density estimation: toward computational tractability,
 doi:10.1137/1.9781611972733.19.
@@ -29,13 +29,13 @@ from didact.parts.windows import Gaussian, Nearest
 from didact.parts.windows.window_loops import CODES
 
 EXACT = 1e-11  # relative error of sums that are called exact
-LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
+LEAF = 256  # points in a leaf: visiting one costs as much as a hundred points
 BLOCK = 32  # queries in a block
-FEW = 64  # queries that are not sorted into blocks
-PIECE = 100_000_000  # values that one piece of work takes at the most
-WIDE = 1e150  # the square of more, summed over columns, overflows
-ENOUGH = 1e-3  # share of all weights from which a sum over nodes, right to some 1e-15 of them, is exact
-TINY = 1e-200  # sums below are taken anew, in units of the nearest point's value
+FEW = 64  # queries up to which they are not sorted into blocks
+PIECE = 100_000_000  # most values in one piece of work
+WIDE = 1e150  # squares of larger numbers, summed over columns, may overflow
+ENOUGH = 1e-3  # share of the total weight above which a sum over nodes, whose error is some 1e-15 of it, is exact
+TINY = 1e-200  # smaller sums are recomputed in units of the value at the nearest point
 
 
 class Points(NamedTuple):
@@ -45,7 +45,7 @@ class Points(NamedTuple):
     order: Array
 
     def places(self) -> Array:
-        """The points as rows, in this order."""
+        """The points as rows, in the order of the tree."""
         return np.ascontiguousarray(self.cloud.points[:, : len(self.order)].T)
 
 
@@ -54,11 +54,11 @@ class Sums(NamedTuple):
 
     weight: Array  # (bandwidths, queries)
     columns: Array  # (bandwidths, queries, targets)
-    nearest: Array  # (queries,): 0 where the sums are as they are
+    nearest: Array  # (queries,): 0 where the sums are not rescaled
 
 
 def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = None, leaf: int = LEAF) -> Points:
-    """Points X of weights w with targets Y (n, k); `widths` are the points' own factors of the bandwidth."""
+    """A tree of points X with weights w and targets Y (n, k); `widths` multiply the bandwidth of each point."""
     p = X.shape[1]
     order, start, stop, low, high = tree(X, leaf)
     weight = w if widths is None else w * widths ** -float(p)
@@ -83,7 +83,7 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
 
 
 class _Upwards:
-    """Totals of numbers in each node: of the leaves first, then of pairs of children."""
+    """Totals of values in each node (by any ufunc): first of the leaves, then of pairs of children."""
 
     def __init__(self, start: Array):
         self.start = start
@@ -103,7 +103,7 @@ class _Upwards:
 
 
 def squared_scales(h: Any) -> Array:
-    """1/h² of one or several bandwidths; where it is infinite, sums are refused."""
+    """1/h² of one or several bandwidths; infinite ones are refused by the sums."""
     with np.errstate(over="ignore", divide="ignore"):
         return np.atleast_1d(np.asarray(h, np.float64)) ** -2.0
 
@@ -111,10 +111,10 @@ def squared_scales(h: Any) -> Array:
 def kernel_sums(
     window: Any, points: Points, Q: Array | None, scales: Array, rtol: float = 0.0, atol: Any = 0.0, empty: bool = False
 ) -> Sums:
-    """The sums at the rows of Q, or (None) at each point without one row of itself, for squared scales 1/h².
+    """The sums at the rows of Q, or (None) at each point with one copy of it left out, for squared scales 1/h².
 
-    Errors are at most rtol·S + atol, and never less than rounding allows. With `empty`, queries without a point in
-    their window get the nearest points.
+    Errors are at most rtol·S + atol, or what rounding allows. With `empty`, queries without a point in their window get
+    the sums of the nearest points.
     """
     refuse_wide(*_box(points.cloud.low[0], points.cloud.high[0], Q), scales)
     order, edges = _sorted(Q) if Q is not None else (points.order, _leaves(points.cloud))
@@ -125,6 +125,7 @@ def kernel_sums(
     low = np.broadcast_to(np.asarray(atol, float), c.shape)[down] / (1.0 + rtol)
     tolerance = max(rtol / (1.0 + rtol), EXACT), np.ascontiguousarray(low)
     out = _by_width(window, points, Q is None, places, own, edges, c, *tolerance, rtol == 0.0)
+    # Sums that underflowed: again, query by query, in units of the value at the nearest point.
     lost = np.flatnonzero((out[:, :, 0] < TINY).any(axis=0))
     if len(lost) and (window.tails or empty):
         some, mine, near_some = places[lost], own[lost], np.empty(len(lost))
@@ -155,7 +156,7 @@ def _by_width(
 ) -> Array:
     """The sums of sorted queries: wide Gaussians over nodes where that pays, all others over the tree.
 
-    Over nodes errors are relative to the sum of all weights, so queries with little of it are done over the tree, too.
+    Errors of sums over nodes are relative to the total weight, so queries with a small sum go over the tree, too.
     """
     cloud, near = points.cloud, np.zeros(len(Q))
     ours = exact and isinstance(window, Gaussian) and not len(cloud.stretch) and not atol.any()
@@ -187,7 +188,7 @@ def log_sums(window: Any, sums: Sums, scales: Array) -> Array:
 
 
 def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None, scales: Array) -> Sums:
-    """The sums with u = ‖A_i (q − x_i)‖ for lower triangles A_i, factors (n, p, p); at X without one row of itself."""
+    """Sums with u = ‖A_i (q − x_i)‖ for lower triangles A_i, factors (n, p, p); Q None: at X, leaving out one copy."""
     refuse_wide(*_box(X.min(axis=0), X.max(axis=0), Q), scales)
     P, A = np.ascontiguousarray(X.T), np.ascontiguousarray(np.moveaxis(factors, 0, -1))
     own = np.full(len(Q), -1) if Q is not None else np.arange(len(X))
@@ -205,7 +206,7 @@ def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None
 
 
 def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -> None:
-    """Refuse columns whose values lie so far apart, or so many bandwidths 1/√scale, that squares of it overflow."""
+    """Refuse columns whose range, as it is or in bandwidths 1/√scale, is so wide that its square overflows."""
     with np.errstate(over="ignore"):
         span = (high - low) * max(1.0, float(np.sqrt(np.max(scales))))
     wide = np.flatnonzero(~(span < WIDE))
@@ -218,7 +219,7 @@ def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -
 
 
 def _box(low: Array, high: Array, Q: Array | None) -> tuple[Array, Array]:
-    """The range of the columns of points and queries together."""
+    """The bounding box of points and queries together."""
     if Q is None or not len(Q):
         return low, high
     return np.minimum(low, Q.min(axis=0)), np.maximum(high, Q.max(axis=0))
@@ -227,7 +228,7 @@ def _box(low: Array, high: Array, Q: Array | None) -> tuple[Array, Array]:
 def _run(
     window: Any, cloud: Cloud, Q: Array, own: Array, near: Array, edges: Array, scales: Array, rtol: float, atol: Array
 ) -> Array:
-    """The sums of sorted queries, block by block, on all threads."""
+    """The sums of sorted queries over the tree, block by block, on all threads."""
     size = max(1, int(PIECE / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
     cuts, code = [*range(0, len(edges) - 1, size), len(edges) - 1], CODES[type(window)]
 
@@ -243,13 +244,13 @@ def _run(
 
 
 def _map(piece: Any, count: int, scales: int, points: Points) -> None:
-    """piece(a, b) for ranges of the queries, on all threads."""
+    """Run piece(a, b) for ranges of the queries, on all threads."""
     size = max(1, PIECE // (points.cloud.points.shape[1] * scales))
     parallel_map(lambda cut: piece(*cut), pairwise([*range(0, count, size), count]))
 
 
 def _sorted(Q: Array) -> tuple[Array, Array]:
-    """An order of the queries in which blocks lie together, and the edges of the blocks."""
+    """An order of the queries in which blocks of neighbours are contiguous, and the edges of the blocks."""
     if len(Q) <= FEW:
         return np.arange(len(Q)), np.arange(len(Q) + 1)
     order, start, _, _, _ = tree(Q, BLOCK)

@@ -34,11 +34,11 @@ from didact.parts.windows.window_loops import value, values
 CHUNK = 256  # points whose distances are in the buffer at once
 FULL = 32  # distances and values are computed in multiples of so many points: a remainder would not be vectorised
 DEPTH = 64  # of the stack
-FAR = 1e8  # values this many times the allowed difference always differ by more within a node (except for tophats)
+FAR = 1e8  # values so many times the allowed difference always differ by more within a node (except for tophats)
 
 
 class Cloud(NamedTuple):
-    """Points in the order of a tree's leaves, and range, box and totals of each node; node i has children 2i+1, 2i+2."""
+    """Points in the order of a tree's leaves; range, box and totals of each node; node i has children 2i+1 and 2i+2."""
 
     points: Array  # (p, n + FULL); zeros after the last point
     columns: Array  # (1 + k, n): weights, and weights times targets
