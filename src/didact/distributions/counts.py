@@ -1,4 +1,4 @@
-r"""Counts without an upper end: Poisson and the negative binomial.
+r"""Unbounded counts: Poisson and the negative binomial.
 
 The conjugate prior of a Poisson's rate is :class:`Gamma`; the predictive is a :class:`NegativeBinomial`.
 """

@@ -1,4 +1,4 @@
-"""From an index and the targets of its rows to answers for queries, a block of queries at a time."""
+"""Predictions from an index and the targets of its rows, a block of queries at a time."""
 
 import warnings
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from didact.neighbors.votes import (
     weigh,
 )
 
-PAIRS = 1 << 22  # pairs of a query and a neighbour that are held at a time
+PAIRS = 1 << 22  # pairs of a query and a neighbour in memory at a time
 NOBODY = (
     "No neighbours were found within the radius for {count} of {rows} rows (the first is row {first}): use a larger "
     "radius, or say with outlier_label which class to answer."
@@ -36,16 +36,16 @@ NOBODY_TO_AVERAGE = (
 
 
 class Question(NamedTuple):
-    """Which rows answer, and how they are weighed: the k nearest, or (k None) all within the radius."""
+    """Which neighbours predict, and how they are weighted: the k nearest, or (k None) all within the radius."""
 
     index: Any
     k: int | None
     radius: float
     weighing: Weighing
-    mass: Array | None = None  # how often each fitted row counts
+    mass: Array | None = None  # sample weights of the fitted rows; None: all are 1
 
     def neighbors(self, Q: Any) -> Neighbors:
-        """The rows that answer for each query, or (None) for each fitted row without itself."""
+        """The neighbours of each query, or (None) of each fitted row without itself."""
         if self.k is not None:
             there = np.inf if self.mass is None else self.mass.sum() - (Q is None)
             if there < self.k * (1 - 1e-12):
@@ -67,19 +67,19 @@ class Question(NamedTuple):
 
     @property
     def block(self) -> int:
-        """How many queries to ask at a time."""
+        """The number of queries in a block."""
         most = self.index.n_rows if self.k is None else rows_needed(self.mass, self.k)
         return max(64, PAIRS // max(1, most))
 
 
 def no_rows(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function of rows that answers for no rows at all, too: the shape of an answer is learnt from that."""
+    """Mark a function that also accepts zero rows: the shape of its output is found by such a call."""
     fn.takes_no_rows = True  # type: ignore[attr-defined]
     return fn
 
 
 def with_own(found: Neighbors, weight: Array) -> Neighbors:
-    """Neighbours of the fitted rows, and each row itself with what its weight has beyond one."""
+    """Neighbours of the fitted rows, and each row itself with its weight beyond one."""
     own = np.flatnonzero(weight > 1)
     query = np.concatenate([found.query, own])
     order = np.argsort(query, kind="stable")
@@ -90,7 +90,7 @@ def with_own(found: Neighbors, weight: Array) -> Neighbors:
 
 
 def in_blocks(X: Any, ask: Question, answer: Callable[[Neighbors, Array], list[Array]]) -> list[Array]:
-    """answer(neighbours, weights) of blocks of queries, a list with an array for each output, put together.
+    """The concatenated results of answer(neighbours, weights) over blocks of queries, an array for each output.
 
     Without X the fitted rows are the queries, each without itself.
     """
@@ -106,7 +106,7 @@ def in_blocks(X: Any, ask: Question, answer: Callable[[Neighbors, Array], list[A
 
 
 def weighed(found: Neighbors, ask: Question, first: int) -> Array:
-    """Weights of the neighbours of queries from number `first` on; the k nearest must have some."""
+    """Weights of the neighbours of queries from number `first` on; raises if all of the k nearest have weight 0."""
     w = weigh(found, ask.weighing)
     if ask.k is not None and callable(ask.weighing.weights):
         none = np.flatnonzero(np.bincount(found.query, w, len(found.indptr) - 1) <= 0)
@@ -116,7 +116,7 @@ def weighed(found: Neighbors, ask: Question, first: int) -> Array:
 
 
 def probabilities(X: Any, ask: Question, codes: Array, classes: list[Array]) -> list[Array]:
-    """The shares of the classes among the neighbours of each row, for each output; zeros where there is nobody."""
+    """The shares of the classes among the neighbours of each row, for each output; zeros without neighbours."""
 
     def answer(found: Neighbors, w: Array) -> list[Array]:
         return [shares(class_votes(found, w, codes[:, o], len(names))) for o, names in enumerate(classes)]
@@ -125,7 +125,7 @@ def probabilities(X: Any, ask: Question, codes: Array, classes: list[Array]) -> 
 
 
 def refuse_lonely(found: list[Array]) -> None:
-    """Raise an error that counts the rows for which nobody answers."""
+    """Raise an error that counts the rows without neighbours."""
     lonely = np.flatnonzero(~found[0].any(axis=1))
     if len(lonely):
         raise InputError(NOBODY.format(count=len(lonely), rows=len(found[0]), first=lonely[0]))
@@ -135,7 +135,7 @@ def refuse_lonely(found: list[Array]) -> None:
 def class_shares(X: Any, ask: Question, codes: Array, classes: Any, outliers: Any) -> Any:
     """Probabilities of the classes; a list of tables if there are several outputs.
 
-    `outliers` is "refuse", or for each output the number of the class of rows without neighbours, −1 for no class.
+    `outliers` is "refuse", or the class number of rows without neighbours for each output, −1 for no class.
     """
     several = isinstance(classes, list)
     found = probabilities(X, ask, codes, classes if several else [classes])
@@ -151,7 +151,7 @@ def class_shares(X: Any, ask: Question, codes: Array, classes: Any, outliers: An
 
 @no_rows
 def class_labels(X: Any, ask: Question, codes: Array, classes: Any, outliers: Any, labels: Any) -> Any:
-    """The class with the most votes, of equal ones the first; (n, outputs) if there are several outputs.
+    """The class with the most votes, the first of ties; (n, outputs) if there are several outputs.
 
     `labels` are the answers for rows without neighbours, one for each output.
     """
@@ -179,7 +179,7 @@ def _named(P: Array, names: Array, label: Any) -> Array:
 
 @no_rows
 def means(X: Any, ask: Question, y: Array, several: bool, outliers: Array) -> Array:
-    """The weighted mean of the neighbours' values; where there is nobody, what `outliers` say."""
+    """The weighted mean of the neighbours' values; `outliers` for rows without neighbours."""
     found = in_blocks(X, ask, lambda found, w: [value_means(found, w, y)])[0]
     lonely = np.isnan(found).any(axis=1)
     if lonely.any():
@@ -191,5 +191,5 @@ def means(X: Any, ask: Question, y: Array, several: bool, outliers: Array) -> Ar
 
 
 def float_type(X: Any, ask: Question) -> Any:
-    """The float type of answers: float32 for such rows, else (words, too) float64."""
+    """The float type of predictions: float32 for float32 rows, else (also for words) float64."""
     return np.float32 if str((ask.index.rows if X is None else X).dtype).endswith("float32") else np.float64

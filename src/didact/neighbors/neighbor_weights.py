@@ -1,4 +1,4 @@
-"""Neighbours of a given total weight: rows that count several times fill a neighbourhood sooner."""
+"""Neighbourhoods of a given total weight: a row of weight 2 fills two of the k places."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from didact.neighbors.votes import rows_needed
 
 
 def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array, Array, Array]:
-    """The nearest rows of each query until their weights reach k: distances, rows, and the weight taken of each.
+    """The nearest rows of each query until their weights reach k: distances, rows, and the weight used of each.
 
-    The last one counts with what is missing; beyond it weights are 0.
+    The last row is used in part; rows after it have weight 0.
     """
     most = index.most(Q)
     count = min(most, int(np.ceil(k)))
@@ -20,7 +20,7 @@ def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array
         if (mass[:, -1] >= k * (1 - 1e-12)).all():
             break
         if count == most < len(w):
-            index.nearest(Q, count + 1)  # a table in which neighbours are missing says so
+            index.nearest(Q, count + 1)  # raises the error of a sparse table with too few neighbours
         if count == most:
             break
         count = min(most, 2 * count)
@@ -28,7 +28,7 @@ def nearest_by_weight(index: Index, w: Array, Q: Array, k: float) -> tuple[Array
 
 
 def others(index: Index, w: Array | None, k: int) -> tuple[Array, Array, Array | None]:
-    """Distances, rows and masses of at least k nearest others of each row: one of those that a weight stands for."""
+    """Distances, rows and weights of at least k nearest others of each row; one copy of the row itself is left out."""
     if w is None:
         return *index.nearest(None, k), None
     n = index.n_rows
@@ -39,5 +39,5 @@ def others(index: Index, w: Array | None, k: int) -> tuple[Array, Array, Array |
     distances, rows = np.take_along_axis(distances, order, axis=1), np.take_along_axis(rows, order, axis=1)
     mass = np.maximum(w[rows] - (rows == own), 0.0)
     if count < n - 1 and (mass.sum(axis=1) < k * (1 - 1e-12)).any() and count < rows_needed(w, k):
-        index.nearest(None, count + 1)  # a table in which neighbours are missing says so
+        index.nearest(None, count + 1)  # raises the error of a sparse table with too few neighbours
     return distances, rows, mass

@@ -1,4 +1,4 @@
-r"""The smoother of nearest neighbours: a weighted mean of the y of the k nearest rows.
+r"""The nearest-neighbour smoother: a weighted mean of the y of the k nearest rows.
 
 .. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
 
@@ -34,12 +34,12 @@ from didact.neighbors.base import (
 from didact.neighbors.gathered import as_columns
 from didact.neighbors.neighbor_weights import nearest_by_weight, others
 
-CANDIDATES, MOST = 20, 256  # numbers of neighbours that are tried, and the largest of them
-PAIRS = 4_000_000  # neighbours that are held at once
+CANDIDATES, MOST = 20, 256  # number of candidates for k, and the largest of them
+PAIRS = 4_000_000  # neighbours in memory at once
 
 
 def kernel_weights(distances: Array, kernel: str, mass: Array | None = None) -> Array:
-    """K(d/d_k) of neighbours in ascending order, times their masses; equal ones where all of them would vanish."""
+    """K(d/d_k) of sorted neighbours, times their sample weights; equal weights where all of them would vanish."""
     width = distances[:, -1:] if mass is None else np.where(mass > 0, distances, 0.0).max(axis=1, keepdims=True)
     u = np.divide(distances, width, out=np.zeros_like(distances), where=width > 0)
     if kernel == "uniform":
@@ -65,7 +65,7 @@ def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, k
     """The smooth at the rows X, in their float type."""
     Y, step = as_columns(y), max(PAIRS // k, 1)
     words = X.dtype == object
-    if not missing and not words and not np.isfinite(float(X.sum())):  # refused by the caller, in words
+    if not missing and not words and not np.isfinite(float(X.sum())):  # the caller raises the error
         return np.zeros(X.shape[0])
     rows, blocks = X if is_sparse(X) else to_numpy(X), []
     for start in range(0, X.shape[0], step):
@@ -80,7 +80,7 @@ def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, k
 
 
 def left_out(index: Index, Y: Array, w: Array | None, candidates: list[int], kernel: str) -> list[Array]:
-    """For each k what the k nearest other rows say of each row (n, outputs)."""
+    """Leave-one-out predictions (n, outputs) for each k, by the k nearest other rows."""
     most, n = max(candidates), index.n_rows
     distances, rows, mass = others(index, w, most)
     step, found = max(PAIRS // rows.shape[1], 1), [np.empty_like(Y) for _ in candidates]
@@ -105,11 +105,11 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     -----
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
     distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of rows
-    at equal distances the one with the lower number comes first. Between data points the same rule holds: the curve
-    jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are turned
-    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
-    mean is 1. A row that counts twice fills two of the k places, the last row as many as are left, and leaving out
-    leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each
+    at equal distances the one with the lower number comes first. Between data points the curve jumps where one
+    neighbour replaces another, except with the compact kernels, under which neighbours fade out. Sample weights are
+    turned into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that
+    their mean is 1. A row that counts twice fills two of the k places, the last row as many as are left; leaving out a
+    row removes one of the rows that a weight stands for. Cost: that of the neighbour search, plus O(n k) for each
     candidate. Shape of computation: pairs.
 
     References

@@ -1,4 +1,4 @@
-"""Running means, medians and lines: the smoothers of one column, as users meet them."""
+"""Running means, medians and lines: the public smoothers over one column."""
 
 from didact.core.parameters import attr
 from didact.neighbors.running_base import _Running

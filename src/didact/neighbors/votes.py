@@ -1,9 +1,9 @@
-r"""What neighbours say of a query: votes of their classes, or a mean of their values, weighted by distance.
+r"""Predictions from neighbours: votes for their classes, or a mean of their values, weighted by distance.
 
 .. math:: P(c\mid x) = \frac{\sum_i w(d_i)\,m_i\,[y_i=c]}{\sum_i w(d_i)\,m_i},
     \qquad \hat y(x) = \frac{\sum_i w(d_i)\,m_i\,y_i}{\sum_i w(d_i)\,m_i}
 
-Neighbours of all queries come in one flat list, query after query; m is how often a fitted row counts.
+Neighbours of all queries come in one flat list, query after query (CSR); m is the sample weight of a fitted row.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def bandwidth_param() -> Any:
 
 
 class Neighbors(NamedTuple):
-    """Fitted rows beside queries: those of query q are rows[indptr[q]:indptr[q + 1]]; `mass` counts each of them."""
+    """Neighbours of queries: those of query q are rows[indptr[q]:indptr[q + 1]]; `mass` holds their sample weights."""
 
     indptr: Array
     rows: Array
@@ -43,9 +43,9 @@ class Neighbors(NamedTuple):
 
 
 class Weighing(NamedTuple):
-    """How a neighbour's distance weighs it: a name or a function, and the width of the Gaussian.
+    """The weight of a neighbour by its distance: a name or a function, and the bandwidth of the Gaussian.
 
-    Without a width it is half of `reach`, the radius, or half of the distance of the farthest neighbour.
+    Without a bandwidth it is half of `reach`, the radius, or half of the distance of the farthest neighbour.
     """
 
     weights: Any = "uniform"
@@ -54,9 +54,9 @@ class Weighing(NamedTuple):
 
 
 def nearest_by_mass(distances: Array, rows: Array, k: int, w: Array | None) -> Neighbors:
-    """The neighbours (n, width) that together count k times, where one of weight 2 counts as two rows would.
+    """The neighbours (n, width) up to a total weight of k: one of weight 2 counts as two rows would.
 
-    The last of them counts as much as is left. Rows that are not needed stay in the list with mass zero.
+    The last of them counts in part. Rows that are not needed stay in the list with weight zero.
     """
     n, width = rows.shape
     indptr = np.arange(n + 1) * width
@@ -68,7 +68,7 @@ def nearest_by_mass(distances: Array, rows: Array, k: int, w: Array | None) -> N
 
 
 def rows_needed(weight: Array | None, k: int) -> int:
-    """How many rows must be looked at so that they count k times, whichever they are."""
+    """The number of rows that certainly have a total weight of k, whichever they are."""
     if weight is None:
         return k
     lightest = np.cumsum(np.sort(weight))
@@ -76,7 +76,7 @@ def rows_needed(weight: Array | None, k: int) -> int:
 
 
 def weigh(found: Neighbors, how: Weighing) -> Array:
-    """Weights of the neighbours, masses included; infinite ones (1/d at distance zero) take everything."""
+    """Weights of the neighbours, times their sample weights; infinite ones (1/d at d = 0) outweigh all others."""
     d = found.distances.astype(np.float64, copy=False)
     if callable(how.weights):
         w = _called(how.weights, found, d)
@@ -90,11 +90,11 @@ def weigh(found: Neighbors, how: Weighing) -> Array:
 
 
 def _called(weights: Callable[[Array], Any], found: Neighbors, d: Array) -> Array:
-    """The user's weights: of a (queries, k) table of distances, or of each query's distances."""
+    """Weights by the user's function, of a (queries, k) table of distances or of each query's distances in turn."""
     counts = np.diff(found.indptr)
     even = len(counts) and (counts == counts[0]).all()
     segments = [d.reshape(len(counts), -1)] if even else np.split(d, found.indptr[1:-1])
-    with np.errstate(divide="ignore", over="ignore"):  # what is infinite has a meaning below
+    with np.errstate(divide="ignore", over="ignore"):  # infinite weights are handled below
         parts = [(segment, weights(segment)) for segment in segments]
     for segment, w in parts:
         if np.shape(w) != segment.shape:
@@ -118,7 +118,7 @@ def _inverse(found: Neighbors, d: Array) -> Array:
 
 
 def _greatest_alone(found: Neighbors, w: Array, infinite: Array) -> Array:
-    """Weights of which those that are infinite, where a query has any that count, are 1 and its others 0."""
+    """The weights w, but for queries with infinite ones: there these are 1 and all others 0."""
     if found.mass is not None:
         w = np.where(found.mass > 0, w, 0.0)
         infinite = infinite & (found.mass > 0)
@@ -128,7 +128,7 @@ def _greatest_alone(found: Neighbors, w: Array, infinite: Array) -> Array:
 
 
 def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
-    """exp(−d²/2h²), relative to the nearest neighbour, so that a small h does not make all weights zero."""
+    """exp(−d²/2h²), relative to the nearest neighbour, so that a small h does not underflow all weights."""
     query = found.query
     if how.bandwidth is not None:
         h = np.full(len(d), float(how.bandwidth))
@@ -143,7 +143,7 @@ def _gaussian(found: Neighbors, d: Array, how: Weighing) -> Array:
 
 
 def _per_query(ufunc: np.ufunc, found: Neighbors, values: Array) -> Array:
-    """The least or the largest value of each query; zero for one without neighbours."""
+    """The smallest or largest value of each query (by the ufunc); zero for one without neighbours."""
     out = np.zeros(len(found.indptr) - 1)
     some = np.diff(found.indptr) > 0
     if some.any():
@@ -152,14 +152,14 @@ def _per_query(ufunc: np.ufunc, found: Neighbors, values: Array) -> Array:
 
 
 def class_votes(found: Neighbors, w: Array, codes: Array, n_classes: int) -> Array:
-    """Sums of weights (queries, classes)."""
+    """Sums of the weights by class (queries, classes)."""
     n = len(found.indptr) - 1
     cells = found.query * n_classes + codes[found.rows]
     return np.bincount(cells, w, n * n_classes).reshape(n, n_classes)
 
 
 def shares(votes: Array) -> Array:
-    """Votes as probabilities; a row without any vote stays zero."""
+    """Votes as probabilities; rows without a vote stay zero."""
     total = votes.sum(axis=1, keepdims=True)
     return votes / np.where(total > 0, total, 1.0)
 

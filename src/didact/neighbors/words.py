@@ -1,4 +1,4 @@
-"""Words at the door: a column of strings, or of other sequences, of any kind of collection, for the edit distance."""
+"""Validation of words for the edit distance: a column of strings, or of other sequences, in any collection."""
 
 from typing import Any, NamedTuple
 
@@ -36,12 +36,12 @@ def word_rows(model: Any, X: Any, y: Any, w: Any, target: str, reset: bool) -> R
 
 
 class WordCheck(NamedTuple):
-    """Turns what a user brings into a table of one column of words, and y and the weights into arrays."""
+    """Converts the user's input to a table of one column of words, and y and the weights to arrays."""
 
     target: str
 
     def __call__(self, X: Any, y: Any = None, w: Any = None) -> Block:
-        """The columns of a block."""
+        """The block of checked words, targets and weights."""
         X = column_of_words(X)
         if self.target == "none":
             return Block(X)
@@ -65,7 +65,7 @@ class WordCheck(NamedTuple):
 
 
 def column_of_words(X: Any) -> Array:
-    """One column (n, 1) of things: a list, a one-dimensional array, a series, or a table of one column."""
+    """One column (n, 1) of objects, from a list, a one-dimensional array, a series, or a table of one column."""
     if column_names(X) is not None:
         import narwhals as nw
 
