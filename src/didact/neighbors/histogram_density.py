@@ -146,6 +146,7 @@ class HistogramDensity(DensityMixin, Estimator):
             return (bins_of.axes_of_count(E, number, None),)
         if E.rows <= 1.0:
             raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a number of bins.")
+        # Candidates from one bin to well above the number that suits n rows in p columns.
         most = min(max(2.0, 4.0 * E.rows ** (1.0 / (1 + p))), 1000.0)
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)

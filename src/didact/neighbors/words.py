@@ -81,6 +81,7 @@ def column_of_words(X: Any) -> Array:
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise InputError("X must be a column of words, such as a list of strings.")
     out = np.empty((len(X), 1), dtype=object)
+    # A list of lists of one string each is a table of one column; other lists are sequences to be compared.
     table_of_one = all(isinstance(word, list) and len(word) == 1 for word in X)
     for i, word in enumerate(X):
         out[i, 0] = word[0] if table_of_one else word

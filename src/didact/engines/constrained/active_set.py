@@ -229,7 +229,7 @@ class ActiveSets:
         x, both = _refine(p, system, x, np.concatenate([y, z[active]]), 1)
         y, binding = both[: len(p.b)], both[len(p.b) :]
         room = p.r - p.rows(x)
-        room[active] = 0.0
+        room[active] = 0.0  # these rows hold as equalities: what is left is rounding, no violation
         sign = WRONG[system.L.dtype.char]
         violated = np.flatnonzero(room < -sign * (1.0 + np.abs(p.r)))
         return _Round(

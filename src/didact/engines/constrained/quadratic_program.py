@@ -79,6 +79,7 @@ def solve_quadratic(
         n_iter = len(found.history) - 1
         result = Result(found.x, found.at.value, n_iter, "converged", found.at.optimality, found.history)
         return _finish(program, p, result, found.y, found.z)
+    # The active-set method found no solution by itself: interior points, which hand over to it as soon as they can.
     newton = _NewtonSystems(p)
     end = start = _start(p, newton)
 

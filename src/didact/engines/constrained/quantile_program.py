@@ -244,6 +244,7 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     constant[len(table.units) :] = y[: len(w)] @ w
     starts = [(b, y - _product(table, penalised, b)) for b in (newton_direction(G, -c), constant)]
     b, r = min(starts, key=lambda start: _loss(start[1], u, l))
+    # p and q start well inside, about a mean residual above their least values.
     size = float(np.abs(y[: len(w)]) @ w)
     spread = max(float(np.abs(r[: len(w)]) @ w), 1e-10 * size, 1e-100)
     p, q = np.maximum(r, 0.0) + spread, np.maximum(-r, 0.0) + spread

@@ -51,6 +51,7 @@ def iterate(
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
+        # Unbounded and non-finite values are reported before convergence is tested.
         if state.value < bottom or state.value == -math.inf:
             status = "unbounded"
         elif not math.isfinite(state.value) or math.isnan(state.optimality):

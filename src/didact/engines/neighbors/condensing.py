@@ -66,6 +66,7 @@ def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
     leaf = min(LEAF, BY_COLUMN * X.shape[1])
     trees = [boxes(X[rows], leaf) for rows in members]
     sizes, counts = [len(t.low) for t in trees], [len(t.order) for t in trees]
+    # The trees are laid one after the other: numbers of nodes are offset by `roots`, ranges of rows by `begins`.
     roots, begins = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *counts[:-1]])
     places = [np.arange(size) for size in sizes]
     inner = [i < size // 2 for i, size in zip(places, sizes, strict=True)]
@@ -146,7 +147,7 @@ def condense_by(column: Callable[[int], Array], codes: Array, start: Array, cand
     while added:
         passes, added, at = passes + 1, 0, 0
         while at < len(candidates):
-            left = candidates[at:]
+            left = candidates[at:]  # skip at once to the next row that is classified wrongly
             wrong = ~kept[left] & ~(own[left] < other[left])
             if not wrong.any():
                 break

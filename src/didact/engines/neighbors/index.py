@@ -94,6 +94,7 @@ class Index(NamedTuple):
             return graphs.graph_nearest(Q, skip, k)
         if k > SORT_FROM:
             return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
+        # Empty slots of the lists have the row number n_rows; any left at the end come from distances that are NaN.
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
         if self.way in ("boxes", "balls"):
@@ -189,6 +190,7 @@ def build_index(
         return Index(
             distance, rows, "balls", balls(rows.astype(np.float64, copy=False), noun, min(leaf_size, BALL_LEAF))
         )
+    # For Euclidean distances a tree is kept only if a trial search shows that it beats products.
     if method == "kd_tree" or (method == "auto" and coordinatewise):
         tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
         if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree, k)):

@@ -38,6 +38,7 @@ def centred(X: Array, dtype: Any) -> Centred:
     centre = X.mean(axis=0, dtype=np.float64)
     parts = list(pairwise([*range(0, len(X), PRODUCT_ROWS), len(X)]))
     largest = max(float(np.abs(X[a:b] - centre).max(initial=0.0)) for a, b in parts)
+    # A power of 2 rounds nothing; with entries of at most 1 no product overflows in float32.
     scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) and largest > 0 else 1.0
     out = Centred(
         centre=centre,

@@ -61,6 +61,7 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
     """A tree of points X with weights w and targets Y (n, k); `widths` multiply the bandwidth of each point."""
     p = X.shape[1]
     order, start, stop, low, high = tree(X, leaf)
+    # A window of width λ is lower by λ^p, so that its integral stays the same.
     weight = w if widths is None else w * widths ** -float(p)
     columns = np.column_stack([weight] if Y is None else [weight, weight[:, None] * Y])[order].T
     stretch = np.empty(0) if widths is None else (widths**-2.0)[order]

@@ -61,7 +61,7 @@ def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: 
     that avoids the test, takes longer than the distance itself.
     """
     a, m, p = np.uint64(start), np.uint64(count), points.shape[0]
-    f = p % 3 if p % 3 else 3
+    f = p % 3 if p % 3 else 3  # the first pass takes p mod 3 dimensions and sets `out`, all others take three and add
     q, r, s = Q[i, 0], Q[i, min(1, p - 1)], Q[i, min(2, p - 1)]
     if f == 1:
         for j in range(m):

@@ -126,7 +126,7 @@ def add_single_points(
     x: Array, y: Array, w: Array, start: int, stop: int, q: float, inverse: float, sums: Array
 ) -> None:
     """Add the points start … stop − 1 one by one: Σ K w v^m for m < 5, Σ K w y v^m for m < 3, and Σ w."""
-    s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = mass = 0.0
+    s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = mass = 0.0  # scalars stay in registers; an array would not
     xs, ys, ws = x[start:stop], y[start:stop], w[start:stop]
     for j in range(xs.shape[0]):
         v = (xs[j] - q) * inverse

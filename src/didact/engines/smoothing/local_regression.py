@@ -155,7 +155,7 @@ def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -
         value, lever = out.value[start:stop], out.lever[start:stop]
         moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,
                     done)  # fmt: skip
-        left = np.flatnonzero(~done)
+        left = np.flatnonzero(~done)  # windows too short, or too ill-conditioned, for moments
         if len(left):
             some = np.empty(len(left)), np.empty(len(left))
             loop(_kernel(rule), x, points.y, w, q[start:stop][left], width[left], rule.degree, 0, len(left), *some)
@@ -196,6 +196,7 @@ def _surface_piece(
         else:
             D = cdist(block, X)
             width = _widths(rule, _kth(D, None if even else points.w, k))
+            # At least the nearest point counts; Gaussian windows reach all points.
             reach = np.maximum(width, D.min(axis=1)) if rule.kernel == "tricube" else np.full(len(D), np.inf)
             inside = reach[:, None] >= D
             rows, near = np.nonzero(inside)[1], D[inside]

@@ -130,6 +130,7 @@ def lines(
             s2 += kd * d
             t0 += ky
             t1 += ky * d
+        # Without weight the plain mean of the window; where x hardly varies in it, a constant instead of a line.
         spread = s0 * s2 - s1 * s1
         if not s0 > 0.0:
             out[i], lever[i] = mean(ys), 0.0
@@ -150,7 +151,7 @@ def parabolas(
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
         xs, ys, ws = x[a:b], y[a:b], w[a:b]
         point, inverse = q[i], 1.0 / h[i]
-        s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = 0.0
+        s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = 0.0  # scalars stay in registers; an array would not
         for j in range(xs.shape[0]):
             d = (xs[j] - point) * inverse
             k = weight1(kernel, abs(d), nearest) * ws[j]
@@ -185,7 +186,7 @@ def surfaces(
     for i in range(Q.shape[0]):
         A[:], c[:] = 0.0, 0.0
         first, last, inverse = starts[i], starts[i + 1], 1.0 / h[i]
-        nearest = np.inf
+        nearest = np.inf  # in bandwidths: windows with tails are relative to it, so that not all weights underflow
         for m in range(first, last):
             nearest = min(nearest, distances[m] * inverse)
         for m in range(first, last):

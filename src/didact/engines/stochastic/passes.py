@@ -163,7 +163,7 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
         rate = training.rate
         eta = (S[k, RATE] / (rate.offset + S[k, TIME]) ** rate.power)[:, None]
         V[k] = (1.0 - eta * l2) * V[k] - eta * slope / weight
-        if l1 > 0 or pull > 0:
+        if l1 > 0 or pull > 0:  # L2 is part of the gradient step, the other penalties are a proximal step after it
             V[k] = rest.prox(V[k], eta)
         if training.fit_intercept:
             S[k, BIAS] -= eta[:, 0] * slope0 / weight

@@ -33,7 +33,7 @@ def vote(
         if side * z > 0.0:
             votes[k] += 1.0
             continue
-        if k + 1 == voters.shape[0]:
+        if k + 1 == voters.shape[0]:  # full: the caller enlarges the arrays and continues with this row
             last[0] = k
             return m
         step = eta * side * (weights[i] if weights.shape[0] > 0 else 1.0)

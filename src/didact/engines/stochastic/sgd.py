@@ -147,6 +147,7 @@ def run_passes(advance: Advance, weights: Weights, training: Training, stopping:
             since = np.where(gain < stopping.tol, since + 1, 0)
         best = np.minimum(best, watched)
         done = since >= stopping.patience
+        # Where progress ended, an adaptive rate is cut and the output goes on, until the rate is too small.
         if training.rate.adaptive:
             slower = done & (weights.S[:, RATE] > SMALLEST_RATE)
             weights.S[slower, RATE] /= 5.0

@@ -70,6 +70,7 @@ def voted(kept: list[Store]) -> Callable[..., Advance]:
         def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
             losses, size = np.zeros(len(weights.S)), 0
             for number, data in enumerate(blocks()):
+                # A stream of its own for each pass and block: the order does not depend on what came before.
                 key = (*seed.spawn_key, epoch, number)
                 generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
                 order = data.kept if len(data.kept) else np.arange(data.size)

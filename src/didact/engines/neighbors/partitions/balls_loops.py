@@ -107,7 +107,7 @@ def within_balls(noun: Any, Q: Array, skip: Array, radius: float, start: int, or
             for t in range(edge(n, levels, levels, node - leaves), edge(n, levels, levels, node - leaves + 1)):
                 d = between1(noun, q, points[t])
                 if d <= radius and order[t] != skip[i]:
-                    if used + counts[i] == rows.shape[0]:
+                    if used + counts[i] == rows.shape[0]:  # full: the caller repeats this query with larger arrays
                         return i
                     rows[used + counts[i]], distances[used + counts[i]] = order[t], d
                     counts[i] += 1

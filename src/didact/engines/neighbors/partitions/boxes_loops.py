@@ -66,6 +66,7 @@ def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
                 order[i], order[j] = order[j], order[i]
                 i += 1
                 j -= 1
+        # keys[a : j + 1] ≤ pivot ≤ keys[i : b + 1]: go on in the part that holds `middle`, if any.
         if middle <= j:
             b = j
         elif middle >= i:

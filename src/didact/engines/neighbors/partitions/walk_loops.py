@@ -136,13 +136,13 @@ def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, point
             continue
         start, stop = edge(n, levels, levels, node - leaves), edge(n, levels, levels, node - leaves + 1)
         width = stop - start
-        if used + width > rows.shape[0]:
+        if used + width > rows.shape[0]:  # a whole leaf may not fit: the caller repeats the query with larger arrays
             return -1
         add_columns(noun, q, points[start * p : stop * p], width, totals)
         for i in range(width):
             if totals[i] <= limit and order[start + i] != skip:
                 d = expand1(noun, totals[i])
-                if d <= radius:
+                if d <= radius:  # the total of a radius is rounded, the distance decides
                     rows[used], distances[used] = order[start + i], d
                     used += 1
     return used
