@@ -145,7 +145,7 @@ class DirichletMultinomial(Distribution, _DirichletMultinomial):
     .. math:: P(x) = \frac{n!\,\Gamma(A)}{\Gamma(n+A)}\prod_k\frac{\Gamma(x_k+\alpha_k)}{x_k!\,\Gamma(\alpha_k)},
         \quad A = \sum_k\alpha_k
 
-    Cost O(K) a density.
+    Cost O(K) per density.
 
     References
     ----------

@@ -118,7 +118,7 @@ def _inverse(found: Neighbors, d: Array) -> Array:
 
 
 def _greatest_alone(found: Neighbors, w: Array, infinite: Array) -> Array:
-    """The weights w, but for queries with infinite ones: there these are 1 and all others 0."""
+    """The weights w; for queries with infinite ones these become 1 and all others 0."""
     if found.mass is not None:
         w = np.where(found.mass > 0, w, 0.0)
         infinite = infinite & (found.mass > 0)

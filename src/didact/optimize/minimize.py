@@ -41,7 +41,7 @@ def minimize(
     r"""Minimise a function of n variables from a starting point.
 
     =================  ===============================================================  ========================
-    method             step                                                             cost an iteration
+    method             step                                                             cost per iteration
     =================  ===============================================================  ========================
     "gradient"         :math:`-\gamma g`; γ fixed, "optimal" or from a line search      1 gradient
     "momentum"         heavy ball or Nesterov                                           1 gradient
@@ -66,7 +66,7 @@ def minimize(
         jac(x) returns the gradient; True: fun does. None or "central" takes central differences, 2n evaluations for
         each gradient; "forward" n, less accurate; "complex" n complex ones, exact, for analytic functions.
     hess : callable or matrix, optional
-        hess(x), n × n, or a constant matrix; for "diagonal-newton" the diagonal will do. Newton's methods take 2n
+        hess(x), n × n, or a constant matrix; for "diagonal-newton" the diagonal suffices. Newton's methods take 2n
         gradients instead if it is None. With it, "cg" takes exact first steps and "gradient" predicts its rate.
     tol : float
         The largest entry of the gradient at which the iteration ends.

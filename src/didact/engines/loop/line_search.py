@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 
 class LineSearch(Protocol):
-    """A rule for the length of a step; None when no length will do."""
+    """A rule for the length of a step; returns None when it finds no acceptable length."""
 
     def __call__(
         self,

@@ -6,7 +6,7 @@ nearest. Every method computes the final distances from differences in float64, 
 =============================  ==========================================================================
 way                            for
 =============================  ==========================================================================
-boxes                          a k-d tree: distances that are sums over the columns (Minkowski, …)
+boxes                          a k-d tree: distances accumulated column by column (Minkowski, …)
 balls                          a ball tree: other metrics (haversine, Jaccard, Numba functions)
 products                       Euclidean distance by blocked matrix products, with many columns or sparse
 graph                          given distances of some pairs, a sparse table

@@ -47,7 +47,7 @@ class Training(NamedTuple):
     penalty: Penalty | None
     rate: Rate
     fit_intercept: bool = True
-    batch: int = 1  # rows a step; 0: all of them
+    batch: int = 1  # rows per step; 0: all of them
     averaged_from: float = math.inf  # the first step whose weights count in the average
     shuffle: bool = True
 

@@ -13,8 +13,8 @@ Layout, for K components (a row of X may occur several times in `order`, with a 
     order             [ rows of component 0 | rows of component 1 | … ]    numbers of rows in X
     root              [ √w of each of them  | …                       ]    empty: all weights are 1
                         ^ edges[0]            ^ edges[1]       edges[K] ^
-    A (strip, p)      √w (x − c) of the next `strip` rows, prefetched and copied to the first-level cache
-    G (p, p)          Σ w (x − c)(x − c)ᵀ of the present stretch, lower triangle
+    A (strip, q)      √w (x − c) of the next `strip` rows, in the first-level cache; q: p filled up to whole vectors
+    G (q, q)          Σ w (x − c)(x − c)ᵀ of the current stretch, lower triangle
     work (3, p)       c; Σ w (x − c) of the stretch; a difference of means
     mean (K, p)       relative to each component's first row, which is added at the end
     scatter (K, p, p) lower triangles, mirrored at the end; (1, p, p) if tied

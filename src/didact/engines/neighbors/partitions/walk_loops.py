@@ -1,10 +1,10 @@
 """Compiled search of a tree of boxes: the k nearest rows of a query, or all within a radius.
 
 The search is depth first, the nearer child first; a node is pruned when its box is farther away than the k-th best, or
-than the radius. A distance is accumulated column by column (`step1`) into a *total*, for Euclid the squared distance.
-The total of a box is accumulated in the same order as that of a row, and rounding is monotone, so no box seems farther
-than a row in it. In a leaf the totals of all rows are accumulated together, which compiles to vector instructions: 3 p
-operations per row, 8 rows at a time, for 8 p bytes from the cache.
+than the radius. A distance is accumulated column by column (`step1`) into a *total*, for Euclidean distances the sum of
+squares. The total of a box is accumulated in the same order as that of a row, and rounding is monotone, so no box seems
+farther than a row in it. In a leaf the totals of all rows are accumulated together, which compiles to vector
+instructions: 3 p operations per row, 8 rows at a time, for 8 p bytes from the cache.
 
 Layout: the tree as in `boxes_loops`; a leaf of w rows from place a on is read column by column::
 
