@@ -1,6 +1,6 @@
-r"""What every distribution is: an immutable value with a density, draws, moments and estimators from mergeable sums.
+r"""Base of the distributions: immutable values with density, draws, moments and estimators from mergeable sums.
 
-Parameters may be arrays: one value then is a row of independent distributions, as naive Bayes and mixtures want.
+Parameters may be arrays: a value is then an array of independent distributions, as in naive Bayes and mixtures.
 
 * maximum likelihood: ``fit(x, w)`` is ``from_stats(stats(x, w))``; statistics of two samples ``merge``;
 * Bayes: ``posterior(stats, prior)`` updates the conjugate prior; ``map`` and ``bayes`` take the mode and the mean of
@@ -25,7 +25,7 @@ from didact.parts.statistics.components import Components, components
 class Distribution(Noun):
     """Base of the distributions, mixed into a NamedTuple of parameters. Abstract.
 
-    All have `mean`, `variance` (for vectors the covariance matrix) and, where it is unique, `mode`.
+    All have `mean`, `variance` (for vectors the covariance matrix) and, if it is unique, `mode`.
     """
 
     __slots__ = ()
@@ -48,7 +48,7 @@ class Distribution(Noun):
         return np.exp(self.log_prob(x))
 
     def sample(self, size: int | tuple[int, ...] = (), random_state: Any = None) -> AnyArray:
-        """Independent draws; `size` stands before the shape of the parameters."""
+        """Independent draws, of shape `size` followed by the shape of the parameters."""
         size = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         return self._draw(generator(random_state), size)
 
@@ -61,19 +61,19 @@ class Distribution(Noun):
 
     @classmethod
     def stats(cls, x: AnyArray, w: AnyArray = None) -> Any:
-        """The sums over a sample that `from_stats` and `posterior` need; they merge."""
+        """The sufficient statistic of a sample for `from_stats` and `posterior`; mergeable."""
         raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
 
     @classmethod
     def from_stats(cls, stats: Any) -> Any:
-        """The distribution of greatest likelihood for the sample that the statistics came from."""
+        """The maximum-likelihood distribution for a sample with these statistics."""
         raise ParameterError(f"{cls.__name__} arises as a prior or as a predictive; it has no estimator here.")
 
     @classmethod
     def fit(cls, x: AnyArray, sample_weight: AnyArray = None, **known: Any) -> Any:
-        """The distribution of greatest likelihood; `known` parameters are held fixed where the class says so.
+        """The maximum-likelihood distribution; `known` parameters are held fixed where the class allows it.
 
-        x is a sample in memory, `Batches` or a Dask array: their statistics merge.
+        x is a sample in memory, `Batches` or a Dask array; statistics of blocks are merged.
         """
         return cls.from_stats(reduce_blocks(cls.stats, x, sample_weight), **known)
 
@@ -89,12 +89,12 @@ class Distribution(Noun):
 
     @classmethod
     def _of_parameters(cls, values: Any, **known: Any) -> Any:
-        """The distribution with these values of the parameters that the prior is over."""
+        """The distribution with these values of the parameters that the prior covers."""
         return cls(values)  # type: ignore[call-arg]
 
     @classmethod
     def _known(cls, stats: Any, **known: Any) -> dict[str, Any]:
-        """The parameters that the prior is not over, given or read off the sample."""
+        """The parameters that the prior does not cover, given or read off the sample."""
         return known
 
     @classmethod
@@ -109,7 +109,7 @@ class Distribution(Noun):
         stats = reduce_blocks(cls.stats, x, sample_weight)
         return cls._of_parameters(cls.posterior(stats, prior, **known).mode, **cls._known(stats, **known))
 
-    # The view as an exponential family; classes without one say so.
+    # As an exponential family; classes that are none raise an error.
     def natural(self) -> AnyArray:
         """The natural parameters η, along the last axis."""
         raise ParameterError(f"{type(self).__name__} is no exponential family in all of its parameters.")
@@ -146,7 +146,7 @@ class Weighted(NamedTuple):
     sums: tuple[AnyArray, ...]
 
     def merge(self, other: "Weighted") -> "Weighted":
-        """Sums add."""
+        """Add the weights and the sums."""
         return Weighted(self.weight + other.weight, tuple(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
     @property
@@ -169,7 +169,7 @@ class Extremes(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The sample itself, with weights: for estimators that no fixed number of sums is enough for."""
+    """The sample itself, with weights: for estimators without a finite sufficient statistic."""
 
     x: AnyArray
     w: AnyArray
@@ -180,17 +180,17 @@ class Sample(NamedTuple):
         return float(self.w.sum())
 
     def merge(self, other: "Sample") -> "Sample":
-        """Both samples."""
+        """The concatenation of both samples."""
         return Sample(np.concatenate([self.x, other.x]), np.concatenate([self.w, other.w]))
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator of its own for one call."""
+    """A random generator for one call."""
     return random_state if isinstance(random_state, np.random.Generator) else streams(random_state, 1)[0]
 
 
 def checked(x: AnyArray, w: AnyArray, name: str, inside: Any = None, support: str = "") -> tuple[AnyArray, AnyArray]:
-    """A sample as float64 with its weights; refuses what is not finite or outside the support."""
+    """A sample as float64 with its weights; values that are not finite or outside the support raise an error."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim == 0:
         raise InputError(f"{name}.stats takes a sample: an array with one observation a row.")
@@ -203,20 +203,20 @@ def checked(x: AnyArray, w: AnyArray, name: str, inside: Any = None, support: st
 
 
 def conjugate(cls: type, belief: Any, *kinds: type) -> None:
-    """Refuse a prior or a posterior of a kind that does not go with the distribution."""
+    """Raise if a prior or posterior is not conjugate to the distribution."""
     if not isinstance(belief, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise ParameterError(f"The conjugate prior of {cls.__name__} is {names}, not {type(belief).__name__}.")
 
 
 def require_weight(weight: Any) -> None:
-    """Refuse a sample that is empty."""
+    """Raise if a sample is empty or has no weight."""
     if not np.all(np.asarray(weight) > 0):
         raise InputError("The sample is empty, or all of its weights are zero.")
 
 
 def require_positive(**values: Any) -> None:
-    """Refuse parameters that are not positive and finite."""
+    """Raise if parameters are not positive and finite."""
     for name, value in values.items():
         value = np.asarray(value, dtype=np.float64)
         if not (np.isfinite(value) & (value > 0)).all():
@@ -224,7 +224,7 @@ def require_positive(**values: Any) -> None:
 
 
 def centred(x: AnyArray, w: AnyArray) -> Components:
-    """Mean and scatter of the entries of a sample, each observation being of any shape."""
+    """Mean and scatter of each entry of the observations, which may be of any shape."""
     S = components(x.reshape(len(x), math.prod(x.shape[1:])), None, "diagonal", w)
     one = (1,) * x.ndim
     shape = (1, *x.shape[1:])

@@ -1,4 +1,4 @@
-"""The beta prime distribution, which gammas of unknown rate predict; its case a = 1 is the Lomax distribution."""
+"""The beta prime distribution, the predictive of a gamma of unknown rate; a = 1 is the Lomax distribution."""
 
 from typing import NamedTuple
 

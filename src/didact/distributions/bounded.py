@@ -1,7 +1,7 @@
 r"""Distributions of probabilities: beta and Dirichlet.
 
 Maximum likelihood of a Dirichlet (a beta is one with two values) solves :math:`\psi(\alpha_k) - \psi(\sum_j\alpha_j) =
-\overline{\log x_k}` by Newton's method, whose Hessian is diagonal plus a constant: O(K) a step.
+\overline{\log x_k}` by Newton's method, whose Hessian is diagonal plus a constant: O(K) per step.
 
 Minka (2000), Estimating a Dirichlet distribution.
 """

@@ -19,7 +19,7 @@ from didact.distributions.discrete import require_probability, whole
 
 
 def require_simplex(p: AnyArray) -> None:
-    """Refuse what are no probabilities that add up to 1."""
+    """Raise if the entries are not probabilities that sum to 1."""
     require_probability(p)
     if np.ndim(p) == 0 or not np.allclose(np.sum(p, axis=-1), 1.0, atol=1e-8):
         raise ParameterError("The probabilities of a categorical distribution must add up to 1.")
@@ -102,7 +102,7 @@ class Categorical(Distribution, _Categorical):
     def fit(
         cls, x: AnyArray, sample_weight: AnyArray = None, n_values: int | None = None, **known: Any
     ) -> "Categorical":
-        """The relative frequencies; `n_values` counts also values that do not occur."""
+        """The relative frequencies; `n_values` is the number of possible values, including those that do not occur."""
         return cls.from_stats(reduce_blocks(partial(cls.stats, n_values=n_values), x, sample_weight))
 
     @classmethod

@@ -1,4 +1,4 @@
-r"""Counts without an upper end: Poisson and the negative binomial.
+r"""Unbounded counts: Poisson and the negative binomial.
 
 The conjugate prior of a Poisson's rate is :class:`Gamma`; the predictive is a :class:`NegativeBinomial`.
 """
@@ -115,7 +115,7 @@ class _NegativeBinomial(NamedTuple):
 class NegativeBinomial(Distribution, _NegativeBinomial):
     r"""Failures before the r-th success, for real r: :math:`P(x) = \frac{\Gamma(x+r)}{\Gamma(r)\,x!}p^r(1-p)^x`.
 
-    A Poisson whose rate is drawn from Gamma(r, p/(1−p)): the predictive of :class:`Poisson`. Cost O(1) a density.
+    A Poisson whose rate is drawn from Gamma(r, p/(1−p)): the predictive of :class:`Poisson`. Cost O(1) per density.
 
     References
     ----------

@@ -17,7 +17,7 @@ from didact.parts.families.log_densities import log_choose, log_hits
 
 
 def require_probability(p: AnyArray) -> None:
-    """Refuse what is no probability."""
+    """Raise if a value is not a probability."""
     p = np.asarray(p, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
         raise ParameterError("A probability must lie between 0 and 1.")
@@ -28,7 +28,7 @@ def _binary(x: AnyArray) -> AnyArray:
 
 
 def whole(x: AnyArray) -> AnyArray:
-    """Which entries are counts."""
+    """Which entries are counts: integers of at least 0."""
     return (x >= 0) & (x == np.floor(x))
 
 

@@ -142,7 +142,7 @@ class Gaussian(Distribution, _Gaussian):
 
 
 def _require_known(cls: type, belief: Any, variance: AnyArray, mean: AnyArray) -> None:
-    """Refuse a prior or a posterior that is not over just the parameters that are unknown."""
+    """Raise if a prior or posterior does not cover exactly the unknown parameters."""
     conjugate(cls, belief, Gaussian, InverseGamma, NormalInverseGamma)
     if isinstance(belief, Gaussian) and (variance is None or mean is not None):
         raise ParameterError("A Gaussian prior is over the mean alone: give the known variance, as in variance=4.0.")

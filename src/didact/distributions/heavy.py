@@ -1,6 +1,6 @@
 r"""Heavy tails around a centre: Student's t.
 
-By EM: each observation has the weight :math:`u = (\nu+1)/(\nu + (x-m)^2/s^2)`, and ν solves
+Fitted by EM: each observation has the weight :math:`u = (\nu+1)/(\nu + (x-m)^2/s^2)`, and ν solves
 :math:`\log(\nu/2) - \psi(\nu/2) + 1 + \overline{\log u - u} + \psi\big(\tfrac{\nu+1}2\big) - \log\tfrac{\nu+1}2 = 0`.
 """
 

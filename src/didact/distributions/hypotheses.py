@@ -1,4 +1,4 @@
-r"""Bayes' rule over a list of hypotheses: which of them made the data, and what comes next.
+r"""Bayes' rule over a list of hypotheses: which of them generated the data, and what comes next.
 
 .. math:: P(h_k \mid d) = \frac{P(h_k)\prod_i P(d_i \mid h_k)}{\sum_j P(h_j)\prod_i P(d_i \mid h_j)}
 """
@@ -14,7 +14,7 @@ from didact.core.typing import Array
 
 
 class Posterior(NamedTuple):
-    """What `posterior` returns: the hypotheses with their probabilities after the data.
+    """The hypotheses with their probabilities given the data, as `posterior` returns them.
 
     Examples
     --------
@@ -37,12 +37,12 @@ class Posterior(NamedTuple):
 
     @property
     def map(self) -> Any:
-        """The most probable hypothesis; the first of several."""
+        """The most probable hypothesis, the first of ties."""
         return self.hypotheses[int(np.argmax(self.probabilities))]
 
     @property
     def ml(self) -> Any:
-        """The hypothesis of greatest likelihood; the first of several."""
+        """The hypothesis of greatest likelihood, the first of ties."""
         return self.hypotheses[int(np.argmax(self.log_likelihoods))]
 
     def predict(self, x: Any, how: str = "average") -> float:

@@ -1,10 +1,10 @@
-r"""Information, in bits or nats: of an event, of a distribution, between two.
+r"""Information, in bits or nats: of events and distributions, and divergences between distributions.
 
 .. math:: I(x) = -\log p(x), \quad H(p) = -\sum p\log p, \quad H(p, q) = -\sum p\log q, \quad
     D(p\|q) = \sum p\log\frac pq, \quad I(X;Y) = D\big(p(x,y)\,\|\,p(x)p(y)\big)
 
-Discrete distributions are given by counts or probabilities, others by values of `didact.distributions`. Of a value
-with arrays of parameters, a row of independent distributions, the numbers add up.
+Discrete distributions are given by counts or probabilities, others as values of `didact.distributions`. For a value
+with arrays of parameters (independent distributions) the result is the sum over its entries.
 
 Cover, Thomas (2005), Elements of Information Theory, doi:10.1002/047174882X.
 """
@@ -66,7 +66,7 @@ def entropy(p: Any, unit: str = "bits") -> float:
 
 
 def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
-    """The expected length −Σ p log q of a message from p in a code made for q. Cost O(K).
+    """The expected length −Σ p log q of a message from p in a code that is optimal for q. Cost O(K).
 
     References
     ----------
@@ -82,7 +82,7 @@ def cross_entropy(p: Any, q: Any, unit: str = "bits") -> float:
 
 
 def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
-    r"""What is lost by taking q for p: Σ p log p/q ≥ 0, and 0 only if they are equal.
+    r"""The Kullback–Leibler divergence Σ p log p/q ≥ 0 of q from p; 0 only if they are equal.
 
     Two distributions of the same exponential family have
     :math:`D = (\eta_p-\eta_q)^T\mathrm E_p[T] - a(\eta_p) + a(\eta_q)`. Cost O(K).
@@ -102,12 +102,12 @@ def kl_divergence(p: Any, q: Any, unit: str = "bits") -> float:
 
 
 def _entropies(p: Any) -> Any:
-    """The entropy in nats, of each of a row of distributions."""
+    """The entropy in nats, of each entry of an array of distributions."""
     return p.entropy() if isinstance(p, Distribution) else special.entr(_probabilities(p)).sum()
 
 
 def _divergences(p: Any, q: Any) -> Any:
-    """The divergence in nats, of each of a row of distributions."""
+    """The divergence in nats, of each entry of an array of distributions."""
     if not isinstance(p, Distribution) and not isinstance(q, Distribution):
         a, b = _probabilities(p), _probabilities(q)
         if a.shape != b.shape:
@@ -130,7 +130,7 @@ def _divergences(p: Any, q: Any) -> Any:
 
 
 def _draws(p: Any, q: Any) -> Any:
-    """How many draws an observation of both consists of."""
+    """The number of draws per observation, which must be the same for both."""
     n, m = np.asarray(getattr(p, "n", 1)), np.asarray(getattr(q, "n", 1))
     if (n != m).any():
         raise ParameterError(f"The divergence needs two distributions of equally many draws, not n = {n} and n = {m}.")
@@ -138,7 +138,7 @@ def _draws(p: Any, q: Any) -> Any:
 
 
 def _values(p: Any, q: Any) -> tuple[Array, Array]:
-    """The probabilities of the values of one draw, along the last axis: where one is 0 there are no natural ones."""
+    """Probabilities of the values of one draw, along the last axis (natural parameters do not exist if one is 0)."""
     a, b = np.asarray(p.p, np.float64), np.asarray(q.p, np.float64)
     if isinstance(p, (Bernoulli, Binomial)):
         return np.stack([a, 1 - a], axis=-1), np.stack([b, 1 - b], axis=-1)
@@ -148,10 +148,10 @@ def _values(p: Any, q: Any) -> tuple[Array, Array]:
 
 
 def mutual_information(joint: Any, columns: Any = None, unit: str = "bits") -> float:
-    r"""How much X tells of Y: the divergence of their joint distribution from the product of its margins.
+    r"""The information that X has about Y: the divergence of the joint distribution from the product of its margins.
 
     From a table of counts or probabilities, or from a :class:`~didact.distributions.MultivariateGaussian` with the
-    `columns` that X stands for: :math:`\tfrac12\log\frac{|\Sigma_{xx}||\Sigma_{yy}|}{|\Sigma|}`. Cost O(cells).
+    `columns` that form X: :math:`\tfrac12\log\frac{|\Sigma_{xx}||\Sigma_{yy}|}{|\Sigma|}`. Cost O(cells).
 
     References
     ----------
@@ -180,7 +180,7 @@ def mutual_information(joint: Any, columns: Any = None, unit: str = "bits") -> f
 
 
 def _probabilities(values: Any) -> Array:
-    """Counts or probabilities, divided by their sum."""
+    """Counts or probabilities, normalised to sum 1."""
     values = np.asarray(values, np.float64)
     if values.ndim == 0 or not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
         raise InputError("Counts or probabilities must be finite and at least 0, and not all of them 0.")

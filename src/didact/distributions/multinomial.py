@@ -127,7 +127,7 @@ class Multinomial(Distribution, _Multinomial):
 
 
 def _number(mean: AnyArray, n: int | None) -> int:
-    """The number of draws, which each row of counts adds up to."""
+    """The number of draws: the sum of each row of counts, the same for all."""
     total = round(float(mean.sum()))
     if n is not None and n != total:
         raise InputError(f"The counts add up to {total} in each row, not to n = {n}.")
@@ -145,7 +145,7 @@ class DirichletMultinomial(Distribution, _DirichletMultinomial):
     .. math:: P(x) = \frac{n!\,\Gamma(A)}{\Gamma(n+A)}\prod_k\frac{\Gamma(x_k+\alpha_k)}{x_k!\,\Gamma(\alpha_k)},
         \quad A = \sum_k\alpha_k
 
-    Cost O(K) a density.
+    Cost O(K) per density.
 
     References
     ----------

@@ -20,12 +20,12 @@ from didact.parts.statistics.components import Components, components
 
 
 def factor(matrix: AnyArray, name: str = "covariance") -> AnyArray:
-    """The lower Cholesky factor, or one sentence on why there is none."""
+    """The lower Cholesky factor, or an error that says why there is none."""
     try:
         L = linalg.cholesky(matrix, lower=True)
     except linalg.LinAlgError:
         L = np.zeros_like(matrix)
-    if (np.diag(L) ** 2 <= 4 * len(L) * np.finfo(float).eps * np.diag(matrix)).any():  # zero, but for rounding
+    if (np.diag(L) ** 2 <= 4 * len(L) * np.finfo(float).eps * np.diag(matrix)).any():  # zero up to rounding
         raise ParameterError(
             f"The {name} is not positive definite: columns are constant or linear combinations of others, or there are "
             "too few rows. Drop columns, or add a little to the diagonal."
@@ -209,7 +209,7 @@ class MultivariateGaussian(Distribution, _MultivariateGaussian):
 
 
 def _require_wishart(cls: type, belief: Any) -> None:
-    from didact.distributions.wishart import NormalInverseWishart  # which is written with the Gaussian
+    from didact.distributions.wishart import NormalInverseWishart  # imported here: that module imports this one
 
     conjugate(cls, belief, MultivariateGaussian, NormalInverseWishart)
 

@@ -1,8 +1,7 @@
 r"""Positive quantities: gamma and inverse gamma.
 
-Maximum likelihood of a gamma's shape solves :math:`\log k - \psi(k) = \log\bar x - \overline{\log x}` by a Newton
-step in 1/k, from which four or five are enough. Conjugate prior of a rate or scale, the shape being known:
-:class:`Gamma`.
+Maximum likelihood of a gamma's shape solves :math:`\log k - \psi(k) = \log\bar x - \overline{\log x}` by Newton
+steps in 1/k, of which four or five suffice. Conjugate prior of a rate or scale, for known shape: :class:`Gamma`.
 
 Minka (2002), Estimating a gamma distribution.
 """

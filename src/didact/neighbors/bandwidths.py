@@ -1,10 +1,10 @@
-r"""Bandwidths of densities and smoothers: rules of thumb, units of the columns, own widths and covariances of points.
+r"""Bandwidths of densities and smoothers: rules of thumb, units of the columns, adaptive widths.
 
-A bandwidth h stretches a frame F: distances are :math:`\|F^{-1}(q-x)\|/h`, with F = I (the columns as they are), the
+A bandwidth h scales a frame F: distances are :math:`\|F^{-1}(q-x)\|/h`, with F = I (the columns as they are), the
 columns' standard deviations, or a Cholesky factor of the covariance (whitening).
 
 Scott's rule is :math:`h = n^{-1/(D+4)}`, Silverman's :math:`h = (n(D+2)/4)^{-1/(D+4)}`, in units of the frame.
-Abramson's own widths are :math:`\lambda_i = (\hat p(x_i)/g)^{-\alpha}` with g the geometric mean of the pilot
+Abramson's adaptive widths are :math:`\lambda_i = (\hat p(x_i)/g)^{-\alpha}` with g the geometric mean of the pilot
 density and α = ½.
 
 Silverman (1986), doi:10.1007/978-1-4899-3324-9; Abramson (1982), doi:10.1214/aos/1176345986.
@@ -22,7 +22,7 @@ from didact.engines.smoothing.kernel_sums import Points, kernel_sums, log_sums
 
 CANDIDATES = 20
 NARROW, WIDE = 0.1, 2.5  # default candidates, in units of Scott's rule
-FLAT = 1e-12  # a column that varies by less than this, relative to its values, is constant
+FLAT = 1e-12  # standard deviation, relative to the values, up to which a column counts as constant
 
 
 def rule(name: str, total: float, dimensions: int) -> float:
@@ -32,7 +32,7 @@ def rule(name: str, total: float, dimensions: int) -> float:
 
 
 def given(bandwidth: Any, dimensions: int) -> float | Array:
-    """A bandwidth that is a number, or one number for each column; both positive and finite."""
+    """The user's bandwidth, checked: a number or one for each column, positive and finite."""
     if isinstance(bandwidth, Real):
         return float(bandwidth)
     try:
@@ -47,7 +47,7 @@ def given(bandwidth: Any, dimensions: int) -> float | Array:
 
 
 def candidates(grid: Any, start: float) -> Array:
-    """Bandwidths to choose from: as given, or around a start by a rule of thumb."""
+    """Candidate bandwidths: as given, or around a start by a rule of thumb."""
     if grid is None:
         return np.geomspace(NARROW, WIDE, CANDIDATES) * start
     values = np.asarray(grid, np.float64)
@@ -66,7 +66,7 @@ def covariance(X: Array, w: Array) -> Array:
 
 
 def deviations(X: Array, w: Array, names: Any = None) -> Array:
-    """Standard deviations of the columns; a constant one is refused by name."""
+    """Standard deviations of the columns; an error names a constant one."""
     spread = np.sqrt(np.diagonal(covariance(X, w)))
     flat = np.flatnonzero(spread <= FLAT * np.abs(X).max(axis=0))
     if len(flat):
@@ -79,7 +79,7 @@ def deviations(X: Array, w: Array, names: Any = None) -> Array:
 
 
 def frame(shape: str, X: Array, w: Array, names: Any = None) -> Array:
-    """What a bandwidth of 1 is: a width for each column, or a lower triangle."""
+    """The unit of bandwidths: a width for each column, or a Cholesky factor."""
     if shape in ("spherical", "local"):
         return np.ones(X.shape[1])
     spread = deviations(X, w, names)
@@ -120,7 +120,7 @@ def typical_width(X: Array, w: Array) -> float:
 
 
 def abramson(window: Any, points: Points, w: Array, scales: Array, alpha: float) -> Array:
-    """Own widths of the points, by squared scale 1/h² of a fixed bandwidth, from the density at the points then."""
+    """Adaptive widths of the points for each squared scale 1/h², from the density with that fixed bandwidth."""
     places = np.empty((len(w), len(points.cloud.points)))
     places[points.order] = points.places()
     logs = log_sums(window, kernel_sums(window, points, places, scales), scales)

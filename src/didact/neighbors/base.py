@@ -1,4 +1,4 @@
-"""What the neighbour models share: parameters of the metric and of the index, fitting the index, asking it.
+"""Base of the neighbour models: parameters of the metric and the index, fitting the index, and queries.
 
 A model declares the parameters with the functions below, builds the index in its `fit` by `_index_rows`, and gets the
 methods that it offers from `KNeighborsQueries` and `RadiusQueries`.
@@ -26,7 +26,7 @@ from didact.parts.statistics.weights import in_cases
 
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
 LONELY = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-MISSING = ("gower", "nan_euclidean")  # metrics that know what to do with missing values
+MISSING = ("gower", "nan_euclidean")  # metrics that handle missing values
 
 
 def algorithm_param() -> Any:
@@ -109,15 +109,15 @@ class _Neighbors(Estimator):
         return tags
 
     def _rows(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Rows:
-        """The data, checked; for the edit distance a column of words."""
+        """The checked data; for the edit distance a column of words."""
         if self.metric == "edit":
             return word_rows(self, X, y, sample_weight, how["target"], how.get("reset", True))
         return super()._rows(X, y, sample_weight, **how)
 
     def _index_rows(self, X: Any, y: Any = None, sample_weight: Any = None, target: str = "none") -> tuple[Any, Any]:
-        """Check the training data, build the index of its rows, and return y and their numbers of rows.
+        """Check the training data, build the index of its rows, and return y and the weights as counts (None: ones).
 
-        Rows of weight zero are left out (but of a table of distances); what labels they have is in `_labels`.
+        Rows of weight zero are left out, except from a table of distances; `_labels` holds their labels, too.
         """
         mixed = self.metric == "gower"
         rows = self._rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
@@ -137,7 +137,7 @@ class _Neighbors(Estimator):
         return y, w
 
     def _distance(self, X: Any, w: Any, names: Any) -> Any:
-        """The distance for the rows X of weights w, which are looked at for what it cannot read."""
+        """The distance for the rows X of weights w, after a check for values that it cannot handle."""
         if not self._missing:
             refuse_infinite_sum(X, names)
         if self.metric == "precomputed":
@@ -149,7 +149,7 @@ class _Neighbors(Estimator):
         return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
 
     def _queries(self, X: Any) -> Any:
-        """New rows, checked; None stays None."""
+        """New rows, checked; None for None."""
         check_is_fitted(self)
         return None if X is None else self._rows(X, target="none", reset=False).map(_same)
 
@@ -171,7 +171,7 @@ class _Neighbors(Estimator):
 
 
 class KNeighborsQueries:
-    """The methods that ask for the k nearest rows."""
+    """Methods that return the k nearest rows."""
 
     n_neighbors: Any
     _index: Index
@@ -179,8 +179,8 @@ class KNeighborsQueries:
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Distances and row numbers (m, k) of the nearest training rows, nearest first; equal ones by row number.
 
-        Without X, the neighbours of the training rows, each without itself. Of `Batches` the answer is `Batches`, with
-        distances and row numbers of a batch at a time.
+        Without X, the neighbours of the training rows, each without itself. For `Batches` the answer is `Batches` of
+        distances and row numbers, a batch at a time.
         """
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
@@ -205,7 +205,7 @@ class KNeighborsQueries:
 
 
 class RadiusQueries:
-    """The methods that ask for all rows within a radius."""
+    """Methods that return all rows within a radius."""
 
     radius: Any
     _index: Index
@@ -215,8 +215,8 @@ class RadiusQueries:
     ) -> Any:
         """Arrays of arrays of the distances and numbers of all training rows at most `radius` away, for each query.
 
-        They come by row number, or, with `sort_results`, by distance. Without X, each training row is left out of its
-        own neighbours.
+        They are sorted by row number or, with `sort_results`, by distance. Without X, the neighbours of the training
+        rows, each without itself.
         """
         edges, rows, distances = self._within(X, radius, sort_results)
         parts = [_ragged(edges, rows)] if not return_distance else [_ragged(edges, distances), _ragged(edges, rows)]
@@ -243,7 +243,7 @@ class RadiusQueries:
 
 
 def effective(metric: Any, p: float | None, metric_params: Any) -> tuple[Any, dict[str, Any]]:
-    """The metric and its parameters, Minkowski's with p = 1, 2 and ∞ by their own names."""
+    """The metric and its parameters; Minkowski's with p = 1, 2 and ∞ under their own names."""
     given = dict(metric_params or {})
     if metric != "minkowski":
         return metric, given
@@ -253,7 +253,7 @@ def effective(metric: Any, p: float | None, metric_params: Any) -> tuple[Any, di
 
 
 def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> dict[str, Any]:
-    """Parameters with the (co)variances of weighted rows, where the metric would compute those of the rows."""
+    """Metric parameters with weighted (co)variances, if the metric would compute unweighted ones from the rows."""
     if w is None or metric not in ("mahalanobis", "seuclidean") or not given.keys().isdisjoint({"V", "VI"}):
         return given
     if w.sum() <= 1.0:
@@ -265,7 +265,7 @@ def weighted_variances(metric: Any, given: dict[str, Any], X: Any, w: Any) -> di
 
 
 def refuse_infinite_sum(X: Any, names: Any) -> None:
-    """Refuse missing and infinite values, by name of the columns."""
+    """Refuse missing and infinite values; the error names the column."""
     if not finite_sum(X):
         refuse_non_finite(X, names)
 

@@ -28,7 +28,7 @@ from didact.neighbors.neighborhoods import class_labels, class_shares
 
 
 class ClassAnswers:
-    """Learning labels, and answering by votes."""
+    """Fitting labels and predicting by votes, for both classifiers."""
 
     _attrs = [
         attr("classes_", "(n_classes,) or list of these", "Labels, sorted; a list if there are several outputs."),
@@ -57,16 +57,16 @@ class ClassAnswers:
         return self._codes, classes, self.outputs_2d_, getattr(self, "outlier_label_", [None] * len(classes))
 
     def predict(self: Any, X: Any) -> Any:
-        """The label with the most votes of each row's neighbours; of equal ones the first in classes_.
+        """The label with the most votes of each row's neighbours; ties go to the first in classes_.
 
-        X of None asks for the fitted rows, each by the others.
+        With X None, the fitted rows are predicted, each by the others.
         """
         return self._after_fit()._answer(X, class_labels, *self._votes)
 
     def predict_proba(self: Any, X: Any) -> Any:
         """Shares of the votes (n, K), in the order of classes_; a list of these if there are several outputs.
 
-        X of None asks for the fitted rows, each by the others.
+        With X None, the fitted rows are predicted, each by the others.
         """
         return self._after_fit()._answer(X, class_shares, *self._votes)
 
@@ -78,16 +78,15 @@ class KNeighborsClassifier(KNeighborsQueries, ClassAnswers, ClassifierMixin, _Ne
 
     Notes
     -----
-    Rows at equal distances are neighbours in the order of their numbers; of classes with equal votes the first in
-    classes_ is chosen: the answer depends neither on `algorithm` nor on threads. Neighbours are taken until they count
-    k times, the last with what is left of it. How often a row counts follows from its sample weight, in units of the
-    smallest one if all are whole multiples of it (equal weights count each row once; beside a weight of 1, one of 2 is
-    that row twice), else so that the weights have mean 1. So weights that sum to one do no harm, and a constant factor
-    changes nothing. Rows of weight 0 are not indexed (row numbers are then those of the other
-    rows). Infinite weights of a function, such as 1/d² at distance 0, take everything; only zeros for a row's
-    neighbours are refused. Precomputed distances may be sparse: what is not stored is farther away than what is. Cost:
-    that of the search (`NearestNeighbors`). Fitted rows are held in memory, queries come in blocks of any number. Shape
-    of computation: pairs.
+    Ties in distance are broken by row number, ties in votes by the order of classes_: the answer depends neither on
+    `algorithm` nor on the number of threads. With sample weights, neighbours are added until their weights reach k; the
+    last one counts in part. Weights count in units of the smallest one if all are whole multiples of it (equal weights
+    count each row once; a weight of 2 beside weights of 1 is that row twice), else so that their mean is 1: a constant
+    factor changes nothing. Rows of weight 0 are not indexed (row numbers are then those of the remaining rows).
+    Infinite weights of a function, such as 1/d² at distance 0, outweigh all finite ones; if all neighbours of a row get
+    weight 0, an error is raised. Precomputed distances may be sparse: entries that are not stored are farther away than
+    all that are. Cost: that of the search (`NearestNeighbors`). Fitted rows are kept in memory, queries are processed
+    in blocks. Shape of computation: pairs.
 
     References
     ----------
@@ -130,10 +129,10 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
     Notes
     -----
     A row without neighbours gets `outlier_label`, with probability 1 if that is one of the classes and with
-    probabilities of 0 if it is not. Of classes with equal votes the first in classes_ is chosen. Sample weights
-    multiply votes, and only their ratios matter (but for ``predict(None)``, which leaves out one row: how many a weight
-    stands for is said at `KNeighborsClassifier`). Fitted rows are held in memory, queries come in blocks. Shape of
-    computation: pairs.
+    probabilities of 0 if it is not. Ties in votes go to the first in classes_. Sample weights multiply votes, and only
+    their ratios matter, except in ``predict(None)``, which leaves out one of the rows that a weight stands for (see
+    `KNeighborsClassifier`). Fitted rows are kept in memory, queries are processed in blocks. Shape of computation:
+    pairs.
 
     References
     ----------

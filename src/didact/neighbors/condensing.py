@@ -17,7 +17,7 @@ from didact.parts.distances import Euclidean
 
 
 def visits(codes: Array, sampled: Array, n_seeds: int, shuffled: np.random.Generator | None) -> tuple[Array, Array]:
-    """The rows that are kept from the outset, and the others in the order in which they are visited."""
+    """The rows that are kept from the outset, and the others in the order of their visits."""
     order = np.arange(len(codes)) if shuffled is None else shuffled.permutation(len(codes))
     visited = codes[order]
     start = ~sampled[visited]
@@ -27,7 +27,7 @@ def visits(codes: Array, sampled: Array, n_seeds: int, shuffled: np.random.Gener
 
 
 def condense_rows(X: Any, codes: Array, start: Array, order: Array, k: int, distance: Any) -> Condensed:
-    """Condense by any distance; one that is Euclidean between transformed rows has compiled loops."""
+    """Condense by any distance; compiled loops serve those that are Euclidean between transformed rows."""
     inner = distance.rows(X)
     if isinstance(distance.inner, Euclidean) and not sp.issparse(inner):
         return condense(inner, codes, start, order, k)
@@ -48,22 +48,22 @@ def condense_rows(X: Any, codes: Array, start: Array, order: Array, k: int, dist
 class CondensedNearestNeighbor(_RowSelection):
     r"""The rows that the nearest-neighbour rule needs: each row that those kept so far get wrong is kept, too.
 
-    Begin with one row of each class, go over the others in order, keep each of them that the kept rows do not give its
-    own class, and repeat that until a pass keeps nothing:
+    Begin with one row of each class, visit the others in order, keep each of them that the kept rows do not assign to
+    its own class, and repeat this until a pass keeps nothing:
 
     .. math:: \text{keep } x_i \text{ unless }
         \min_{j\in S,\,y_j=y_i} d(x_i, x_j) < \min_{j\in S,\,y_j\neq y_i} d(x_i, x_j)
 
-    Then the nearest kept row has the right label for every row.
+    Then the nearest kept row of every row has its label.
 
     Notes
     -----
-    **The kept rows depend on the order of the rows**; with `shuffle` it is drawn. A tie counts as wrong, so that equal
-    rows with different labels are all kept. Noise is kept, too: edit first (`EditedNearestNeighbors`). Each row knows
-    the distance of its nearest kept row of its own and of other classes. For Euclidean distances of dense rows a row
-    that is kept changes these along k-d trees: cost about O(n p log n) in all with few columns, at most O(n p) for each
-    kept row, as with other distances, whatever the number of passes; and one search for accuracy_before_.
-    As a classifier it answers by the kept rows. With ``sampling_strategy="not minority"`` all rows of the smallest
+    **The kept rows depend on the order of the rows**; with `shuffle` that is random. A tie counts as wrong, so that
+    equal rows with different labels are all kept. Noise is kept, too: edit first (`EditedNearestNeighbors`). Each row
+    stores its distances to the nearest kept row of its own and of other classes. For Euclidean distances of dense rows
+    these are updated along k-d trees when a row is kept: about O(n p log n) in all with few columns, and at most O(n p)
+    for each kept row, as with other distances, whatever the number of passes; plus one search for accuracy_before_.
+    As a classifier it predicts by the kept rows. With ``sampling_strategy="not minority"`` all rows of the smallest
     class are kept from the outset, as in imbalanced-learn. Shape of computation: pairs; rows are gathered in memory.
 
     References

@@ -1,4 +1,4 @@
-"""Rows as the neighbour models ask for them: queries, one column, targets as columns."""
+"""Rows in the forms that the neighbour models need: queries, one column, targets as columns."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from didact.core.typing import Array
 
 
 def queries(X: Any) -> Array:
-    """Rows of any kind in float64; what is not finite is refused by the caller once it has seen the answer."""
+    """Rows of any kind in float64; values that are not finite become 0, as the caller refuses them afterwards."""
     return np.nan_to_num(dense(X, np.float64), posinf=0.0, neginf=0.0)
 
 

@@ -105,7 +105,7 @@ def radius_neighbors_graph(
 
 
 def _fitted(X: Any, kind: type, **options: Any) -> Any:
-    """X if it is such a model, else one that is fitted to these rows."""
+    """X itself if it is a model of this kind, else a model fitted to the rows X."""
     return X if isinstance(X, kind) else NearestNeighbors(**options).fit(X)
 
 
@@ -116,7 +116,7 @@ def _included(include_self: Any, mode: str) -> bool:
 
 
 def _with_own(graph: Any, mode: str) -> Any:
-    """The graph with each row as its own neighbour, at distance 0; entries of 0 stay entries."""
+    """The graph with each row as its own neighbour, at distance 0; zeros are stored."""
     n = graph.shape[0]
     entries = graph.tocoo()
     here = np.arange(n)

@@ -1,7 +1,7 @@
 r"""Bins of a histogram in several dimensions: edges by rules or by cross-validation, and counts that merge.
 
 Rules for the width h of a column: Sturges, range/(1 + log₂ n); Scott, 3.49 s n^(−1/(2+D)); Freedman–Diaconis, 2 IQR
-n^(−1/(2+D)) (in one dimension the customary n^(−1/3)). Cross-validation takes the number of bins a column that has the
+n^(−1/(2+D)) (in one dimension the usual n^(−1/3)). Cross-validation chooses the number of bins per column with the
 least :math:`\int\hat p^2 - \frac2n\sum_i\hat p_{-i}(x_i)`, or the largest :math:`\sum_i\log\hat p_{-i}(x_i)`; both
 follow from the counts alone.
 
@@ -20,9 +20,9 @@ from didact.core.rows.gather import dense
 from didact.core.typing import Array
 from didact.parts.statistics.weights import WeightRange, weight_range
 
-MOST_BINS = 1_000_000  # a column
-MOST_CELLS = 2.0**62  # that are numbered
-ROUND = 1e-9  # parts of a bin within which an edge counts as reached
+MOST_BINS = 1_000_000  # per column
+MOST_CELLS = 2.0**62  # that integer keys can number
+ROUND = 1e-9  # distance from an edge, in bins, within which a value counts as lying on it
 
 
 class Extent(NamedTuple):
@@ -36,7 +36,7 @@ class Extent(NamedTuple):
 
     @property
     def rows(self) -> float:
-        """How many rows the weights stand for."""
+        """The number of rows that the weights stand for."""
         return self.weights.cases
 
     def merge(self, other: "Extent") -> "Extent":
@@ -57,7 +57,7 @@ BIG = np.finfo(np.float64).max
 
 
 def extent(block: Block) -> Extent:
-    """The extent of a block; rows of weight zero do not count."""
+    """The extent of a block, without its rows of weight zero."""
     X, w = block.X, block.weight
     X = dense(X, np.float64)
     seen = weight_range(w, len(X))
@@ -71,7 +71,7 @@ def extent(block: Block) -> Extent:
 
 
 class Axes(NamedTuple):
-    """Equal bins along each column: first edge, width and number."""
+    """Equal bins along each column: first edge, width and number of bins."""
 
     first: Array
     width: Array
@@ -82,7 +82,7 @@ class Axes(NamedTuple):
         return [f + h * np.arange(m + 1) for f, h, m in zip(self.first, self.width, self.count, strict=True)]
 
     def locate(self, X: Array) -> tuple[Array, Array]:
-        """The numbers of the bins of each row, and which rows are inside; the last edge belongs to the last bin."""
+        """The bin numbers of each row, and which rows are inside; the last edge belongs to the last bin."""
         place = np.floor((X - self.first) / self.width)
         end = self.first + self.width * (self.count + ROUND) >= X
         place = np.where(end, np.minimum(place, self.count - 1), place)
@@ -96,7 +96,7 @@ class Axes(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Weights of the cells that are not empty, for one or several sets of axes; a cell is a row of numbers of bins."""
+    """Weights of the nonempty cells, for one or several sets of axes; a cell is a row of bin numbers."""
 
     cells: tuple[Array, ...]
     weights: tuple[Array, ...]
@@ -111,7 +111,7 @@ class Cells(NamedTuple):
 
 
 def keys(cells: Array) -> Array:
-    """A key for each row of numbers of bins, in the order of these rows: a number, or, if that is too large, bytes."""
+    """A key for each row of bin numbers that sorts like the rows: an integer or, if that would overflow, bytes."""
     sizes = cells.max(axis=0, initial=0) + 1
     if float(np.prod(sizes.astype(np.float64))) < MOST_CELLS:
         return cells @ np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
@@ -124,7 +124,7 @@ def _grouped(cells: Array, w: Array) -> tuple[Array, Array]:
 
 
 def find(cells: Array, wanted: Array) -> Array:
-    """Where each wanted row of numbers of bins stands among the cells, which are in order; −1: nowhere."""
+    """The position of each wanted row of bin numbers among the sorted cells; −1 if it is not there."""
     if not len(cells):
         return np.full(len(wanted), -1)
     known, asked = np.split(keys(np.concatenate([cells, wanted])), [len(cells)])
@@ -133,7 +133,7 @@ def find(cells: Array, wanted: Array) -> Array:
 
 
 def count(block: Block, unit: float, *axes: Axes) -> Cells:
-    """The counts of a block, of weights in a unit."""
+    """The cell weights of a block, in multiples of `unit`."""
     X, w = block.X, block.weight
     X = dense(X, np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, np.float64) / unit
@@ -146,7 +146,7 @@ def count(block: Block, unit: float, *axes: Axes) -> Cells:
 
 
 def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
-    """Widths by a rule; a column that does not vary gets one bin of width 1."""
+    """Bin widths by a rule; a constant column gets one bin of width 1."""
     span, D, n = E.high - E.low, len(E.low), E.rows
     if name == "sturges":
         width = span / (1.0 + math.log2(n))
@@ -154,12 +154,12 @@ def rule_width(name: str, E: Extent, iqr: Array | None) -> Array:
         width = 3.4908 * np.sqrt(E.scatter / E.weights.unit / max(n - 1.0, 1.0)) * n ** (-1.0 / (2 + D))
     else:
         width = 2.0 * iqr * n ** (-1.0 / (2 + D))
-        width = np.where(width > 0, width, span / (1.0 + math.log2(n)))  # half of the rows agree
+        width = np.where(width > 0, width, span / (1.0 + math.log2(n)))  # half of the rows have the same value
     return np.where(span > 0, width, 1.0)
 
 
 def axes_of_width(E: Extent, width: Array, origin: Any) -> Axes:
-    """Bins of these widths that cover the range, with an edge at the origin (None: at the least value)."""
+    """Bins of these widths that cover the range, with an edge at the origin (None: at the smallest value)."""
     start = E.low if origin is None else per_column(origin, len(E.low), "origin")
     with np.errstate(all="ignore"):
         before = np.floor((E.low - start) / width + ROUND)
@@ -169,7 +169,7 @@ def axes_of_width(E: Extent, width: Array, origin: Any) -> Axes:
 
 
 def axes_of_count(E: Extent, number: Array, origin: Any) -> Axes:
-    """This many bins over the range; with an origin, of the same width, shifted to have an edge there."""
+    """So many bins over the range; with an origin, bins of that width shifted to have an edge there."""
     span = E.high - E.low
     width = np.where(span > 0, span, 1.0) / number
     if origin is not None:
@@ -178,7 +178,7 @@ def axes_of_count(E: Extent, number: Array, origin: Any) -> Axes:
 
 
 def checked(axes: Axes) -> Axes:
-    """Axes whose cells can be numbered."""
+    """The axes, if they have no more bins than allowed."""
     if not (axes.count <= MOST_BINS).all():
         raise InputError(
             f"The bins are too many ({', '.join(f'{m:.3g}' for m in axes.count)} by column): make them wider, or use "
@@ -188,7 +188,7 @@ def checked(axes: Axes) -> Axes:
 
 
 def per_column(value: Any, p: int, name: str) -> Array:
-    """A number for each column, from one or p of them."""
+    """A number for each column, from one number or p."""
     values = np.asarray(value, np.float64)
     if values.shape not in ((), (p,)) or not np.isfinite(values).all():
         raise ParameterError(f"{name} is one number, or one for each of the {p} columns; got {value!r}.")

@@ -3,9 +3,9 @@ r"""Histograms as densities: rows counted in equal bins, in one or several dimen
 .. math:: \hat p(x) = \frac{N(\text{cell of }x)}{n\,\prod_j h_j},\qquad
     \text{bins } [x_{0j} + m h_j,\ x_{0j} + (m+1) h_j)
 
-1. One pass finds the range (none is needed when `range` and the bins are given).
-2. Widths come from the number of bins, directly, from a rule, or from cross-validation; the origin moves the edges.
-3. One pass counts; only cells that are not empty are kept, and the rows are not.
+1. One pass finds the range of the columns, the weights and the deviations.
+2. Widths come from the number of bins, are given, or follow from a rule or cross-validation; the origin shifts edges.
+3. One pass counts; only the nonempty cells are kept, and no rows.
 
 Scott (1979), On optimal and data-based histograms, doi:10.1093/biomet/66.3.605.
 """
@@ -32,7 +32,7 @@ CANDIDATES = 60
 
 
 def log_density(X: Any, axes: Axes, cells: Array, weights: Array, total: float) -> Any:
-    """log N − log n − log volume; −∞ in empty cells and outside."""
+    """log N − log n − log volume; −∞ in empty cells and outside the range."""
     place, inside = axes.locate(queries(X))
     at = bins_of.find(cells, place)
     found = np.where(inside & (at >= 0), np.append(weights, 0.0)[at], 0.0)
@@ -48,10 +48,10 @@ class HistogramDensity(DensityMixin, Estimator):
 
     Notes
     -----
-    Cost: two passes, O(n D) each; memory grows with the cells that are not empty, at most n. In many dimensions nearly
-    all cells are empty: useful up to two or three. A bin holds its left edge; the last one holds its right edge, too.
-    Rows outside a given range count in n only. "freedman_diaconis" needs quartiles and holds the rows in memory for
-    them. Sample weights are turned into numbers of rows: in units of the smallest one above zero if all are whole
+    Cost: two passes, O(n D) each; memory grows with the number of nonempty cells, at most n. In many dimensions nearly
+    all cells are empty: it is useful for up to two or three. A bin includes its left edge; the last one its right edge,
+    too. Rows outside a given range count only in n. "freedman_diaconis" needs quartiles and gathers the rows in memory
+    for them. Sample weights are turned into numbers of rows: in units of the smallest one above zero if all are whole
     multiples of it, else so that their mean is 1. Shape of computation: reduce.
 
     References
@@ -146,6 +146,7 @@ class HistogramDensity(DensityMixin, Estimator):
             return (bins_of.axes_of_count(E, number, None),)
         if E.rows <= 1.0:
             raise InputError("Cross-validation leaves out one row, and n_samples = 1: give a number of bins.")
+        # Candidates from one bin to well above the number that suits n rows in p columns.
         most = min(max(2.0, 4.0 * E.rows ** (1.0 / (1 + p))), 1000.0)
         tried = np.unique(np.geomspace(1.0, most, CANDIDATES).round())
         return tuple(bins_of.axes_of_count(E, np.full(p, m), self.origin) for m in tried)
@@ -186,7 +187,7 @@ class HistogramDensity(DensityMixin, Estimator):
         return total_of(self.score_samples(X))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Rows drawn from the density: a cell by its weight, and a uniform place in it."""
+        """Rows drawn from the density: a cell, with probability by its weight, and a uniform point in it."""
         check_is_fitted(self)
         rng = streams(random_state, 1)[0]
         share = self.cell_weights_ / self.cell_weights_.sum()
@@ -195,7 +196,7 @@ class HistogramDensity(DensityMixin, Estimator):
 
 
 def _quartile_range(rows: Any) -> Array:
-    """The range of the middle half of each column; a row of weight w counts w times."""
+    """The interquartile range of each column; a row of weight w counts w times."""
     X, _, w = rows.gather()
     out = np.empty(X.shape[1])
     for j in range(X.shape[1]):

@@ -1,14 +1,14 @@
-r"""Kernel density estimates: a bump of probability on every row.
+r"""Kernel density estimates: a window of probability on every row.
 
 .. math:: \hat p(x) = \frac1{\sum_i w_i}\sum_i \frac{w_i}{|H_i|}\,\frac{K(\|H_i^{-1}(x-x_i)\|)}{\int K},\qquad
     H_i = h\,\lambda_i\,F
 
 with K a window, h the bandwidth, F the frame (the columns as they are, their standard deviations, or a factor of their
-covariance) and λ_i the point's own width (1, or wider where points are rare), or H_i from a covariance of its own.
+covariance) and λ_i an adaptive width (1, or wider where points are sparse), or H_i from a covariance of each point.
 
-1. `fit` keeps the rows and, where asked to, chooses h: by a rule, or as the candidate with the largest
-   :math:`\sum_i w_i\log\hat p_{-i}(x_i)`, each row's density without its own window; one pass serves all candidates,
-   or, with own widths, which depend on h, one for all and one for each.
+1. `fit` keeps the rows and chooses h where needed: by a rule, or as the candidate with the largest
+   :math:`\sum_i w_i\log\hat p_{-i}(x_i)`, the density at each row without its own window. One pass serves all
+   candidates; adaptive widths depend on h and take one more pass for each.
 2. Sums run over a k-d tree; they are exact (1e-11), or within `rtol` and `atol`.
 
 Rosenblatt (1956), doi:10.1214/aoms/1177728190; Parzen (1962), doi:10.1214/aoms/1177704472.
@@ -60,14 +60,14 @@ from didact.parts.windows import WINDOWS
 
 
 class Ready(NamedTuple):
-    """All that a density needs at a query, in units of the frame."""
+    """The prepared estimate, in units of the frame: all that is needed at a query."""
 
     window: Any
     F: Array
     h: float
     points: Points | None
     shapes: tuple[Array, Array, Array] | None  # rows, weights over volumes, triangles: a covariance for each row
-    log_unit: float  # what is subtracted from the logarithm of a sum of windows
+    log_unit: float  # subtracted from the logarithm of a sum of windows
     total: float
     metric: tuple[Any, Array, Array] | None = None  # the distance, rows and weights, if it is not the Euclidean one
 
@@ -94,16 +94,17 @@ class KernelDensity(DensityMixin, Estimator):
 
     Notes
     -----
-    Cost: a query looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core; fewer with a
-    tolerance. A covariance for each point takes all rows, D² each. Cross-validation leaves out a row's own window; the
-    own widths or covariances of the others are those of all rows. Rows are kept, dense and in memory. Far from all
-    rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of the others is
-    −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn: with shape="full"
-    they give SciPy's `gaussian_kde`. The cosine window integrates to one in every dimension, which scikit-learn's does
-    in odd ones only. Metrics other than the Euclidean one look at every pair; under a norm (Minkowski's with any p,
-    "seuclidean", "mahalanobis") the density integrates to one, which scikit-learn's does not, and under others, which
-    have no volume, it is one up to a factor, as there. Sample weights are turned into numbers of rows: in units of the
-    smallest one above zero if all are whole multiples of it, else so that their mean is 1. Shape of computation: pairs.
+    Cost: a query visits the rows within about seven bandwidths (Gaussian), about 1 ns per row and core; fewer with a
+    tolerance. A covariance for each point takes D² operations for every row. Cross-validation leaves out a row's own
+    window; the adaptive widths or covariances of the others stay those of all rows. Rows are kept, dense and in memory.
+    Far from all rows the log density of a window with tails (gaussian, exponential) stays finite and accurate; that of
+    the others is −∞ where no window reaches. "scott" and "silverman" are in units of the frame, as in scikit-learn:
+    with shape="full" they give SciPy's `gaussian_kde`. The cosine window integrates to one in every dimension; that of
+    scikit-learn does so only in odd ones. Metrics other than the Euclidean one evaluate every pair. Under a norm
+    (Minkowski's with any p, "seuclidean", "mahalanobis") the density integrates to one, unlike scikit-learn's; under
+    other metrics, which have no volume, it is a density up to a factor, as there. Sample weights are turned into
+    numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their mean
+    is 1. Shape of computation: pairs.
 
     References
     ----------
@@ -174,7 +175,7 @@ class KernelDensity(DensityMixin, Estimator):
         return self._estimate(kept, in_cases(w)[0])
 
     def fit_counts(self, X: Array, w: Array) -> "KernelDensity":
-        """Keep the rows X, of which each counts w times, whatever the rule for weights."""
+        """Keep the rows X, each of which counts w times; the weights are not rescaled."""
         self._rows(X, target="none")
         return self._estimate(X, w)
 
@@ -202,7 +203,7 @@ class KernelDensity(DensityMixin, Estimator):
         return not isinstance(self._distance(None, None), Euclidean)
 
     def _distance(self, X: Any, w: Any) -> Any:
-        """The distance between rows; one that depends on the rows X of weights w (None) is not asked for them."""
+        """The distance between rows, or None if it depends on the rows and X is None; w are the weights of X."""
         if X is None and self.metric in ("mahalanobis", "seuclidean", "hamming"):
             return None
         more = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
@@ -257,7 +258,7 @@ class KernelDensity(DensityMixin, Estimator):
         return abramson(WINDOWS[self.kernel], points, w, squared_scales(h), self.adaptive)[0]
 
     def _units(self) -> tuple[Array, float]:
-        """The frame, with bandwidths of the columns in it, and the bandwidth."""
+        """The frame and the bandwidth; bandwidths of the columns become part of the frame."""
         if isinstance(self.bandwidth_, float):
             return self.frame_, self.bandwidth_
         return (self.frame_ * self.bandwidth_ if self.frame_.ndim == 1 else self.frame_ * self.bandwidth_[:, None]), 1.0
@@ -271,7 +272,7 @@ class KernelDensity(DensityMixin, Estimator):
         return beside(self, self._prepare, self.X_fit_, self.sample_weight_, self.frame_, self.bandwidth_, self.widths_)
 
     def _prepare(self) -> Ready:
-        """The tree, or the shapes, of the rows."""
+        """The prepared estimate: a tree of the rows, or their covariances."""
         window, w, total = WINDOWS[self.kernel], self.sample_weight_, float(self.sample_weight_.sum())
         F, h = self._units()
         X = in_units(self.X_fit_.astype(np.float64), F)
@@ -317,7 +318,7 @@ class KernelDensity(DensityMixin, Estimator):
 
 
 def total_of(logs: Any) -> float:
-    """The sum of log densities of any kind of collection."""
+    """The sum of log densities, given as an array, `Batches` or a Dask array."""
     if isinstance(logs, Batches):
         return float(sum(part.sum() for part in logs))
     total = logs.sum()

@@ -2,7 +2,7 @@ r"""Classification by kernel densities: Bayes' rule with a density estimate for 
 
 .. math:: P(k\mid x) = \frac{P(k)\,\hat p_k(x)}{\sum_l P(l)\,\hat p_l(x)}
 
-With equal bandwidths and priors as in the data every row votes for its class with the weight K((x − x_i)/h).
+With equal bandwidths, and priors from the data, every row votes for its class with the weight K((x − x_i)/h).
 
 Fix, Hodges (1951), reprinted 1989, Discriminatory analysis, doi:10.2307/1403797.
 """
@@ -33,7 +33,7 @@ def joint(X: Any, log_prior: Array, classes: list[Ready | None], rtol: float, at
 
 
 def log_posterior(X: Any, log_prior: Array, *args: Any) -> Array:
-    """log P(k | x); the priors, where the densities of all classes are zero."""
+    """log P(k | x); the log priors where the densities of all classes are zero."""
     logs = joint(X, log_prior, *args)
     nowhere = np.isneginf(logs).all(axis=1)
     logs[nowhere] = log_prior
@@ -51,7 +51,7 @@ def most_probable(X: Any, labels: Array, *args: Any) -> Array:
 
 
 def class_counts(w: Array, codes: Array, classes: int) -> list[Array]:
-    """The weights of each class as numbers of rows: relative ones are relative within a class."""
+    """The weights of each class as numbers of rows; weights that are not whole are rescaled within each class."""
     seen, parts = case_range(w), [w[codes == k] for k in range(classes)]
     if seen.whole:
         return [v / seen.unit for v in parts]
@@ -126,7 +126,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         return self
 
     def _width(self, bandwidth: Any, x: Array, X: Array, w: Array) -> Any:
-        """The bandwidth of a class with rows x; where all of them are equal, 'cv' is Scott's rule for all rows X."""
+        """The bandwidth of a class with rows x; if these are all equal, 'cv' means Scott's rule for all rows X."""
         chosen = isinstance(bandwidth, str) and bandwidth == "cv" and self.shape == "spherical"
         if not chosen or not len(x) or np.ptp(x, axis=0).any():
             return bandwidth
@@ -138,7 +138,7 @@ class KernelDensityClassifier(ClassifierMixin, Estimator):
         return KernelDensity(bandwidth=bandwidth, **same)
 
     def _bandwidths(self) -> list[Any]:
-        """One for each class."""
+        """The bandwidth of each class."""
         if not isinstance(self.bandwidth, dict):
             return [self.bandwidth] * len(self.classes_)
         labels = self.classes_.tolist()

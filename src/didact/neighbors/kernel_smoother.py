@@ -1,13 +1,12 @@
-r"""Kernel smoother (Nadaraya–Watson): at every place the mean of the targets, near rows with more weight.
+r"""Kernel smoother (Nadaraya–Watson): a mean of the targets in which near rows have more weight.
 
 .. math:: \hat y(x) = \frac{\sum_i w_i\,K(\|x-x_i\|/h)\,y_i}{\sum_i w_i\,K(\|x-x_i\|/h)}
 
 It is the conditional mean of a kernel density of (x, y).
 
-1. `fit` keeps the rows and, where asked to, chooses h by the squared errors of each row predicted from all others:
-   the distances of pairs are looked at once, for all candidates together; wide Gaussians in one or two columns need
-   no pairs.
-2. Where no window reaches, the prediction is the mean of the nearest rows, which is also what the Gaussian tends to.
+1. `fit` keeps the rows and chooses h, where needed, by leave-one-out squared errors: the distances of pairs are
+   computed once for all candidates together; wide Gaussians in one or two columns need no pairs.
+2. Where no window reaches, the prediction is the mean of the nearest rows, which is also the limit for the Gaussian.
 
 Nadaraya (1964), On estimating regression, doi:10.1137/1109020.
 """
@@ -32,7 +31,7 @@ from didact.parts.windows import WINDOWS
 
 
 def smoothed(window: Any, points: Points, Q: Array | None, grid: Array) -> Array:
-    """Means of the targets by bandwidth, at the rows of Q or (None) at every row without itself."""
+    """Weighted means of the targets by bandwidth, at the rows of Q or (None) at every row without itself."""
     sums = kernel_sums(window, points, Q, squared_scales(grid), empty=True)
     return sums.columns / sums.weight[:, :, None]
 
@@ -52,13 +51,13 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
 
     Notes
     -----
-    Cost: a prediction looks at the rows within about seven bandwidths (Gaussian), about 1 ns a row and core;
-    cross-validation looks at pairs of rows that reach each other once for all candidates: n² for wide windows. In one
-    or two columns many rows under a wide Gaussian are summed over cells with a bounded error instead, right to 1e-11 as
-    all sums are, at a cost that grows like n; with more columns, and for windows of other forms, sums are over pairs.
-    Rows are kept, dense and in memory. Sample weights are turned into numbers of rows: in units of the smallest one
-    above zero if all are whole multiples of it, else so that their mean is 1; leaving out leaves out one of the rows
-    that a weight stands for. Shape of computation: pairs.
+    Cost: a prediction visits the rows within about seven bandwidths (Gaussian), about 1 ns per row and core;
+    cross-validation visits each pair of rows within reach once for all candidates: n² for wide windows. In one or two
+    columns wide Gaussian windows over many rows are summed over cells instead, at a cost that grows like n and with the
+    same relative error of at most 1e-11; with more columns, and for other windows, sums run over pairs. Rows are kept,
+    dense and in memory. Sample weights are turned into numbers of rows: in units of the smallest one above zero if all
+    are whole multiples of it, else so that their mean is 1; leaving out a row removes one of the rows that a weight
+    stands for. Shape of computation: pairs.
 
     References
     ----------
@@ -158,7 +157,7 @@ class KernelSmoother(MultiOutputMixin, RegressorMixin, Estimator):
         )
 
     def leave_one_out(self) -> Array:
-        """Predictions of y_fit_, each without its own row (one of them, if its weight is more)."""
+        """Leave-one-out predictions of y_fit_; of a row of weight above 1 one copy is left out."""
         check_is_fitted(self)
         means = smoothed(WINDOWS[self.kernel], self._points, None, np.array([self._width]))[0] + self._offset
         return means[:, 0] if self._one else means

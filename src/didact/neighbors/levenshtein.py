@@ -20,14 +20,14 @@ def edit_distance(
     insert, delete, substitute : float, default=1.0
         Costs of the edits.
     transpose : float or None, default=None
-        Cost of exchanging two letters that stand side by side; None: that takes two edits. A pair that was exchanged
-        is not edited again (optimal string alignment).
+        Cost of swapping two adjacent letters; None: that takes two edits. A swapped pair is not edited again (optimal
+        string alignment).
 
     Returns
     -------
     float
-        The distance. It is a metric if inserting costs what deleting costs, all costs are positive and nothing is
-        transposed.
+        The distance. It is a metric if insertions and deletions cost the same, all costs are positive, and swaps are
+        not allowed.
 
     Notes
     -----

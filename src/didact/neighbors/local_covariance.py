@@ -1,7 +1,7 @@
-r"""Covariances of the points around each point, for windows that follow the data: :math:`\Sigma_i` of the k nearest.
+r"""Local covariances, for windows that follow the data: :math:`\Sigma_i` of the k nearest points of each point.
 
 Each is shrunk towards its own mean variance, :math:`(1-\rho)C_i + \rho\,\mathrm{tr}(C_i)/D\cdot I` with ρ = 0.1, so
-that points on a line or a plane keep some width across it.
+that windows of points on a line or a plane keep some width across it.
 """
 
 import numpy as np

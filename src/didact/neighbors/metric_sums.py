@@ -1,8 +1,8 @@
 r"""Sums of windows under any metric: :math:`\log\sum_i w_i\,K(d(q, x_i)/h)`, from tables of all distances.
 
-Under a norm windows have the same integral as under the Euclidean one, times the ratio of the unit balls: that of
-Minkowski's distance has the volume :math:`(2\Gamma(1+1/p))^D/\Gamma(1+D/p)`. A metric without a norm has no such
-integral; its sums are divided by the Euclidean one, as in scikit-learn, and are densities up to a factor.
+Under a norm the integral of a window is the Euclidean one times the ratio of the volumes of the unit balls; that of
+Minkowski's distance has the volume :math:`(2\Gamma(1+1/p))^D/\Gamma(1+D/p)`. For a metric that is not a norm there is
+no such integral; its sums are divided by the Euclidean one, as in scikit-learn, and are densities up to a factor.
 
 Wang (2005), Volumes of generalized unit balls, doi:10.1080/0025570X.2005.11953370.
 """
@@ -24,12 +24,12 @@ METRICS = (
     "mahalanobis", "haversine", "hamming", "canberra", "braycurtis", "jaccard", "dice", "rogerstanimoto", "russellrao",
     "sokalmichener", "sokalsneath",
 )  # fmt: skip
-ENTRIES = 1 << 20  # distances that are held at once
+ENTRIES = 1 << 20  # distances in memory at once
 POWERS = {Manhattan: 1.0, Euclidean: 2.0, Chebyshev: math.inf}
 
 
 def log_metric_sums(window: Any, noun: Any, X: Array, w: Array, Q: Array | None, scales: Array) -> Array:
-    """log S by squared scale 1/h² and query; at the rows X themselves (Q None) each without one row of itself."""
+    """log S by squared scale 1/h² and query; Q None: at the rows X themselves, each with one copy of it left out."""
     rows, places = (np.ascontiguousarray(noun.rows(part), np.float64) for part in (X, X if Q is None else Q))
     parts = []
     for a, b in block_edges(len(places), max(1, ENTRIES // len(rows))):
@@ -50,7 +50,7 @@ def _log_sum(window: Any, squares: Array, weight: Array) -> Array:
 
 
 def log_volume(noun: Any, dimensions: int) -> float:
-    """The logarithm of the unit ball's volume over that of the Euclidean one; 0 for what is no norm."""
+    """The log ratio of the unit ball's volume to the Euclidean one; 0 if the metric is not a norm."""
     if isinstance(noun, Scaled):
         return log_volume(noun.of, dimensions) - float(np.log(noun.scale).sum())
     if isinstance(noun, Mahalanobis):
@@ -71,7 +71,7 @@ def log_p_ball(p: float, dimensions: int) -> float:
 
 
 def offsets(window: Any, noun: Any, rng: np.random.Generator, count: int, dimensions: int) -> Array:
-    """Offsets drawn from a window of width 1 under a norm: a direction, uniform in the ball's cone, and a length."""
+    """Offsets drawn from a window of width 1 under a norm: a direction by the cone measure, and a length."""
     if isinstance(noun, Scaled):
         return offsets(window, noun.of, rng, count, dimensions) / noun.scale
     if isinstance(noun, Mahalanobis):

@@ -22,15 +22,15 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
 
     .. math:: d(a, b) = \Big(\sum_j w_j |a_j - b_j|^p\Big)^{1/p}
 
-    or any other distance. With few columns a k-d tree is searched, O(log n) a query at best; with many, all distances
-    are bounded by a matrix product in single precision, O(n p) a query, and those that may count computed exactly.
+    or any other distance. With few columns a k-d tree is searched, O(log n) per query at best; with many, all distances
+    are bounded by a matrix product in single precision, O(n p) per query, and those of the candidates computed exactly.
 
     Notes
     -----
-    Neighbours come nearest first; of rows at equal distances the one with the lower number comes first, and is kept
-    where not all of them can be. The answer depends neither on `algorithm` nor on the number of threads. Missing values
-    are refused, but for "gower", which leaves out the columns in which either row has one. Sparse rows are searched by
-    products of blocks. "kernel" is the distance between images under a kernel's feature map.
+    Neighbours are sorted by distance, ties by row number, which also decides which of several tied rows are among the k
+    nearest. The answer depends neither on `algorithm` nor on the number of threads. Missing values are refused, except
+    under "gower", which leaves out the columns in which either row has one. Sparse rows are searched by products of
+    blocks. "kernel" is the distance between images under a kernel's feature map.
 
     References
     ----------

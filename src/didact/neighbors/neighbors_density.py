@@ -1,8 +1,8 @@
-r"""k-nearest-neighbour density: how large a ball around x has to be to hold k rows.
+r"""k-nearest-neighbour density: from the volume of the ball around x that holds k rows.
 
 .. math:: \hat p(x) = \frac{k}{n\,V_D\,d_k(x)^D},\qquad V_D = \frac{\pi^{D/2}}{\Gamma(D/2+1)}
 
-with d_k the distance of the k-th nearest row; on the line k/(2 n d_k).
+with d_k the distance of the k-th nearest row; in one dimension k/(2 n d_k).
 
 Loftsgaarden, Quesenberry (1965), doi:10.1214/aoms/1177700079.
 """
@@ -48,11 +48,11 @@ class KNeighborsDensity(DensityMixin, Estimator):
 
     Notes
     -----
-    Cost: O(k log n) a query in few dimensions. The estimate adapts to how dense the rows are, but it is no density: its
-    tails are so heavy that its integral is infinite, so there is nothing to sample from. It is +∞ at a place where k
-    rows coincide, and for k = 1 at every row. With sample weights d_k is the distance within which rows lie that count
-    k times: weights count in units of the smallest one if all are whole multiples of it, else so that their mean is 1.
-    Shape of computation: pairs.
+    Cost: O(k log n) per query in few dimensions. The estimate adapts to how dense the rows are, but it is not a
+    density: its tails are so heavy that its integral is infinite, so that it cannot be sampled from. It is +∞ where k
+    rows coincide, and for k = 1 at every row. With sample weights d_k is the radius of the ball that holds rows of
+    total weight k: weights count in units of the smallest one if all are whole multiples of it, else so that their mean
+    is 1. Shape of computation: pairs.
 
     References
     ----------

@@ -1,4 +1,4 @@
-r"""The smoother of nearest neighbours: a weighted mean of the y of the k nearest rows.
+r"""The nearest-neighbour smoother: a weighted mean of the y of the k nearest rows.
 
 .. math:: \hat y(x) = \frac{\sum_{i\in N_k(x)} K(d_i/d_k)\,y_i}{\sum_{i\in N_k(x)} K(d_i/d_k)}
 
@@ -64,7 +64,7 @@ def predict_neighbors(X: Any, index: Index, y: Array, w: Array | None, k: int, k
     """The smooth at the rows X, in their float type."""
     Y = as_columns(y)
     words = X.dtype == object
-    if not missing and not words and not np.isfinite(float(X.sum())):  # refused by the caller, in words
+    if not missing and not words and not np.isfinite(float(X.sum())):  # the caller raises the error
         return np.zeros(X.shape[0])
     found = nearest_by_weight(index, w, X if is_sparse(X) else to_numpy(X), k)
     parts = [averages(distances, rows, Y, kernel, taken) for distances, rows, taken in found]
@@ -94,11 +94,11 @@ class KNeighborsSmoother(MultiOutputMixin, RegressorMixin, KNeighborsQueries, _N
     -----
     Kernels: uniform 1; tricube (1 − u³)³; Epanechnikov 1 − u²; Gaussian exp(−2u²), whose standard deviation is half the
     distance of the k-th neighbour. Where all weights would vanish (k = 1, or all equally far) they are equal. Of rows
-    at equal distances the one with the lower number comes first. Between data points the same rule holds: the curve
-    jumps where a neighbour is exchanged, but for the compact kernels, which let it fade out. Sample weights are turned
-    into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that their
-    mean is 1. A row that counts twice fills two of the k places, the last row as many as are left, and leaving out
-    leaves out one of the rows that a weight stands for. Cost: that of the neighbour search, O(n k) more for each
+    at equal distances the one with the lower number comes first. Between data points the curve jumps where one
+    neighbour replaces another, except with the compact kernels, under which neighbours fade out. Sample weights are
+    turned into numbers of rows: in units of the smallest one above zero if all are whole multiples of it, else so that
+    their mean is 1. A row that counts twice fills two of the k places, the last row as many as are left; leaving out a
+    row removes one of the rows that a weight stands for. Cost: that of the neighbour search, plus O(n k) for each
     candidate. Shape of computation: pairs.
 
     References

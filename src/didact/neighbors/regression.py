@@ -28,7 +28,7 @@ from didact.neighbors.neighborhoods import means
 
 
 class MeanAnswers:
-    """Learning values, and answering by means."""
+    """Fitting values and predicting by means, for both regressors."""
 
     _outlier_values: Any = np.nan
 
@@ -55,11 +55,11 @@ class KNeighborsRegressor(KNeighborsQueries, MeanAnswers, RegressorMixin, _Neigh
 
     Notes
     -----
-    Rows at equal distances are neighbours in the order of their numbers. Neighbours are taken until they count k times,
-    the last with what is left of it; sample weights count in units of the smallest one if all are whole multiples of
-    it, else they have mean 1 (see `KNeighborsClassifier`). Rows of weight 0 are not indexed
-    (row numbers are then those of the other rows). Cost: that of the search (`NearestNeighbors`). Fitted rows
-    are held in memory, queries come in blocks of any number. Shape of computation: pairs.
+    Ties in distance are broken by row number. With sample weights, neighbours are added until their weights reach k;
+    the last one counts in part. Weights count in units of the smallest one if all are whole multiples of it, else so
+    that their mean is 1 (see `KNeighborsClassifier`). Rows of weight 0 are not indexed (row numbers are then those of
+    the remaining rows). Cost: that of the search (`NearestNeighbors`). Fitted rows are kept in memory, queries are
+    processed in blocks. Shape of computation: pairs.
 
     References
     ----------
@@ -102,8 +102,8 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
     Notes
     -----
     A row without neighbours gets `outlier_value`; where that is NaN, a warning says so. Sample weights multiply those
-    of the neighbours, and only their ratios matter. Fitted rows are held in memory, queries come in blocks. Shape of
-    computation: pairs.
+    of the neighbours, and only their ratios matter. Fitted rows are kept in memory, queries are processed in blocks.
+    Shape of computation: pairs.
 
     References
     ----------

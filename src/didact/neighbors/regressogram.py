@@ -3,8 +3,8 @@ r"""The regressogram: the mean of y in each bin of a grid over x.
 .. math:: \hat y(x) = \mathrm{mean}\{y_i : x_i \text{ in the bin of } x\}, \qquad
     \text{bin of } x: m_j = \lfloor (x_j - o_j)/h_j \rfloor
 
-Bins are kept where there are rows: weight, mean and sum of squares about the mean of each, which merge. The
-leave-one-out error follows from these: a row of a bin of weight W has the error :math:`(y-\bar y)\,W/(W-1)`.
+Only nonempty bins are kept: weight, mean and scatter of each, which merge. The leave-one-out error follows from
+these: a row of a bin of weight W has the error :math:`(y-\bar y)\,W/(W-1)`.
 
 Tukey (1961), Curves as parameters, and touch estimation.
 """
@@ -27,12 +27,12 @@ from didact.neighbors.gathered import as_columns
 from didact.parts.statistics.chan import join_runs
 from didact.parts.statistics.weights import WeightRange, weight_range
 
-MOST = 20  # candidates: numbers of bins in each column
+MOST = 20  # candidate numbers of bins per column
 WIDER = 1.0 + 1e-12  # so that the largest value falls into the last bin
 
 
 class Extremes(NamedTuple):
-    """The weights, and the smallest and largest values of the columns among rows that count."""
+    """The weights, and the smallest and largest values of the columns among rows of positive weight."""
 
     weights: WeightRange
     low: Array
@@ -45,7 +45,7 @@ class Extremes(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """The bins that hold rows: their numbers in each column, in order, and weight, mean and scatter of the outputs."""
+    """The nonempty bins, sorted: their numbers in each column, and weight, mean and scatter of the outputs."""
 
     number: Array
     weight: Array
@@ -63,7 +63,7 @@ class Grids(NamedTuple):
     grids: tuple[Bins, ...]
 
     def merge(self, other: "Grids") -> "Grids":
-        """Grid by grid."""
+        """The bins of both sets of rows, grid by grid."""
         return Grids(tuple(a.merge(b) for a, b in zip(self.grids, other.grids, strict=True)))
 
 
@@ -79,7 +79,7 @@ def extremes(block: Block) -> Extremes:
 
 
 def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
-    """Entries of equal number made one, by Chan's rule."""
+    """Bins from entries; those of equal number are merged by Chan's rule."""
     order = np.lexsort(number.T[::-1])
     number, weight, mean, scatter = number[order], weight[order], mean[order], scatter[order]
     new = np.append(True, (number[1:] != number[:-1]).any(axis=1)) if len(number) else np.zeros(0, bool)
@@ -92,7 +92,7 @@ def grouped(number: Array, weight: Array, mean: Array, scatter: Array) -> Bins:
 
 @in_pieces
 def fill(block: Block, origin: Array, widths: list[Array], unit: float = 1.0) -> Grids:
-    """The bins of a block for each of several widths, weights in a unit; what is not finite shows in their numbers."""
+    """The bins of a block for each of several widths; weights in multiples of `unit`, NaN in X shows in bin numbers."""
     X, w = block.X, block.weight
     X, Y = dense(X, np.float64), as_columns(block.y)
     w = np.ones(len(X)) if w is None else to_numpy(w).astype(np.float64) / unit
@@ -101,7 +101,7 @@ def fill(block: Block, origin: Array, widths: list[Array], unit: float = 1.0) ->
 
 
 def find(bins: Array, number: Array) -> Array:
-    """The place of each row of numbers among the bins, or −1: column by column, as pairs of codes."""
+    """The position of each row of bin numbers among the bins, or −1; matched column by column, as pairs of codes."""
     code, wanted = np.zeros(len(bins), np.int64), np.zeros(len(number), np.int64)
     known = np.ones(len(number), bool)
     for j in range(bins.shape[1]):
@@ -118,7 +118,7 @@ def find(bins: Array, number: Array) -> Array:
 
 
 def predict_bins(X: Any, origin: Array, width: Array, number: Array, values: Array, mean: Any) -> Array:
-    """The mean of each row's bin; of all rows where that is empty."""
+    """The mean of each row's bin; the mean of all rows if the bin is empty."""
     with np.errstate(invalid="ignore"):
         place = find(number, np.nan_to_num(np.floor((dense(X, np.float64) - origin) / width)))
     empty = place < 0
@@ -127,7 +127,7 @@ def predict_bins(X: Any, origin: Array, width: Array, number: Array, values: Arr
 
 
 def left_out_error(bins: Bins) -> float:
-    """The mean squared leave-one-out error; a row that is alone in its bin is predicted by the mean of all others."""
+    """The mean squared leave-one-out error; a row alone in its bin is predicted by the mean of all others."""
     N = bins.weight.sum()
     if N <= 1:
         return 0.0
@@ -147,11 +147,11 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
     Notes
     -----
     Cost: one pass to find the ranges (if the origin or the widths depend on them), one more over all candidates, with
-    O(n log n) for each; prediction O(log bins) a row and column. Bins go on beyond the data, and an empty one predicts
-    the mean of all rows. Only bins with rows are kept, but their number grows like the power of the number of columns.
-    Leaving out a row leaves the grid as it is, and leaves out one of the rows that a weight stands for: weights count
-    in units of the smallest one if all are whole multiples of it, else so that their mean is 1. Shape of computation:
-    reduce.
+    O(n log n) for each; prediction O(log bins) per row and column. The grid extends beyond the data, and an empty bin
+    predicts the mean of all rows. Only nonempty bins are kept, but their number grows exponentially with the number of
+    columns. Leaving out a row does not change the grid, and removes one of the rows that a weight stands for: weights
+    count in units of the smallest one if all are whole multiples of it, else so that their mean is 1. Shape of
+    computation: reduce.
 
     References
     ----------
@@ -213,7 +213,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         return self
 
     def _each(self, value: Any, name: str) -> Array:
-        """A parameter with one entry for each column."""
+        """A parameter as an array with one entry for each column."""
         p = self.n_features_in_
         value = np.asarray(value, np.float64)
         if value.ndim > 1 or (value.ndim and value.shape != (p,)):
@@ -223,7 +223,7 @@ class Regressogram(MultiOutputMixin, RegressorMixin, Estimator):
         return np.broadcast_to(value, (p,)).copy()
 
     def _widths(self, seen: Extremes) -> list[Array]:
-        """The widths, or all that are tried."""
+        """The bin widths: one set, or all candidates."""
         if self.bandwidth is not None:
             return [self._each(self.bandwidth, "bandwidth")]
         extent = (seen.high - self.origin_) * WIDER

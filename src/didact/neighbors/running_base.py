@@ -1,4 +1,4 @@
-r"""Running smoothers: the mean, the median or the line of the rows around x, one after the other.
+r"""Running smoothers: the mean, the median or the least-squares line of the rows in a window around x.
 
 .. math:: \hat y(x) = \mathrm{mean}\{y_i : x_i \in W(x)\},\quad \mathrm{median}\{\dots\},\quad
     \text{or the least-squares line through } \{(x_i, y_i)\} \text{ at } x
@@ -28,11 +28,11 @@ from didact.engines.smoothing.running import RunningWindow, Sorted, running_left
 from didact.neighbors.gathered import as_columns, one_column
 from didact.parts.statistics.weights import in_cases
 
-CANDIDATES = 20  # widths that are tried
+CANDIDATES = 20  # widths tried by cross-validation
 
 
 def gather(block: Block, column: int) -> Pieces:
-    """The rows of a block that count; a missing value in any column shows in their sum."""
+    """The rows of positive weight of a block; the last entry is NaN if any column has a missing value."""
     X, w = block.X, block.weight
     x, Y = one_column(X, column), as_columns(block.y)
     w = np.ones(len(x)) if w is None else to_numpy(w).astype(np.float64)
@@ -47,7 +47,7 @@ def predict_running(X: Any, column: int, kind: str, k: int, h: float, x: Array, 
 
 
 def choose(rows: Sorted, candidates: list[RunningWindow], kind: str, report: Any) -> Array:
-    """Mean leave-one-out errors: squared, for the median absolute."""
+    """Mean leave-one-out errors of the candidates: squared, or absolute for the median."""
     errors = np.full(len(candidates), np.inf)
     for number, window in enumerate(candidates):
         error = np.abs(rows.Y - running_left_out(rows, window, kind))
@@ -61,7 +61,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
     """Parameters, fit and prediction of the running smoothers. Abstract."""
 
     _kind: ClassVar[str]
-    _least: ClassVar[int] = 1  # places that a window should hold
+    _least: ClassVar[int] = 1  # fewest places of a candidate window
     _test_params = [{"column": 0}, {"column": 0, "bandwidth": 0.3}]
     _test_skips = {
         "defaults": "Of several columns, which the checks have, `column` must say along which to smooth.",
@@ -109,7 +109,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         return self
 
     def _column(self) -> int:
-        """The number of the column that is x."""
+        """The number of the column x."""
         name, p = type(self).__name__, self.n_features_in_
         if self.column is None:
             if p != 1:
@@ -128,7 +128,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         return (self.n_neighbors if self.bandwidth is None else self.bandwidth) == "cv"
 
     def _candidates(self, rows: Sorted) -> list[RunningWindow]:
-        """The window, or all that are tried."""
+        """The window, or all candidates."""
         places, fixed = len(rows.u), self.bandwidth is not None
         wanted = [self.bandwidth if fixed else self.n_neighbors]
         if self._searches():
@@ -176,7 +176,7 @@ class _Running(MultiOutputMixin, RegressorMixin, Estimator):
         )
 
     def leave_one_out(self) -> Array:
-        """What all other rows say of each row, in the order of x_fit_."""
+        """Leave-one-out predictions of the fitted rows, in the order of x_fit_."""
         check_is_fitted(self)
         rows = sort_rows(self.x_fit_, as_columns(self.y_fit_), self.sample_weight_)
         out = running_left_out(rows, RunningWindow(self.n_neighbors_, self.bandwidth_), self._kind)

@@ -1,4 +1,4 @@
-"""What editing and condensing share: which classes lose rows, and a classifier by the rows that are left."""
+"""Base of editing and condensing: which classes lose rows, and a classifier by the remaining rows."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -21,7 +21,7 @@ STRATEGIES = ("all", "auto", "majority", "not majority", "not minority")
 
 
 class Selected(NamedTuple):
-    """Which rows are left, and the shares of all rows that the others classify rightly before and after."""
+    """Which rows remain, and the share of all rows that the others classify correctly, before and after."""
 
     kept: Array
     before: float
@@ -30,9 +30,9 @@ class Selected(NamedTuple):
 
 
 class _RowSelection(ClassifierMixin, Estimator):
-    """A classifier by some of its rows. Abstract: a model says which rows are left, in `_select`."""
+    """A classifier by some of its rows. Abstract: `_select` of a model decides which rows remain."""
 
-    _voters: ClassVar[int | None] = 1  # how many neighbours classify a new row; None: n_neighbors
+    _voters: ClassVar[int | None] = 1  # number of neighbours that classify a new row; None: n_neighbors
 
     n_neighbors: int = param(1, whole(1), "Neighbours that are asked about a row.")
     sampling_strategy: Any = param(
@@ -49,7 +49,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Find out which rows with labels y are left."""
+        """Select the rows X, with labels y, that remain."""
         rows = self._rows(X, y, target="labels")
         X, y, *_ = rows.whole()
         refuse_infinite_sum(X, rows.names)
@@ -65,7 +65,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The rows that are left, as the kind of table that came in, and their labels."""
+        """The remaining rows, in the kind of table that was given, and their labels."""
         if isinstance(X, Batches) or is_dask(X):
             raise InputError(
                 "fit_resample takes rows in memory; fit takes any, and sample_indices_ says which are left."
@@ -74,7 +74,7 @@ class _RowSelection(ClassifierMixin, Estimator):
         return take(X, self.sample_indices_), take(y, self.sample_indices_)
 
     def predict(self, X: Any) -> Any:
-        """The label of the nearest of the rows that are left."""
+        """The label of the nearest remaining row."""
         return self._after_fit()._map_rows(X, nearest_label, self._index, self._codes, self.classes_, self._asked)
 
     @property
@@ -87,7 +87,7 @@ class _RowSelection(ClassifierMixin, Estimator):
 
 
 def sampled(strategy: Any, classes: Array, counts: Array) -> Array:
-    """For each class whether it loses rows; of equally large classes the first is the smallest, or the largest."""
+    """For each class whether it loses rows; of equally large classes the first counts as smallest and as largest."""
     if not isinstance(strategy, str):
         unknown = [label for label in strategy if label not in classes]
         if unknown:

@@ -36,12 +36,12 @@ def word_rows(model: Any, X: Any, y: Any, w: Any, target: str, reset: bool) -> R
 
 
 class WordCheck(NamedTuple):
-    """Turns what a user brings into a table of one column of words, and y and the weights into arrays."""
+    """Converts the user's input to a table of one column of words, and y and the weights to arrays."""
 
     target: str
 
     def __call__(self, X: Any, y: Any = None, w: Any = None) -> Block:
-        """The columns of a block."""
+        """The block of checked words, targets and weights."""
         X = column_of_words(X)
         if self.target == "none":
             return Block(X)
@@ -65,7 +65,7 @@ class WordCheck(NamedTuple):
 
 
 def column_of_words(X: Any) -> Array:
-    """One column (n, 1) of things: a list, a one-dimensional array, a series, or a table of one column."""
+    """One column (n, 1) of objects, from a list, a one-dimensional array, a series, or a table of one column."""
     if column_names(X) is not None:
         import narwhals as nw
 
@@ -81,6 +81,7 @@ def column_of_words(X: Any) -> Array:
     if isinstance(X, str) or not hasattr(X, "__len__"):
         raise InputError("X must be a column of words, such as a list of strings.")
     out = np.empty((len(X), 1), dtype=object)
+    # A list of lists of one string each is a table of one column; other lists are sequences to be compared.
     table_of_one = all(isinstance(word, list) and len(word) == 1 for word in X)
     for i, word in enumerate(X):
         out[i, 0] = word[0] if table_of_one else word

@@ -12,7 +12,7 @@ from didact.neighbors.selection import Selected, _RowSelection
 
 
 def agrees(rows: Array, codes: Array, kind: str) -> Array:
-    """For each row, (n, k) neighbours given, whether all have its class, or no class has more of them than its own."""
+    """For each row, given (n, k) neighbours, whether all ("all") or most ("mode", ties included) have its class."""
     if kind == "all":
         return (codes[rows] == codes[:, None]).all(axis=1)
     votes = class_votes(flat(rows, rows), None, codes, codes.max() + 1)
@@ -20,7 +20,7 @@ def agrees(rows: Array, codes: Array, kind: str) -> Array:
 
 
 def edit_once(X: Any, codes: Array, may_go: Array, k: int, kind: str, distance: Any) -> tuple[Array, Array]:
-    """Which rows stay, and which have a nearest row of their own class. A class never loses all of its rows."""
+    """Which rows stay, and which have a nearest neighbour of their own class. A class never loses all of its rows."""
     k = min(k, len(codes) - 1)
     if k == 0:
         return np.ones(len(codes), bool), np.zeros(len(codes), bool)
@@ -36,15 +36,15 @@ class EditedNearestNeighbors(_RowSelection):
 
     .. math:: \text{remove } x_i \text{ if } y_i \notin \arg\max_c \#\{j\in N_k(x_i): y_j=c\}
 
-    That clears the strip between classes of noise. The nearest-neighbour rule on the edited rows has, with many rows,
-    an error near that of the best classifier, where on all rows it has up to twice that.
+    This removes noise from the overlap between classes. For many rows the error of the nearest-neighbour rule on the
+    edited rows is near that of the best classifier; on all rows it is up to twice as large.
 
     Notes
     -----
-    Within a pass all rows are judged by all rows, so the order of the rows does not matter. A tie in which the own
-    class takes part is won by it. A class that would lose all its rows in a pass keeps them. Cost: one search for the
-    neighbours of all rows a pass. As a classifier it answers by the nearest row that is left. Condensing afterwards
-    (`CondensedNearestNeighbor`) keeps the rows along the border only. Shape of computation: pairs; rows are gathered in
+    Within a pass all rows are judged by all rows, so the order of the rows does not matter. A row wins a tie between
+    its own class and others. A class that would lose all its rows in a pass keeps them. Cost: one search for the
+    neighbours of all rows per pass. As a classifier it predicts by the nearest remaining row. Condensing afterwards
+    (`CondensedNearestNeighbor`) keeps only the rows along the border. Shape of computation: pairs; rows are gathered in
     memory.
 
     References

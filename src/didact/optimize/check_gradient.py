@@ -11,11 +11,11 @@ from didact.core.typing import Array
 from didact.engines.loop.differences import CENTRAL, EPS, differences
 from didact.optimize.problem import check_start
 
-AGREES = 1e-4  # how near central differences come to a right complex step, relative to the gradient's size
+AGREES = 1e-4  # difference of central and complex steps, relative to the gradient, up to which they agree
 
 
 class GradientCheck(NamedTuple):
-    """How far a gradient is from differences.
+    """The comparison of a gradient with differences of its function.
 
     `relative_error` has one entry per coordinate (for several functions, a row per function), `method` says how each
     coordinate was differenced: "complex" or "central".
@@ -43,7 +43,7 @@ class GradientCheck(NamedTuple):
 
     @property
     def wrong(self) -> Array:
-        """The coordinates that are not."""
+        """The coordinates that are beyond the tolerance."""
         errors = self.relative_error.reshape(-1, self.relative_error.shape[-1])
         return np.flatnonzero(~(errors <= self.tol).all(axis=0))
 
@@ -51,10 +51,10 @@ class GradientCheck(NamedTuple):
 def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, tol: float = 1e-5) -> GradientCheck:
     r"""Compare a gradient (or Jacobian) with differences of the function at x.
 
-    Central differences :math:`(f(x+he_j)-f(x-he_j))/2h` with :math:`h = \epsilon^{1/3}\max(|x_j|, 1)` are right to
-    about ten digits; where the function also takes complex numbers and is analytic, :math:`\mathrm{Im}f(x+ihe_j)/h` is
-    right to all. The complex step is used in the coordinates in which it agrees with the central one roughly, for
-    functions such as abs pass complex numbers on wrongly.
+    Central differences :math:`(f(x+he_j)-f(x-he_j))/2h` with :math:`h = \epsilon^{1/3}\max(|x_j|, 1)` have about ten
+    correct digits; if the function is analytic and accepts complex numbers, :math:`\mathrm{Im}f(x+ihe_j)/h` is accurate
+    to all digits. The complex step is used in the coordinates in which it roughly agrees with the central one, as
+    functions such as abs are not analytic.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, to
     grad : callable or array-like
         grad(x) returns the derivatives: n numbers, or one row for each entry of fun(x); or these numbers themselves.
     x : array-like of shape (n,)
-        Where to check. A general point finds more than a special one such as 0.
+        Where to check. A general point reveals more errors than a special one such as 0.
     tol : float
-        The relative error up to which a coordinate counts as right.
+        The relative error up to which a coordinate counts as correct.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, to
         value = np.asarray(fun(x.copy()))
         if value.dtype.kind not in "fiub" or not np.isfinite(value).all():
             raise InputError("fun must return finite real numbers at x for its gradient to be checked.")
-        # Sizes of 1 where a coordinate is smaller: a check is not about units.
+        # A size of at least 1 for each coordinate: the check does not depend on units.
         central = differences("central", np.ones_like(x))._replace(size=np.ones_like(x))
         numeric = np.asarray(central(lambda z: np.asarray(fun(z), np.float64), x))
         if given.shape != numeric.shape:
@@ -115,7 +115,7 @@ def check_gradient(fun: Callable[..., Any], grad: Callable[..., Any], x: Any, to
 
 
 def _with_complex_steps(fun: Callable[..., Any], x: Array, numeric: Array) -> tuple[Array, Array]:
-    """The derivatives, by complex steps in the coordinates in which these agree with the central differences."""
+    """The derivatives, by complex steps in the coordinates in which these agree with central differences."""
     method = np.full(len(x), "central")
     try:
         with warnings.catch_warnings():

@@ -18,7 +18,7 @@ def kkt_residual(
     lower: Any = None,
     upper: Any = None,
 ) -> KKTResidual:
-    r"""How far a point and its multipliers are from the first-order conditions of a constrained minimum.
+    r"""Residuals of the first-order conditions of a constrained minimum at a point with its multipliers.
 
     For min f(x) such that h(x) = 0, g(x) ≤ 0, l ≤ x ≤ u the Lagrangian is
     :math:`L = f + \lambda^Th + \mu^Tg + \mu_l^T(l - x) + \mu_u^T(x - u)`, and the conditions are
@@ -26,7 +26,7 @@ def kkt_residual(
     * stationarity :math:`\nabla f + J_h^T\lambda + J_g^T\mu - \mu_l + \mu_u = 0`;
     * primal feasibility h = 0, g ≤ 0, l ≤ x ≤ u;
     * dual feasibility μ ≥ 0;
-    * complementarity :math:`\mu_ig_i = 0`: only a constraint that binds has a positive multiplier.
+    * complementarity :math:`\mu_ig_i = 0`: only binding constraints have positive multipliers.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def kkt_residual(
     KKTResidual
         The largest absolute violations `stationarity`, `primal_feasibility`, `dual_feasibility` and `complementarity`,
         the `largest` of them, and `satisfied(tol)`. All are 0 at a solution. For a convex problem the conditions are
-        sufficient, too, and the best dual value equals the primal one.
+        also sufficient, and the best dual value equals the primal one.
 
     Notes
     -----

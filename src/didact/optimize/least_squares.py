@@ -32,17 +32,17 @@ def least_squares(
     r"""Minimise half the sum of squares of residuals, by Levenberg–Marquardt or Gauss–Newton.
 
     With residuals r(x) and their Jacobian J, Gauss–Newton takes the step :math:`-(J^TJ)^{-1}J^Tr`, halved until the sum
-    falls; Levenberg–Marquardt :math:`-(J^TJ+\lambda D^2)^{-1}J^Tr`, with λ such that the step stays within a trust
-    region, D the lengths of J's columns.
+    decreases; Levenberg–Marquardt takes :math:`-(J^TJ+\lambda D^2)^{-1}J^Tr`, with D the lengths of J's columns and λ
+    such that the step stays within a trust region.
 
     Parameters
     ----------
     fun : callable
         fun(x) returns the m residuals.
     x0 : array-like of shape (n,)
-        Where to start; its size is also taken for the scale of variables that come near 0.
+        Where to start; its entries also set the scale of variables that come near 0.
     jac : callable or str, optional
-        jac(x) returns the m × n Jacobian. None or "central" takes central differences, 2n evaluations an iteration;
+        jac(x) returns the m × n Jacobian. None or "central" takes central differences, 2n evaluations per iteration;
         "forward" n, less accurate; "complex" n complex ones, exact, for analytic functions.
     method : {"lm", "gauss-newton"}
         Levenberg–Marquardt or Gauss–Newton.
@@ -53,7 +53,7 @@ def least_squares(
     max_iter : int
         Most iterations.
     callback : callable, optional
-        callback(iteration, value, x) after each iteration; what is true stops.
+        callback(iteration, value, x) after each iteration; a true return value stops the iteration.
     keep_iterates : bool
         Whether the result has a `trace` of the iterates.
 
@@ -61,8 +61,8 @@ def least_squares(
     -------
     Result
         With `value` = ½‖r‖², `jacobian` at the solution and `covariance` :math:`s^2(J^TJ)^{-1}`,
-        :math:`s^2 = \|r\|^2/(m-n)`: that of the variables if residuals are independent errors of equal variance.
-        Variables that the residuals do not determine, and all of them if m ≤ n, have infinite variance.
+        :math:`s^2 = \|r\|^2/(m-n)`: the covariance of x if residuals are independent errors of equal
+        variance. Variables that the residuals do not determine, and all of them if m ≤ n, have infinite variance.
 
     Notes
     -----
@@ -87,7 +87,7 @@ def least_squares(
     limits = check_bounds(bounds, start)
     residuals = Residuals(fun, jac, start, limits)
     watch = Watch(callback, None, 1)
-    with np.errstate(all="ignore"):  # what is not finite is reported in words
+    with np.errstate(all="ignore"):  # values that are not finite are reported in the result
         residuals.check(start)
         result = levenberg_marquardt(
             residuals.half_sum, residuals.factor, start, tol, max_iter, watch, keep if keep_iterates else None,
@@ -104,7 +104,7 @@ def least_squares(
 
 
 def covariance(jacobian: Array, variance: float, dependent: float = DEPENDENT_DIRECTION) -> Array:
-    """variance·(JᵀJ)⁻¹, of a Jacobian or its triangular factor; infinite for what J does not determine."""
+    """variance·(JᵀJ)⁻¹, from a Jacobian or its triangular factor; infinite for variables that J does not determine."""
     n = jacobian.shape[1]
     if not math.isfinite(variance):
         return np.full((n, n), math.inf)
@@ -121,7 +121,7 @@ def covariance(jacobian: Array, variance: float, dependent: float = DEPENDENT_DI
 
 
 def check_bounds(bounds: Any, x: Array) -> tuple[Array, Array]:
-    """Lower and upper limits, one of each for every variable; x must be within them."""
+    """Lower and upper bounds of each variable; x must lie within them."""
     if bounds is None:
         return np.full_like(x, -math.inf), np.full_like(x, math.inf)
     try:
@@ -140,7 +140,7 @@ def check_bounds(bounds: Any, x: Array) -> tuple[Array, Array]:
 
 
 class Residuals:
-    """A user's residuals and Jacobian, checked and counted; the residuals of the last point are kept."""
+    """The user's residuals and Jacobian, checked and counted; the residuals at the last point are cached."""
 
     def __init__(self, fun: Any, jac: Any, x0: Array, bounds: tuple[Array, Array]):
         if not callable(fun):
@@ -165,7 +165,7 @@ class Residuals:
 
     @property
     def error(self) -> float:
-        """About the relative error of the Jacobian."""
+        """The approximate relative error of the Jacobian."""
         return DEPENDENT_DIRECTION if callable(self.jac) else self._difference.error
 
     def half_sum(self, x: Array) -> float:

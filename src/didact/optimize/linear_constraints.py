@@ -1,4 +1,4 @@
-"""What the user writes as linear constraints, as arrays of the right shapes, or one clear sentence."""
+"""Validation of linear constraints: arrays of the right shapes, or an error in one clear sentence."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from didact.core.typing import Array
 
 
 class LinearConstraints(NamedTuple):
-    """A x = b, G x ≤ h, lower ≤ x ≤ upper, with arrays of no rows and infinite bounds where there is none."""
+    """A x = b, G x ≤ h, lower ≤ x ≤ upper; missing constraints are arrays without rows, missing bounds infinite."""
 
     A: Any
     b: Array
@@ -23,7 +23,7 @@ class LinearConstraints(NamedTuple):
 def linear_constraints(
     n: int, A_eq: Any, b_eq: Any, G: Any, h: Any, lower: Any, upper: Any, keep_sparse: bool = False
 ) -> LinearConstraints:
-    """Constraints on n variables; matrices may be sparse, and stay so on request."""
+    """Constraints on n variables; matrices may be sparse, and stay sparse with `keep_sparse`."""
     A_eq, b_eq = _rows(A_eq, b_eq, n, "A_eq", "b_eq", keep_sparse)
     G, h = _rows(G, h, n, "G", "h", keep_sparse)
     if not np.isfinite(b_eq).all():
@@ -33,14 +33,14 @@ def linear_constraints(
 
 
 def bounds(n: int, lower: Any, upper: Any) -> tuple[Array, Array]:
-    """Bounds of n variables; None is no bound, a number is the same bound for all."""
+    """Bounds of n variables; None is no bound, a number applies to all variables."""
     lower = np.full(n, -np.inf) if lower is None else vector(lower, "lower", n, infinite=True)
     upper = np.full(n, np.inf) if upper is None else vector(upper, "upper", n, infinite=True)
     return lower, upper
 
 
 def vector(values: Any, name: str, size: int | None = None, infinite: bool = False) -> Array:
-    """A float vector of the given size, without NaN; where `infinite` is allowed, a number stands for all entries."""
+    """A float vector of the given size, without NaN; with `infinite` ∞ is allowed, and a number stands for all."""
     out = _floats(values, name)
     if infinite and out.ndim == 0 and size is not None:
         out = np.full(size, float(out))

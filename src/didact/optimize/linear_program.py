@@ -12,7 +12,7 @@ from didact.engines.loop.result import Result
 from didact.optimize.linear_constraints import LinearConstraints, linear_constraints, vector
 
 OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED, OTHER = range(5)  # SciPy's codes
-VIOLATED, DOWN = 1e-7, 1e-6  # least violation, and slope of a ray, that count as such
+VIOLATED, DOWN = 1e-7, 1e-6  # relative violation above which a program is infeasible, slope above which unbounded
 FINEST, COARSEST = 1e-10, 1e-3  # the tolerances that HiGHS takes
 
 
@@ -42,7 +42,7 @@ def linear_program(
     lower, upper : arrays of shape (n,) or numbers, optional
         Bounds; None and infinite entries are no bounds (SciPy's `linprog` takes x ≥ 0 by default).
     tol : float
-        The feasibility, primal and dual, that HiGHS is asked for: 1e-10 to 1e-3.
+        The primal and dual feasibility tolerance of HiGHS: 1e-10 to 1e-3.
     max_iter : int
         The largest number of simplex iterations.
 
@@ -57,7 +57,7 @@ def linear_program(
 
     Notes
     -----
-    The solver is HiGHS (presolve and dual simplex), in SciPy. The number of pivots is mostly a small multiple of the
+    The solver is HiGHS (presolve and dual simplex), in SciPy. The number of pivots is usually a small multiple of the
     number of constraints, though exponential in the worst case.
 
     References
@@ -82,7 +82,7 @@ def linear_program(
     options = {"primal_feasibility_tolerance": tol, "dual_feasibility_tolerance": tol, "maxiter": max_iter}
     found = _highs(c, constraints, options)
     status = found.status
-    if status == OTHER:  # presolve may leave open which of the two it is
+    if status == OTHER:  # presolve may not tell infeasible from unbounded
         status = _which(c, constraints, options)
     if found.x is None or status in (INFEASIBLE, UNBOUNDED):
         return _without_solution(constraints, status, found.nit)
@@ -96,7 +96,7 @@ def _highs(c: Any, k: LinearConstraints, options: dict[str, Any]) -> Any:
 
 
 def _which(c: Any, k: LinearConstraints, options: dict[str, Any]) -> int:
-    """Infeasible, unbounded, or a numerical difficulty."""
+    """The code for infeasible, unbounded, or a numerical difficulty."""
     kept = np.isfinite(k.h)
     size = 1.0 + np.max(np.abs(np.concatenate([k.h[kept], k.b])), initial=0.0)
     if least_violation(k.G[kept], k.h[kept], k.A, k.b, k.lower, k.upper) > VIOLATED * size:
@@ -108,7 +108,7 @@ def _which(c: Any, k: LinearConstraints, options: dict[str, Any]) -> int:
 
 
 def _solution(c: Any, k: LinearConstraints, found: Any, status: int) -> Result:
-    """SciPy's marginals are derivatives of the value by the right-hand sides: multipliers with the other sign."""
+    """The result from SciPy's, whose marginals are derivatives by the right-hand sides: minus the multipliers."""
     mu = np.zeros(len(k.h))
     mu[np.isfinite(k.h)] = np.maximum(-found.ineqlin.marginals, 0.0)
     lower, upper = np.maximum(found.lower.marginals, 0.0), np.maximum(-found.upper.marginals, 0.0)

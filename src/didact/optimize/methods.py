@@ -1,7 +1,7 @@
 """The methods of `minimize`: each reads its options and calls its engine.
 
-A method is a function of the problem, what every run has (`Run`), and options of its own as keywords; its line search
-is the one that was asked for or its own default.
+A method is a function of the problem, the settings of the run (`Run`), and its own options as keywords; its line
+search is the user's or its own default.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from didact.engines.smooth.nonlinear_cg import nonlinear_cg
 from didact.optimize.problem import Problem
 
 SEARCHES = ("fixed", "armijo", "weak-wolfe", "strong-wolfe")
-MEMORY = 15  # pairs of L-BFGS: more than usual, since evaluations cost more than vectors
+MEMORY = 15  # pairs of L-BFGS: more than usual, as evaluations cost more than vector operations
 
 
 class Run(NamedTuple):
-    """What all methods are given: start, tolerance, limit, line search and whom to tell."""
+    """The settings that all methods share: start, tolerance, iteration limit, line search and callbacks."""
 
     x0: Array
     tol: float
@@ -37,11 +37,11 @@ class Run(NamedTuple):
 
     @property
     def ending(self) -> dict[str, Any]:
-        """Tolerance, limit, report and keep, as engines name them."""
+        """The keyword arguments that all engines share: tolerance, limit, report and keep."""
         return {"tol": self.tol, "max_iter": self.max_iter, "report": self.report, "keep": self.keep}
 
     def line_search(self, default: Any, curvature: float = 0.9, fixed: float | None = 1.0) -> Any:
-        """The line search that was asked for by name or as an object, or the method's own."""
+        """The line search: the user's, by name or as an object, or the method's default."""
         if self.search is None:
             return default
         if not isinstance(self.search, str):
@@ -55,7 +55,7 @@ class Run(NamedTuple):
         ]
 
     def refuse_search(self, method: str) -> None:
-        """For methods that have no use for a line search."""
+        """Raise if a line search is given to a method that makes none."""
         if self.search is not None:
             raise ParameterError(f"Method {method!r} makes no line search: leave line_search at None.")
 
@@ -185,7 +185,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def convex(bends: Any) -> Any:
-    """The spectrum, if there is one and all of it is positive."""
+    """The spectrum of the Hessian, if it is given and positive definite; else an error."""
     if bends is None:
         raise ParameterError("step='optimal' needs the Hessian of the quadratic: give hess.")
     if not bends.least > 0:

@@ -1,7 +1,7 @@
 r"""Minimise a smooth function of several variables, :math:`\min_x f(x)`, by the method of one's choice.
 
-The engines are those that fit the library's models; here they meet a user's function, are checked against what it
-returns, and leave a trace of their path where one is asked for.
+The engines are those that fit the library's models; here they minimise a user's function, whose return values are
+checked, and record their path on request.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from didact.optimize.methods import METHODS, SEARCHES, Run
 from didact.optimize.problem import Problem, check_start, number
 from didact.optimize.trace import keep, trace
 
-HOPELESS = 10  # evaluations in a row that were not finite, after which that is why no step was found
+HOPELESS = 10  # successive non-finite evaluations above which these, not the method, explain a lack of progress
 
 
 def minimize(
@@ -41,7 +41,7 @@ def minimize(
     r"""Minimise a function of n variables from a starting point.
 
     =================  ===============================================================  ========================
-    method             step                                                             cost an iteration
+    method             step                                                             cost per iteration
     =================  ===============================================================  ========================
     "gradient"         :math:`-\gamma g`; γ fixed, "optimal" or from a line search      1 gradient
     "momentum"         heavy ball or Nesterov                                           1 gradient
@@ -66,22 +66,22 @@ def minimize(
         jac(x) returns the gradient; True: fun does. None or "central" takes central differences, 2n evaluations for
         each gradient; "forward" n, less accurate; "complex" n complex ones, exact, for analytic functions.
     hess : callable or matrix, optional
-        hess(x), n × n, or a constant matrix; for "diagonal-newton" the diagonal will do. Newton's methods take 2n
+        hess(x), n × n, or a constant matrix; for "diagonal-newton" the diagonal suffices. Newton's methods take 2n
         gradients instead if it is None. With it, "cg" takes exact first steps and "gradient" predicts its rate.
     tol : float
         The largest entry of the gradient at which the iteration ends.
     max_iter : int
         Most iterations.
     callback : callable, optional
-        callback(iteration, value, x) after each iteration; what is true stops.
+        callback(iteration, value, x) after each iteration; a true return value stops the iteration.
     line_search : str or object, optional
         "armijo", "strong-wolfe", "weak-wolfe", "fixed" (length 1, for "gradient" `step`), or `Armijo`, `StrongWolfe`,
-        `WeakWolfe`, `Fixed` with constants of one's own. None: strong Wolfe for "cg" and "lbfgs", else Armijo.
+        `WeakWolfe`, `Fixed` with other constants. None: strong Wolfe for "cg" and "lbfgs", else Armijo.
     keep_iterates : bool
         Whether the result has a `trace` of all iterates, values and gradient norms, and a `plot()`.
     validation : callable, optional
-        validation(x) returns a number to watch, such as the error on held-out data: the iterate with the least one is
-        returned, and the iteration ends when `patience` of them in a row are no better.
+        validation(x) returns a number to monitor, such as the error on held-out data: the iterate with the least one is
+        returned, and the iteration ends after `patience` successive iterates that are no better.
     patience : int
         See validation.
     **options
@@ -116,7 +116,7 @@ def minimize(
     _check(tol, max_iter, line_search, patience)
     problem = Problem(fun, x, jac, hess)
     watch = Watch(callback, validation, patience)
-    with np.errstate(all="ignore"):  # what is not finite is reported in words
+    with np.errstate(all="ignore"):  # values that are not finite are reported in the result
         problem.check(x)
         watch.begin(x)
         run = Run(
@@ -139,7 +139,7 @@ def minimize(
 
 
 class Watch:
-    """Hears of every iteration: calls the user's callback, and watches a validation value for its best iterate."""
+    """The report function of a run: calls the user's callback, and keeps the iterate with the best validation value."""
 
     def __init__(self, callback: Any, validation: Any, patience: int):
         self.callback, self.validation, self.patience = callback, validation, patience
@@ -147,7 +147,7 @@ class Watch:
         self.best: tuple[Array, float] | None = None
 
     def begin(self, x: Array) -> None:
-        """The start counts as an iterate."""
+        """Record the start as the first iterate."""
         if self.validation is not None:
             self.seen, self.best = [self._watched(x)], (x, math.nan)
 
@@ -166,7 +166,7 @@ class Watch:
         return math.inf if math.isnan(value) else value
 
     def finish(self, result: Result, problem: Problem) -> None:
-        """The best iterate takes the place of the last."""
+        """Replace the last iterate of the result by the best one."""
         if self.best is None:
             return
         result.validation = self.seen
@@ -177,7 +177,7 @@ class Watch:
 
 
 def _method(name: Any, options: dict[str, Any]) -> Callable[..., Result]:
-    """The method of this name, if it knows the options."""
+    """The method of this name; an error if it does not exist or does not have these options."""
     if name not in METHODS:
         raise ParameterError(f"There is no method {name!r}: use one of {', '.join(map(repr, METHODS))}.")
     method = METHODS[name]

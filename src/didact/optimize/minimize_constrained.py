@@ -43,14 +43,14 @@ def minimize_constrained(
         Each function returns a number or a vector: h(x) = 0, or g(x) ≤ 0. Each Jacobian returns its derivatives, one
         row for each number; without one they are taken by central differences.
     bounds : pair of array-likes, optional
-        Lower and upper bounds of the variables, numbers or one for each. Points outside may be tried on the way.
+        Lower and upper bounds of the variables, numbers or one for each. Iterates may leave them on the way.
     tol : float
-        The largest KKT residual that counts as solved: the gradient of the Lagrangian relative to the gradients that it
-        is a sum of, and violations divided by the size of the constraint's gradient at x0.
+        The largest KKT residual that counts as solved: the gradient of the Lagrangian relative to its terms, and
+        violations divided by the size of the constraint's gradient at x0.
     max_iter : int
         Most rounds of the augmented Lagrangian.
     callback : callable, optional
-        callback(iteration, value, x) after each round; what is true stops.
+        callback(iteration, value, x) after each round; a true return value stops the iteration.
 
     Returns
     -------
@@ -63,11 +63,11 @@ def minimize_constrained(
 
     Notes
     -----
-    What is found satisfies the KKT conditions: nearly always a local minimum, and the global one of a convex problem.
-    Each round is a run of L-BFGS, ten to a few hundred evaluations; some five to fifteen rounds are usual. "infeasible"
-    means that the violation has a local minimum above 0, which is where x is then, and that none below was found within
-    the bounds either, from x0 and from there. Variables of very different units
-    (1e-4 and 1e4) should be scaled. For quadratic objectives and linear constraints use `quadratic_program`.
+    The solution satisfies the KKT conditions: nearly always it is a local minimum, and of a convex problem the global
+    one. Each round is a run of L-BFGS, ten to a few hundred evaluations; five to fifteen rounds are usual. "infeasible"
+    means that x is at a local minimum of the violation above 0, and that no feasible point was found within the bounds
+    either, from x0 or from there. Variables in very different units (1e-4 and 1e4) should be scaled. For quadratic
+    objectives and linear constraints use `quadratic_program`.
 
     References
     ----------
@@ -97,7 +97,7 @@ def minimize_constrained(
     n_equal = sum(c.size for c in equal)
     report = None if callback is None else lambda i, value, point: bool(callback(i, value, point))
     lagrangian = Lagrangian(problem.value_gradient, stack, n_equal, (lower, upper))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial points may be far outside
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # trial points may be far outside the domain
         result = augmented_lagrangian(lagrangian, x, tol, max_iter, report)
     result.multipliers = stack.split(result.multipliers, n_equal)
     result.evaluations = problem.evaluations
@@ -107,7 +107,7 @@ def minimize_constrained(
 
 
 class Constraint:
-    """One function of the user's, as a vector with its Jacobian, checked on every call."""
+    """One of the user's constraint functions, as a vector with its Jacobian, checked on every call."""
 
     def __init__(self, given: Any, x0: Array, name: str) -> None:
         self.jac: Any
@@ -123,7 +123,7 @@ class Constraint:
             raise InputError(f"{name} returned {first[~np.isfinite(first)][0]} at the start x0 = {shown(x0)}.")
 
     def value(self, x: Array) -> Array:
-        """The numbers that are to be 0, or at most 0."""
+        """The values that must be 0, or at most 0."""
         try:
             out = np.array(self.fun(x), dtype=np.float64, ndmin=1)
         except (TypeError, ValueError) as error:
@@ -134,7 +134,7 @@ class Constraint:
         return out
 
     def jacobian(self, x: Array) -> Array:
-        """One row for each number."""
+        """The Jacobian, one row for each value."""
         if self.jac is None:
             return self.difference(self.value, x)
         out = np.array(self.jac(x), dtype=np.float64, ndmin=1)
@@ -174,7 +174,7 @@ class Stack:
 
 
 def _constraints(given: Any, x0: Array, name: str) -> list[Constraint]:
-    """Several functions, or one."""
+    """The constraints from a list of functions, or from a single one."""
     if callable(given):
         given = [given]
     if not isinstance(given, Sequence):

@@ -1,7 +1,7 @@
-"""What a user hands to an optimiser, checked on every call: the function, its gradient and its Hessian, counted.
+"""The user's objective, gradient and Hessian, checked and counted on every call.
 
-A missing gradient is taken by central differences (2n evaluations each), a missing Hessian by central differences of
-the gradient (2n gradients each). What cannot be used gives one sentence that says what came back and what was expected.
+A missing gradient is computed by central differences (2n evaluations each), a missing Hessian by central differences
+of the gradient (2n gradients each). Errors say what the function returned and what was expected.
 """
 
 import math
@@ -32,7 +32,7 @@ def check_start(x0: Any, name: str = "x0") -> Array:
 
 
 class Problem:
-    """An objective of n variables; `value_gradient` is what solvers call."""
+    """An objective of n variables; solvers call `value_gradient`."""
 
     def __init__(self, fun: Callable[..., Any], x0: Array, jac: Any = None, hess: Any = None):
         if not callable(fun):
@@ -46,7 +46,7 @@ class Problem:
         self.evaluations = 0
         self._start: Any = None
         self._first: tuple[float, Array] = (math.nan, x0)
-        self.trouble = 0  # how many of the last evaluations, in a row, were not finite
+        self.trouble = 0  # number of successive evaluations, up to the last, that were not finite
         kind = jac if isinstance(jac, str) else "central"
         self._difference = differences(kind, x0)
         self._difference_gradient = differences("central", x0)
@@ -60,7 +60,7 @@ class Problem:
         return self.value_gradient(x)[1] if not callable(self.jac) else self._checked(self.jac(x))
 
     def value_gradient(self, x: Array) -> tuple[float, Array]:
-        """Value and gradient at x; those of the start are kept."""
+        """Value and gradient at x; those at the start are cached."""
         if x is self._start:
             return self._first
         value, gradient = self._call(x)
@@ -119,7 +119,7 @@ class Problem:
         return self.fun(x)
 
     def _checked(self, gradient: Any) -> Array:
-        # A copy: some functions fill the same array again on every call.
+        # A copy: some functions reuse one output array for every call.
         gradient = np.array(gradient, dtype=np.float64)
         if gradient.shape != (self.n,):
             raise InputError(
@@ -130,7 +130,7 @@ class Problem:
 
 
 def number(out: Any) -> float:
-    """What a function returned, as one real number."""
+    """The return value of a function as one real number."""
     array = np.asarray(out)
     if array.size != 1 or array.dtype.kind not in "fiub":
         what = "None" if out is None else f"an array of shape {array.shape} and type {array.dtype}"
@@ -139,6 +139,6 @@ def number(out: Any) -> float:
 
 
 def shown(x: Array) -> str:
-    """A point in a few words."""
+    """A point as text, at most five entries."""
     entries = ", ".join(f"{v:.6g}" for v in x[:5])
     return f"({entries}{', …' if len(x) > 5 else ''})"

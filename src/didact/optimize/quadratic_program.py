@@ -42,15 +42,15 @@ def quadratic_program(
     q : array of shape (n,)
         The linear part of the objective.
     A_eq, b_eq : arrays of shapes (p, n) and (p,), optional
-        Equality constraints; dependent ones may be among them.
+        Equality constraints; they may be linearly dependent.
     G, h : arrays of shapes (m, n) and (m,), optional
         Inequality constraints; an infinite entry of h is no constraint.
     lower, upper : arrays of shape (n,) or numbers, optional
         Bounds; None and infinite entries are no bounds, equal ones fix a variable.
     x0 : array of shape (n,), optional
-        A point near the solution, as that of a similar problem: the constraints that bind there are tried first.
+        A point near the solution, such as that of a similar problem: the constraints that bind there are tried first.
     tol : float
-        The largest KKT residual that counts as solved, relative to the numbers that it is a sum of.
+        The largest KKT residual that counts as solved, relative to its terms.
     max_iter : int
         The largest number of iterations of either method.
 
@@ -58,19 +58,19 @@ def quadratic_program(
     -------
     Result
         With `x`, `value`, `status` ("converged", "infeasible", "unbounded", "iteration limit", "no progress"),
-        `n_iter` (interior-point iterations, or changes of the active set where that method ended alone), `optimality`
+        `n_iter` (interior-point iterations, or changes of the active set if that method succeeded alone), `optimality`
         (the relative KKT residual) and `multipliers`: a tuple of `equalities`, `inequalities`, `lower` and
         `upper`, with :math:`Px + q + A_{eq}^T\lambda + G^T\mu - \mu_l + \mu_u = 0` and all μ ≥ 0. Where there is no
         solution x is NaN, and the value ∞ (infeasible) or −∞ (unbounded).
 
     Notes
     -----
-    A strictly convex problem with up to about twice as many constraints as variables is mostly solved by an active-set
+    A strictly convex problem with up to about twice as many constraints as variables is usually solved by an active-set
     method alone: n²k/2 + nk²/2 multiply–adds for the k constraints that it tries, and k³/6 for each of some ten rounds,
-    in single precision with refinement to rounding. Otherwise a primal–dual interior point finds out which constraints
-    bind, mostly in four to eight iterations of mn²/2 + n³/6 multiply–adds, in single precision while that is precise
-    enough; then the active-set method gives the solution to rounding. Matrices are dense inside. A strictly convex
-    problem has one solution; where there are several, one of them is returned.
+    in single precision with iterative refinement. Otherwise a primal–dual interior-point method finds the binding
+    constraints, usually in four to eight iterations of mn²/2 + n³/6 multiply–adds, in single precision while that is
+    accurate enough; then the active-set method gives the solution up to rounding. Matrices are stored dense. A strictly
+    convex problem has one solution; if there are several, one of them is returned.
 
     References
     ----------
@@ -97,7 +97,7 @@ def quadratic_program(
 
 
 def convex_matrix(P: Any, n: int) -> Array:
-    """P as a symmetric, positive semidefinite matrix, or a sentence that says why it is none."""
+    """P as a symmetric, positive semidefinite matrix, or an error that says why it is not."""
     P = matrix(P, "P", n)
     if len(P) != n:
         raise InputError(f"P must be square with a row for each of the {n} entries of q; it has shape {P.shape}.")
@@ -109,7 +109,7 @@ def convex_matrix(P: Any, n: int) -> Array:
 
 
 def _symmetric(P: Array) -> Array:
-    """The symmetric part, where the rest is rounding."""
+    """The symmetric part of P, if the rest is rounding; else an error."""
     skew = np.abs(P - P.T)
     if skew.max() > SYMMETRIC * np.abs(P).max():
         i, j = np.unravel_index(np.argmax(skew), P.shape)
@@ -121,7 +121,7 @@ def _symmetric(P: Array) -> Array:
 
 
 def _refuse_negative(P: Array) -> None:
-    """Refuse negative eigenvalues that are more than rounding."""
+    """Raise if P has negative eigenvalues beyond rounding."""
     if not P.any():
         return
     values = linalg.eigvalsh(P)

@@ -1,4 +1,4 @@
-"""The path of an optimiser: iterates, values and lengths of the gradients, and their picture."""
+"""The path of an optimiser: iterates, values and gradient norms, and a plot of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from didact.core.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What an optimiser went through, one row per iteration, the start first.
+    """The path of an optimiser, one row per iteration, the start first.
 
     Attributes
     ----------
@@ -52,11 +52,11 @@ class Trace:
 
 
 def keep(state: Any) -> tuple[float, Array, float]:
-    """What is kept of a solver's state: value, point and length of the gradient."""
+    """The part of a solver's state that a trace keeps: value, point and gradient norm."""
     return state.value, state.x, float(np.linalg.norm(state.gradient))
 
 
 def trace(history: list[Any], fun: Callable[[Array], float]) -> Trace:
-    """The trace of states that were kept."""
+    """The trace from a history of kept states."""
     values, points, norms = zip(*history, strict=True)
     return Trace(np.array(points), np.array(values), np.array(norms), fun)

@@ -1,14 +1,14 @@
-r"""The loop of expectation–maximisation, for mixtures of any kind.
+r"""Expectation–maximisation for any model with hidden variables.
 
 The log-likelihood of data x with hidden z, :math:`\ell(\theta) = \log\sum_z p(x, z\mid\theta)`, has for every
 distribution q of z the lower bound :math:`J(q, \theta) = E_q\log p(x,z\mid\theta) + H(q)`, with equality at
 :math:`q = p(z\mid x,\theta)`. The E step takes that q; the M step raises J in θ, and thereby ℓ by at least as much. So
 ℓ never falls. The same holds with a log-prior added to both.
 
-`expect(θ)` returns the (penalised) log-likelihood and the statistics of the E step, one pass over the rows.
-`maximize(θ, statistics)` returns a better θ; where it takes a single Newton step, which may overshoot, `blend` shortens
-it until ℓ does not fall. `blend` can also go further than the M step: as long as ℓ rises the steps become longer, which
-saves most of the many short steps that EM takes when the hidden z are uncertain (overrelaxation).
+`expect(θ)` returns the (penalised) log-likelihood and the statistics of the E step, in one pass over the rows.
+`maximize(θ, statistics)` returns a better θ. If that is a single Newton step, which may overshoot, `blend` shortens it
+until ℓ does not fall. `blend` can also extrapolate beyond the M step (overrelaxation): steps grow as long as ℓ rises,
+which avoids most of the many short steps that EM takes when the hidden z are uncertain.
 
 Dempster, Laird, Rubin (1977), doi:10.1111/j.2517-6161.1977.tb01600.x; Salakhutdinov, Roweis (2003), Adaptive
 overrelaxed bound optimization methods, ICML.
@@ -22,7 +22,7 @@ from didact.engines.loop.result import Result
 
 LIKELIHOOD_ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
 HALVINGS = 12
-LONGER = 1.5  # factor by which steps grow while they succeed
+LONGER = 1.5  # factor by which extrapolation grows while it succeeds
 
 
 class EMState(NamedTuple):
@@ -31,17 +31,17 @@ class EMState(NamedTuple):
     x: Any
     log_likelihood: float
     statistics: Any
-    gain: float  # of the last step
-    rate: float = 1.0  # how far beyond the M step to try next
+    gain: float  # increase of the log-likelihood in the last step
+    rate: float = 1.0  # length of the next trial, in units of the M step
 
     @property
     def value(self) -> float:
-        """Minus the log-likelihood, which falls."""
+        """Minus the log-likelihood, which the loop minimises."""
         return -self.log_likelihood
 
     @property
     def optimality(self) -> float:
-        """What the last step gained."""
+        """The increase of the log-likelihood in the last step."""
         return self.gain
 
 
@@ -56,8 +56,8 @@ def em(
 ) -> Result:
     """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
 
-    `blend(old, new, share)` goes that share of the way, which may be more than 1; without it every step is that of
-    `maximize`, and one that lowers the likelihood ends the loop.
+    `blend(old, new, share)` goes that share of the way from old to new, which may exceed 1; without it every step is
+    that of `maximize`, and one that lowers the likelihood ends the loop.
     """
 
     def step(s: EMState) -> EMState | None:

@@ -1,10 +1,10 @@
-r"""A mixture of experts on blocks of rows: E step, statistics, and one step of improvement.
+r"""A mixture of experts on blocks of rows: the E step, its sufficient statistics, and the M step.
 
 .. math:: p(y\mid x) = \sum_m g_m(x)\,p_m(y\mid x),\qquad g_m(x) = e^{v_m^Tz}/\textstyle\sum_j e^{v_j^Tz},\ z = (x, 1)
 
-Experts are linear with Gaussian noise, :math:`N(b_m^Tz, \sigma_m^2)`, or softmax regressions. With the posterior
+Experts are linear with Gaussian noise, :math:`N(b_m^Tz, \sigma_m^2)`, or softmax regressions. With the responsibilities
 :math:`r_m = g_mp_m/\sum_jg_jp_j` of the experts, linear ones are fitted by weighted least squares; gates and softmax
-experts take a Newton step. All of it follows from sums over rows, so a pass over the data serves a whole EM iteration.
+experts take a Newton step. All of this follows from sums over rows, so an EM iteration is one pass over the data.
 
 Jordan, Jacobs (1994), Hierarchical mixtures of experts and the EM algorithm, doi:10.1162/neco.1994.6.2.181.
 """
@@ -22,8 +22,8 @@ from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
 
-WELL_POSED = 1e-7  # reciprocal condition from which normal equations are solved as they are
-LEAST_VARIANCE = 1e-6  # of an expert's noise, relative to the variance of y: a perfect fit would end it all
+WELL_POSED = 1e-7  # reciprocal condition above which the normal equations are solved by Cholesky
+LEAST_VARIANCE = 1e-6  # of an expert's noise, relative to the variance of y: the likelihood stays finite
 
 
 class Mixture(NamedTuple):
@@ -34,7 +34,7 @@ class Mixture(NamedTuple):
     variances: Array
 
     def towards(self, other: "Mixture", share: float) -> "Mixture":
-        """A share of the way to other parameters; variances go by factors, so that they stay positive."""
+        """Parameters a share of the way to others; variances geometrically, so that they stay positive."""
         gates = self.gates + share * (other.gates - self.gates)
         experts = self.experts + share * (other.experts - self.experts)
         variances = self.variances * (other.variances / self.variances) ** share
@@ -44,8 +44,8 @@ class Mixture(NamedTuple):
 class Frame(NamedTuple):
     """How rows are standardised: means and scales of X and y; the classes, or None for numbers.
 
-    Where there are more columns than rows, `basis` (p, r) holds orthonormal directions in which standardised rows
-    differ. Coefficients along them lose nothing: the penalty is the same, and other directions change nothing else.
+    If there are more columns than rows, `basis` (p, r) is an orthonormal basis of the standardised rows. Coefficients
+    in this basis lose nothing: the penalty is the same, and components outside of it affect no prediction.
     """
 
     mean: Array
@@ -56,17 +56,17 @@ class Frame(NamedTuple):
     basis: Array | None = None
 
     def design(self, X: Any) -> Array:
-        """[(X − mean)/scale, 1] in float64, its first part along the basis if there is one."""
+        """[(X − mean)/scale, 1] in float64, the first part in the basis if there is one."""
         X = X.toarray() if is_sparse(X) else to_numpy(X)
         Z = (X - self.mean) / self.scale
         return np.column_stack([Z if self.basis is None else Z @ self.basis, np.ones(len(X))])
 
     def raised(self, coef: Array) -> Array:
-        """Coefficients of the design as coefficients of X."""
+        """Coefficients of the design converted to coefficients of X."""
         return (coef if self.basis is None else coef @ self.basis.T) / self.scale
 
     def flat(self) -> "Frame":
-        """The frame of rows that are along the basis already."""
+        """The frame for rows that are already expressed in the basis."""
         r = 0 if self.basis is None else self.basis.shape[1]
         return Frame(mean=np.zeros(r), scale=np.ones(r), centre=self.centre, spread=self.spread, classes=self.classes)
 
@@ -91,7 +91,7 @@ def log_densities(Z: Array, t: Array, theta: Mixture) -> Array:
 
 
 def expectation(block: Block, theta: Mixture, frame: Frame) -> Sums:
-    """Of one block: log-likelihood, score and curvature of the gates, and the statistics of the experts."""
+    """The E step of one block: log-likelihood, score and curvature of the gates, and the statistics of the experts."""
     X, y, w = block.X, block.y, block.weight
     Z, t = frame.design(X), frame.target(y)
     w = np.ones(len(Z)) if w is None else to_numpy(w)
@@ -130,12 +130,12 @@ def _softmax_sums(Z: Array, t: Array, R: Array, experts: Array) -> tuple[Array, 
 
 
 def penalty(theta: Mixture, alpha: float) -> float:
-    """½α times the squares of all coefficients, constant terms excepted."""
+    """½α times the sum of squares of all coefficients except the constant terms."""
     return 0.5 * alpha * float((theta.gates[:, :-1] ** 2).sum() + (theta.experts[..., :-1] ** 2).sum())
 
 
 def improved(theta: Mixture, statistics: tuple[Array, ...], alpha: float) -> Mixture:
-    """The parameters after an M step: least squares, or a Newton step."""
+    """The parameters after an M step: least squares for linear experts, a Newton step for gates and softmax experts."""
     score, hessian, *experts = statistics
     gates = _newton_step(theta.gates, score, hessian, alpha)
     each = range(len(theta.experts))
@@ -149,7 +149,7 @@ def improved(theta: Mixture, statistics: tuple[Array, ...], alpha: float) -> Mix
 
 
 def _newton_step(x: Array, score: Array, hessian: Array, alpha: float) -> Array:
-    """x + (H + αD)⁻¹(score − αDx), D without the constant terms."""
+    """x + (H + αD)⁻¹(score − αDx), with D = 0 for the constant terms."""
     D = np.full(x.shape, alpha)
     D[..., -1] = 0.0
     H = hessian + np.diag(D.ravel())
@@ -159,7 +159,7 @@ def _newton_step(x: Array, score: Array, hessian: Array, alpha: float) -> Array:
 def _least_squares(
     gram: Array, zt: Array, tt: float, weight: float, variance: float, alpha: float
 ) -> tuple[Array, float]:
-    """Coefficients for the present variance, then the variance for these coefficients."""
+    """The coefficients for the current variance, then the variance for these coefficients."""
     weight = max(weight, np.finfo(float).tiny)
     mean, centre = gram[-1, :-1] / weight, zt[-1] / weight
     scatter, cross = gram[:-1, :-1] - weight * np.outer(mean, mean), zt[:-1] - weight * centre * mean
@@ -170,10 +170,10 @@ def _least_squares(
 
 
 def _ridge(A: Array, b: Array, penalty: float) -> Array:
-    """(A + penalty·I)⁻¹b for b in the range of A; what rounding adds outside that range is left out.
+    """(A + penalty·I)⁻¹b for b in the range of A; rounding errors outside that range are dropped.
 
-    The penalty falls with the variance, down to 1e-8 and less: rounding errors in directions that the rows of an expert
-    leave open would be divided by it.
+    The penalty falls with the variance, to 1e-8 and below: rounding errors in directions that an expert's rows do not
+    determine would be divided by it.
     """
     largest = max(float(np.abs(np.diag(A)).max(initial=0.0)), np.finfo(float).tiny)
     factor, failed = linalg.lapack.dpotrf(A + penalty * np.eye(len(A)), lower=1, clean=0)

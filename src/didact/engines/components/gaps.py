@@ -1,7 +1,7 @@
 r"""Gaussian components of rows with missing values, by maximum likelihood (EM).
 
-An E step takes the expected statistic of the rows with gaps (`parts.statistics.gaps`) and merges it with that of the
-complete rows, which was summed up once; the M step reads means and covariances off it.
+The E step computes the expected statistic of the rows with gaps (`parts.statistics.gaps`) and merges it with that of
+the complete rows, which was computed once; the M step reads means and covariances off it.
 
 Little, Rubin (2019), Statistical Analysis with Missing Data, doi:10.1002/9781119482260.
 """
@@ -30,9 +30,9 @@ def expected_rows(block: Block, theta: Parameters) -> Expected:
 def fit_with_gaps(
     rows: Rows, S: Components, tol: float, max_iter: int, report: Report | None = None
 ) -> tuple[Components, Result]:
-    """The statistic of complete rows that have the means and covariances of greatest likelihood; tied as S is.
+    """Maximum-likelihood means and covariances, as the statistic of completed rows; tied if S is.
 
-    `tol` is what a step may still gain for each unit of weight.
+    EM stops when a step gains at most `tol` per unit of weight.
     """
     names = [f"class {label!r}" for label in S.labels.tolist()] if not S.tied else ["all classes"]
     incomplete, complete = rows_with_gaps(rows), S._replace(weight=S.present[:, 0])
@@ -53,7 +53,7 @@ def fit_with_gaps(
 
 
 def further(old: Components, new: Components, share: float) -> Components:
-    """A longer or shorter step than that of EM; its own where a longer one would leave the positive definite."""
+    """A longer or shorter step than that of EM, or EM's own if a covariance would not stay positive definite."""
     mean = old.mean + share * (new.mean - old.mean)
     scatter = old.scatter + share * (new.scatter - old.scatter)
     least = np.linalg.eigvalsh(scatter)[:, 0]
@@ -62,7 +62,7 @@ def further(old: Components, new: Components, share: float) -> Components:
 
 
 def invert(covariance: Array, name: str) -> tuple[Array, float]:
-    """The inverse and the logarithm of the determinant; refuses a singular one by name."""
+    """The inverse of a covariance and its log determinant; an InputError names a singular one."""
     try:
         L = factor(covariance)
     except ParameterError as error:
@@ -74,7 +74,7 @@ def invert(covariance: Array, name: str) -> tuple[Array, float]:
 
 
 def rows_with_gaps(rows: Rows) -> Rows:
-    """In memory only the rows that EM has to visit in each step; other sources are read as they are."""
+    """In memory only the rows with gaps, which EM visits in each step; other sources are read as a whole."""
     if not isinstance(rows, MemoryRows):
         return rows
     hole = np.isnan(rows.X).any(axis=1)
@@ -82,7 +82,7 @@ def rows_with_gaps(rows: Rows) -> Rows:
 
 
 def first_guess(rows: Rows, S: Components) -> Components:
-    """Means and variances of the values that are there."""
+    """A start for EM: means and variances of the values that are present, no covariances."""
     M = rows.reduce(variance_rows, "diagonal").seen()
     require_values(M, rows)
     present, scatter = np.broadcast_to(M.present, M.mean.shape), M.scatter

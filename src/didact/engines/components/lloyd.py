@@ -1,14 +1,15 @@
 r"""k-means: centres that minimise :math:`\sum_i w_i \min_k \|x_i - c_k\|^2`, by Lloyd's iterations.
 
 An iteration assigns each row to its nearest centre and moves each centre to the mean of its rows. Neither step can
-raise the cost, and there are finitely many assignments, so that it ends. Distances come from products of blocks of
-rows with the centres (n p K multiply–adds at the speed of BLAS), taken about the mean of the centres so that data far
-from the origin lose no digits. A centre without rows moves to the row farthest from its own. What crosses blocks are
-the sums, weights and cost of the clusters, so that any rows will do: in memory, in batches, on a cluster.
+increase the cost, and there are finitely many assignments, so the iteration ends. Distances come from products of
+blocks of rows with the centres (n p K multiply–adds at the speed of BLAS), taken about the mean of the centres so that
+data far from the origin lose no accuracy. A centre without rows moves to the row farthest from its own centre. The
+sufficient statistics of a block are sums, weights and cost of the clusters, so that rows may be in memory, in batches,
+or on a cluster.
 
-The start is greedy k-means++: each centre is drawn among the rows with probability proportional to its squared
-distance from those before it, the best of 2 + ln K draws. Draws go by the places of rows along a fixed direction, so
-that neither their order nor repeated rows instead of weights change them.
+The start is greedy k-means++: a row is drawn as the next centre with probability proportional to its squared distance
+from the nearest centre so far, the best of 2 + ln K draws. Rows are drawn in the order of their projections on a fixed
+direction, so that neither the order of the rows nor repeating rows instead of weighting them changes the draws.
 
 Lloyd (1982), Least squares quantization in PCM, doi:10.1109/TIT.1982.1056489; Arthur, Vassilvitskii (2007),
 k-means++: the advantages of careful seeding, SODA.
@@ -41,12 +42,12 @@ class Clusters(NamedTuple):
     farthest: Array  # (p,)
 
     def merge(self, other: "Clusters") -> "Clusters":
-        """Sums add; of the farthest rows the farther stays."""
+        """Add the sums; keep the farther of the farthest rows."""
         far = self if self.distance >= other.distance else other
         return Clusters(self.sums + other.sums, self.weights + other.weights, self.cost + other.cost, *far[3:])
 
     def means(self, centers: Array) -> Array:
-        """The new centres; the first that has no rows moves to the farthest row, others stay."""
+        """The new centres; the first without rows moves to the farthest row, other empty ones stay."""
         empty = self.weights <= 0
         new = np.where(empty[:, None], centers, self.sums / np.where(empty, 1.0, self.weights)[:, None])
         if empty.any() and self.distance > 0:
@@ -55,7 +56,7 @@ class Clusters(NamedTuple):
 
 
 class LloydState(NamedTuple):
-    """Centres, the clusters that belong to them, and the scale of the data."""
+    """Centres, their clusters, and the scale of the data."""
 
     x: Array
     clusters: Clusters
@@ -68,7 +69,7 @@ class LloydState(NamedTuple):
 
     @property
     def optimality(self) -> float:
-        """Mean squared step to the next centres, relative to the scale."""
+        """Sum of the squared steps to the next centres, relative to the scale."""
         new = self.clusters.means(self.x)
         step = new - self.x
         step[np.abs(step) <= STILL * (np.abs(new) + np.abs(self.x))] = 0.0
@@ -121,7 +122,7 @@ def _assigned_sparse(X: Any, w: Array, centers: Array) -> tuple[Array, Array, Cl
 
 
 def _farthest(X: Any, w: Array, distances: Array) -> tuple[float, Array]:
-    """The largest distance of a row that counts, and the row."""
+    """The largest squared distance of a row of positive weight, and that row."""
     if not len(w):
         return -1.0, np.zeros(X.shape[1])
     i = int(np.argmax(np.where(w > 0, distances, -1.0)))
@@ -131,7 +132,7 @@ def _farthest(X: Any, w: Array, distances: Array) -> tuple[float, Array]:
 
 def lloyd(rows: Rows, centers: Array, tol: float = 1e-4, max_iter: int = 300, report: Report | None = None,
           scale: float = 1.0) -> Result:  # fmt: skip
-    """Lloyd's iterations from these centres until they move by less than tol·scale in mean square."""
+    """Lloyd's iterations from these centres until their squared steps sum to less than tol·scale."""
 
     def state(x: Array) -> LloydState:
         return LloydState(x, rows.reduce(clusters_of, x), scale)
@@ -141,7 +142,7 @@ def lloyd(rows: Rows, centers: Array, tol: float = 1e-4, max_iter: int = 300, re
 
 
 def plus_plus(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
-    """Centres for a start, (count, p) float64, drawn from the rows of X by greedy k-means++."""
+    """Initial centres (count, p), float64, drawn from the rows of X by greedy k-means++."""
     n = X.shape[0]
     w = np.ones(n) if w is None else np.asarray(w, np.float64)
     if np.count_nonzero(w) < count:
@@ -160,14 +161,14 @@ def plus_plus(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> 
 
 
 def _by_place(X: Any) -> Array:
-    """The rows in the order of their projections on a fixed direction: equal rows are neighbours."""
+    """The rows in the order of their projections on a fixed direction: equal rows are adjacent."""
     direction = np.random.default_rng(0).normal(size=X.shape[1])
     with np.errstate(all="ignore"):
         return np.argsort(X @ direction.astype(X.dtype, copy=False), kind="stable")
 
 
 def _drawn(chance: Array, order: Array, count: int, rng: np.random.Generator) -> Array:
-    """Rows drawn with these relative chances, which add up in the given order."""
+    """Rows drawn with these relative probabilities, accumulated in the given order."""
     upto = np.cumsum(chance[order])
     place = np.searchsorted(upto, rng.uniform(size=count) * upto[-1], side="right")
     return order[np.minimum(place, np.searchsorted(upto, upto[-1]))]
@@ -190,7 +191,7 @@ def _distances(X: Any, centers: Array) -> Array:
 
 
 def kmeans(rows: MemoryRows, count: int, seeds: list[Any], tol: float = 1e-4, max_iter: int = 300) -> Result:
-    """The best of several runs, one for each seed: `x` are the centres, `value` is the cost."""
+    """The best of several runs, one for each seed; `x` of the result are the centres, `value` is the cost."""
     X, w = rows.X, rows.columns.weight
     share = np.full(X.shape[0], 1.0 / X.shape[0]) if w is None else w / w.sum()
     mean = np.asarray(share @ X, np.float64).ravel()

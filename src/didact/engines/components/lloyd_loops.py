@@ -1,7 +1,11 @@
 """Compiled part of k-means: the nearest centre of each row of a block, and the sums of the clusters.
 
-Layout: X (n, p) and products (n, K) row by row; sums (K, p), weights (K,) are added to, labels and distances (n,)
-written.
+Layout, for a block of n rows and K centres::
+
+    X (n, p)        rows                          products (n, K)   x·c
+    centers (K, p)  centres                       half (K,)         ½‖c‖²
+    labels, distances (n,)    written: the nearest centre and the squared distance of each row
+    sums (K, p), weights (K,) added to: Σ w x and Σ w of each cluster
 """
 
 import numpy as np
@@ -13,10 +17,10 @@ from didact.core.typing import Array
 @jit
 def nearest_rows(X: Array, products: Array, half: Array, centers: Array, w: Array, labels: Array, distances: Array,
                  sums: Array, weights: Array) -> float:  # fmt: skip
-    """Write labels and squared distances, add w·x to the sums of the clusters; the cost Σ w·distance.
+    """Write labels and squared distances, add w·x to the sums of the clusters; returns the cost Σ w·distance.
 
-    The centre with the largest x·c − ½‖c‖² is the nearest one, the first of several. Its distance is then computed
-    from the differences, which keeps the digits that the product form would lose.
+    The nearest centre is the one with the largest x·c − ½‖c‖², of ties the first. Its distance is then computed from
+    differences, as the product form would cancel.
     """
     cost = 0.0
     for i in range(X.shape[0]):

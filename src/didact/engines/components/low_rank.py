@@ -1,10 +1,10 @@
-r"""Covariances of few rows and many columns, which are never formed: a diagonal and a factor with one column a row.
+r"""Covariances of few rows and many columns, never formed: a diagonal plus a factor with one column per row.
 
 .. math:: \Sigma = \mathrm{diag}(\delta) + FF^T,\qquad \mathrm{diag}(\delta)^{-1/2}F = U\,\mathrm{diag}(s)\,V^T,\qquad
     \Sigma^{-1} = \mathrm{diag}(\delta)^{-1/2}\Big(I - U\,\mathrm{diag}\frac{s^2}{1+s^2}\,U^T\Big)
     \mathrm{diag}(\delta)^{-1/2}
 
-With n rows and p columns everything costs n² p, and memory n p, where p × p matrices would cost p³ and p².
+With n rows and p columns the cost is n² p and the memory n p; p × p matrices would take p³ and p².
 
 Woodbury (1950), Inverting modified matrices; Golub, Van Loan (2013), Matrix Computations, 2.1.4.
 """
@@ -50,7 +50,7 @@ class LowRank(NamedTuple):
 
 
 class Whitener(NamedTuple):
-    """The inverse of a `LowRank` with a positive diagonal, and its root."""
+    """The inverse of a `LowRank` covariance with a positive diagonal, and its square root."""
 
     root: Array  # (p,) δ^-1/2
     axes: Array  # (p, r) U
@@ -58,7 +58,7 @@ class Whitener(NamedTuple):
 
     @classmethod
     def of(cls, covariance: LowRank) -> "Whitener":
-        """By one singular value decomposition of p × r."""
+        """From a covariance, by one singular value decomposition of a p × r matrix."""
         root = 1.0 / np.sqrt(covariance.diagonal)
         U, s, _ = linalg.svd(root[:, None] * covariance.factor, full_matrices=False, check_finite=False)
         return cls(root, U, s * s)
@@ -91,7 +91,7 @@ class Whitener(NamedTuple):
         return (E.T * self.root).T
 
     def directions(self, total: LowRank, within: LowRank, size: int) -> tuple[Array, Array]:
-        """The largest of all eigenvalues of Σ⁻¹(T − Σ), as shares of their sum, and the vectors (p, size)."""
+        """The `size` largest eigenvalues of Σ⁻¹(T − W), as shares of their sum, and the vectors (p, size)."""
         p = len(self.root)
         operator = LinearOperator(
             (p, p), dtype=np.float64, matvec=lambda v: self.half((total @ (u := self.half_transposed(v))) - within @ u)
@@ -105,7 +105,7 @@ class Whitener(NamedTuple):
 
 
 class WideScatter(NamedTuple):
-    """What is learnt from fewer rows than columns: labels, their weights and means, and the rows about these means."""
+    """The statistic of fewer rows than columns: labels, weights and means of the classes, and the centred rows."""
 
     labels: Array
     weight: Array  # (K,)
@@ -116,16 +116,16 @@ class WideScatter(NamedTuple):
 
     @property
     def gaps(self) -> Array:
-        """The weight of rows with missing values: none are here."""
+        """The weight of rows with missing values: zero, as rows here are complete."""
         return np.zeros(len(self.labels))
 
     def seen(self) -> "WideScatter":
-        """All classes here have weight."""
+        """The statistic itself: all its classes have weight."""
         return self
 
     @property
     def varies(self) -> Array:
-        """Whether a class has rows that differ (K,)."""
+        """For each class whether its rows differ (K,)."""
         return np.array([self.rows[a:b].any() for a, b in pairwise(self.edges)])
 
     def covariance(self, k: int, shrinkage: Any, pooling: float = 0.0) -> LowRank:
@@ -144,7 +144,7 @@ class WideScatter(NamedTuple):
         return shrunk_rows(self.rows, self.roots, float(self.weight.sum()), shrinkage)
 
     def mixed(self, shares: Array, shrinkage: Any) -> LowRank:
-        """The sum of the classes' covariances, each shrunk by itself, with these shares."""
+        """The mean of the classes' covariances with these shares, each shrunk separately."""
         parts = [self.covariance(k, shrinkage) for k in range(len(self.labels))]
         diagonal = sum(share * part.diagonal for share, part in zip(shares, parts, strict=True))
         factor = [np.sqrt(share) * part.factor for share, part in zip(shares, parts, strict=True)]
@@ -175,7 +175,7 @@ def wide_scatter(rows: Rows) -> WideScatter | None:
         D, mean = centred_rows(X[M.order], v, M.edges)
         for k, (a, b) in enumerate(pairwise(M.edges)):
             least = M.weight[k] * (4 * np.finfo(float).eps * mean[k]) ** 2
-            D[a:b, v[a:b] @ D[a:b] ** 2 <= least] = 0.0  # what varies by no more than rounding is constant
+            D[a:b, v[a:b] @ D[a:b] ** 2 <= least] = 0.0  # columns that vary by rounding only are constant
         D *= np.sqrt(v)[:, None]
         refuse_overflow(rows, (mean, np.einsum("ij,ij->j", D, D)))
     seen = M.weight > 0

@@ -32,7 +32,7 @@ def class_priors(given: Any, weight: Array) -> Array:
 
 
 def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
-    """fn(block, *args) for blocks of rows that fit the cache, on the library's threads; a tensor at once."""
+    """fn(block, *args) for blocks of rows that fit the cache, on the library's threads; a tensor is one block."""
     if is_tensor(X):
         return fn(X, *args)
     step = POSTERIOR_ROWS if not is_sparse(X) else max(POSTERIOR_ROWS, -(-X.shape[0] // 16))
@@ -58,7 +58,7 @@ def posterior(X: Any, fn: Any, *args: Any) -> Any:
 
 
 def log_density(X: Any, fn: Any, *args: Any) -> Any:
-    """log p(x), all classes together."""
+    """log p(x), summed over the classes."""
     return _log_sum(in_blocks(X, fn, *args))
 
 
@@ -70,10 +70,10 @@ def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
 
 
 def relative(X: Any, fn: Any, *args: Any) -> Any:
-    """Joint log probabilities less the largest in each row.
+    """Joint log probabilities minus the largest in each row.
 
-    A row so far away that all of them overflow is brought nearer to the origin by powers of ten: ratios of densities
-    grow with the distance, so that they name the same class where the numbers suffice again.
+    A row so far away that all of them overflow is scaled down by powers of ten until they are finite: ratios of
+    densities grow with the distance, so that the same class still has the largest probability.
     """
     joint = in_blocks(X, fn, *args)
     best = namespace(joint).max(joint, axis=1)

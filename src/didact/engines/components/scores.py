@@ -3,8 +3,8 @@ r"""Joint log probabilities of Gaussian classes, with full, shared or diagonal c
 .. math:: \log P(k, x) = \log\pi_k - \tfrac12\big(p\log 2\pi + \log|\Sigma_k| + \|W_k^T(x-\mu_k)\|^2\big),\qquad
     W_kW_k^T = \Sigma_k^{-1}
 
-One product of a block of rows with each :math:`W_k`. In rows with missing values the columns that are there count:
-their marginal density is Gaussian, too.
+The cost is one product of a block of rows with each :math:`W_k`. Rows with missing values are scored by the marginal
+density of their present columns, which is Gaussian, too.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from didact.parts.statistics.gaps import fill_gaps, patterns
 
 
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
-    """log P(k, x) (n, K) for covariances of which each, or one for all, has its W in `whiten`."""
+    """log P(k, x) (n, K); `whiten` holds one W per class, or a single one for a shared covariance."""
     xp = namespace(X)
     if len(whiten) == len(means):
         columns = [_squares((X - like(m, X)) @ like(W, X)) for m, W in zip(means, whiten, strict=True)]
@@ -35,7 +35,7 @@ def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_de
     if bool(xp.any(hole)):
         if is_tensor(X):
             raise InputError(GAPS_IN_TENSORS)
-        hole &= np.isnan(X).any(axis=1)  # not where numbers overflow
+        hole &= np.isnan(X).any(axis=1)  # rows with gaps, not those that overflowed
         joint[hole] = joint_of_gaps(X[hole], log_prior, means, whiten, log_dets)
     return joint
 
@@ -46,7 +46,7 @@ def _squares(Z: Any) -> Any:
 
 
 def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Array:
-    """The same for rows with gaps: their columns' marginal densities."""
+    """log P(k, x) (n, K) of rows with missing values, by the marginal density of their present columns."""
     missing = np.isnan(X)
     groups = patterns(missing)
     there = (~missing).sum(axis=1)
@@ -60,7 +60,7 @@ def joint_of_gaps(X: Array, log_prior: Array, means: Array, whiten: Array, log_d
 
 
 def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank], whiteners: list[Whitener]) -> Any:
-    """log P(k, x) (n, K) for covariances, one for all or one each, that are never formed."""
+    """log P(k, x) (n, K) for low-rank covariances, one per class or a shared one, which are never formed."""
     given, X = X, np.asarray(to_numpy(X), np.float64)
     out = np.empty((len(X), len(means)))
     missing = np.isnan(X)
@@ -78,7 +78,7 @@ def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank
 
 
 def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Any:
-    """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), over the columns that are there."""
+    """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), summed over the columns that are present."""
     given, X = X, np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)
     out = np.empty((X.shape[0], len(mean)))
     missing = np.isnan(X)

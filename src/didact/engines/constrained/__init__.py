@@ -1,1 +1,1 @@
-"""Methods under constraints: quadratic and linear programs, active sets, the augmented Lagrangian."""
+"""Constrained optimisation: quadratic and quantile programs, active sets, the augmented Lagrangian."""

@@ -1,11 +1,11 @@
 r"""Quadratic programs from a guess of the binding constraints: the primal–dual active-set method.
 
-With the set F of binding rows given, min ½xᵀPx + qᵀx subject to Ax = b, R_F x = r_F is one saddle system. Rows of F
-with a negative multiplier leave, violated rows enter, and this repeats; when neither happens the KKT conditions hold,
-to rounding. It is Newton's method on min(z, r − Rx) = 0: from a good guess a few rounds do. From none, when all
-violated rows enter at once, it cycles as soon as there are about as many of them as variables; when the worse half
-does, some ten rounds suffice up to twice as many rows as variables. It may cycle even so: the number of wrong rows has
-to fall, and hopeless guesses are left at once.
+Given the set F of binding rows, min ½xᵀPx + qᵀx subject to Ax = b, R_F x = r_F is one saddle system. Rows of F with a
+negative multiplier leave, violated rows enter, and this repeats; when neither happens, the KKT conditions hold up to
+rounding. It is Newton's method on min(z, r − Rx) = 0: from a good guess a few rounds suffice. Without a guess, it
+cycles if all violated rows enter at once and there are about as many of them as variables; if only the worse half
+enters, some ten rounds suffice for up to twice as many rows as variables. As it may cycle even then, the number of
+wrong rows has to fall, and hopeless guesses are abandoned at once.
 
 Hintermüller, Ito, Kunisch (2002), The primal–dual active set strategy as a semismooth Newton method,
 doi:10.1137/S1052623401383558.
@@ -22,11 +22,11 @@ from didact.engines.constrained.tuning import ACTIVE_ROUNDS, FEW_VIOLATED, FIRST
 from didact.engines.loop.line_search import largest
 
 REFINEMENTS = 4
-EXTRA = 10  # binding rows beyond the number of variables, as degenerate corners have
-HOPELESS = 0.3  # share of negative multipliers from which a guess is not worth another round
-WRONG = {"d": 1e-12, "f": 1e-5}  # what counts as a sign, relative to the largest multiplier or to the row's bound
-WAIT = 1  # rounds in which the number of wrong rows may fail to fall
-SURE = 1e-12  # residual of a refined solution that leaves no doubt of signs that were found in single precision
+EXTRA = 10  # binding rows allowed beyond the number of variables, for degenerate vertices
+HOPELESS = 0.3  # share of negative multipliers above which a guess is abandoned
+WRONG = {"d": 1e-12, "f": 1e-5}  # smallest value that has a sign, relative to the largest multiplier or the row's bound
+WAIT = 1  # rounds in which the number of wrong rows need not fall
+SURE = 1e-12  # residual of a refined solution below which signs found in single precision are certain
 
 
 class Measure(NamedTuple):
@@ -50,7 +50,7 @@ class Solution(NamedTuple):
 
 
 def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = None) -> Measure:
-    """The KKT residuals at x with multipliers y and z ≥ 0, relative to the size of what they are sums of."""
+    """The KKT residuals at x with multipliers y and z ≥ 0, relative to the size of their terms."""
     Px, pulled, lifted = p.P @ x, p.pull(z), p.A.T @ y
     dual, equal, room = Px + p.q + pulled + lifted, p.A @ x - p.b, p.r - p.rows(x)
     value = float(x @ (0.5 * Px + p.q))
@@ -64,7 +64,7 @@ def measure(p: Standard, x: Array, y: Array, z: Array, slack: Array | None = Non
 
 
 class _Rows(NamedTuple):
-    """[A; R] of a program as an operator: bounds cost n, not n²."""
+    """[A; R] of a program as a linear operator: bounds cost n, not n²."""
 
     p: Standard
 
@@ -99,16 +99,16 @@ class _Round(NamedTuple):
 
     @property
     def wrong(self) -> int:
-        """The number of rows that should be in the guess and are not, or the other way round."""
+        """The number of rows that are missing from the guess or should leave it."""
         return self.negative + len(self.violated)
 
     @property
     def hopeless(self) -> bool:
-        """Whether another round is not worth it."""
+        """Whether the guess is so wrong that another round does not pay."""
         return self.negative > HOPELESS * len(self.active) + 2 or not np.isfinite(self.x).all()
 
     def keep(self, entering: Array) -> Array:
-        """The next guess: without negative multipliers, with these rows."""
+        """Multipliers of the next guess: rows with negative ones leave, and these rows enter."""
         z = np.zeros(len(self.room))
         z[self.active] = np.maximum(self.binding, 0.0)
         z[entering] = np.finfo(float).tiny
@@ -116,10 +116,10 @@ class _Round(NamedTuple):
 
 
 class ActiveSets:
-    """The equality-constrained solutions of one program, with what they can share kept.
+    """The equality-constrained solutions of one program, which share factors.
 
-    Where P = LLᵀ is positive definite, L⁻¹R_Fᵀ and R_F P⁻¹R_Fᵀ are kept for all rows that were ever asked for, in
-    single precision at first.
+    If P = LLᵀ is positive definite, L⁻¹R_Fᵀ and R_F P⁻¹R_Fᵀ are cached for all rows that were ever active, at first in
+    single precision.
     """
 
     def __init__(self, p: Standard, L: Array | None) -> None:
@@ -128,7 +128,7 @@ class ActiveSets:
         self._empty()
 
     def _empty(self) -> None:
-        """Nothing is known of any row, in the precision that holds from here on."""
+        """Clear the cache, in the precision that holds from now on."""
         kind, n = np.float32 if self.single else np.float64, len(self.p.q)
         self.L = None if self.strict is None else self.strict.astype(kind, copy=False)
         self.place = np.full(len(self.p.b) + len(self.p.r), -1)
@@ -136,7 +136,7 @@ class ActiveSets:
         self.count = 0
 
     def double(self) -> None:
-        """Double precision from here on."""
+        """Switch to double precision."""
         if self.single:
             self.single = False
             self._empty()
@@ -159,7 +159,7 @@ class ActiveSets:
         return None if K is None else Saddle(self.L, _Rows(only), K)
 
     def _extend(self, L: Array, numbers: Array, rows: Array) -> None:
-        """W and K for rows that are new."""
+        """Add new rows to the cached W = L⁻¹Rᵀ and K = WᵀW; the arrays grow geometrically."""
         old, now = self.count, self.count + len(numbers)
         if now > len(self.K):
             room = min(len(self.place), max(2 * len(self.K), now + len(self.p.q) // 2))
@@ -171,12 +171,12 @@ class ActiveSets:
         W = self.W[:, old:now]
         self.K[old:now, :old] = W.T @ self.W[:, :old]
         self.K[:old, old:now] = self.K[old:now, :old].T
-        self.K[old:now, old:now] = W.T @ W  # a product with itself takes half the time
+        self.K[old:now, old:now] = W.T @ W  # BLAS takes half the time for a product with itself
 
     def alone(self, x: Array, y: Array, z: Array, tol: float, rounds: int) -> Solution | None:
-        """The solution from the guess that rows with z > 0 bind; None where it leads nowhere within so many rounds.
+        """The solution from the guess that rows with z > 0 bind; None if the rounds do not lead to it.
 
-        As long as many rows are violated the worse half of them enters. The number of wrong rows has to fall.
+        As long as many rows are violated only the worse half of them enters. The number of wrong rows has to fall.
         """
         n, history, fewest, waited = len(self.p.q), list[float](), np.inf, 0
         few = FEW_VIOLATED * n + 4
@@ -205,7 +205,7 @@ class ActiveSets:
     def near(self, x: Array, y: Array, z: Array, slack: Array, tol: float) -> Solution | None:
         """The solution from an interior point with these slacks and the guess that rows with z > 0 bind; or None.
 
-        Of the violated rows those enter that one meets first on the way from the interior point.
+        Of the violated rows those enter that are hit first on the way from the interior point.
         """
         self.double()
         for _ in range(ACTIVE_ROUNDS):
@@ -219,7 +219,7 @@ class ActiveSets:
         return None
 
     def _round(self, x: Array, y: Array, z: Array, most: int) -> _Round | None:
-        """The minimum with the rows that have z > 0 as equalities; None where they are too many."""
+        """The minimum with the rows that have z > 0 as equalities; None if there are more than `most`."""
         p, active = self.p, np.flatnonzero(z > 0)
         if len(active) + len(p.b) > most:
             return None
@@ -229,7 +229,7 @@ class ActiveSets:
         x, both = _refine(p, system, x, np.concatenate([y, z[active]]), 1)
         y, binding = both[: len(p.b)], both[len(p.b) :]
         room = p.r - p.rows(x)
-        room[active] = 0.0
+        room[active] = 0.0  # these rows hold as equalities: what is left is rounding, no violation
         sign = WRONG[system.L.dtype.char]
         violated = np.flatnonzero(room < -sign * (1.0 + np.abs(p.r)))
         return _Round(
@@ -257,7 +257,7 @@ class ActiveSets:
 
 
 def _refine(p: Standard, system: Saddle, x: Array, y: Array, times: int) -> tuple[Array, Array]:
-    """x and all multipliers, corrected by solves with the factorised system until that helps no more."""
+    """Iterative refinement of x and all multipliers with the factorised system, as long as it helps."""
     c, error = np.concatenate([p.b, system.B.p.r]), np.inf
     for _ in range(times):
         r, e = -(p.P @ x + p.q + system.B.T @ y), c - system.B @ x

@@ -1,19 +1,19 @@
 r"""Nonlinear constraints by the augmented Lagrangian: min f(x) such that h(x) = 0, g(x) ≤ 0.
 
-Each round minimises, without constraints, by L-BFGS,
+Each round minimises by L-BFGS, without constraints,
 
 .. math:: f(x) + \sum_i \frac{(\lambda_i + \rho h_i(x))^2 - \lambda_i^2}{2\rho}
           + \sum_j \frac{\max(0, \mu_j + \rho g_j(x))^2 - \mu_j^2}{2\rho},
 
-and then takes :math:`\lambda + \rho h` and :math:`\max(0, \mu + \rho g)` for the multipliers; ρ grows where the
-constraints do not improve enough. The terms in ρ bend the objective by :math:`\rho J^TJ` across the constraints: L-BFGS
-starts from the inverse of that plus σI, so that a large ρ does not slow it down. The multipliers converge linearly, the
-faster the larger ρ is.
+and then takes :math:`\lambda + \rho h` and :math:`\max(0, \mu + \rho g)` as the multipliers; ρ grows if the
+constraints do not improve enough. The terms in ρ add the curvature :math:`\rho J^TJ` across the constraints; L-BFGS is
+preconditioned with the inverse of that plus σI, so that a large ρ does not slow it down. The multipliers converge
+linearly, the faster the larger ρ is.
 
-A round may leave the bounds, and beyond them fall into a minimum of the violation that no feasible point is near to. So
-where the rounds end without a feasible point, the violation itself is minimised within the bounds (Levenberg–Marquardt,
-from the start and from the end of the rounds), and if that finds a feasible point they begin again from there, with a
-larger ρ. Only if it does not, the problem is called infeasible.
+A round may leave the bounds, and beyond them end in a local minimum of the violation far from all feasible points. So
+if the rounds end without a feasible point, the violation itself is minimised within the bounds (Levenberg–Marquardt,
+from the start and from the end of the rounds). If that finds a feasible point, the rounds restart from there with a
+larger ρ; otherwise the problem is reported as infeasible.
 
 Hestenes (1969), Multiplier and gradient methods, doi:10.1007/BF00927673; Andreani, Birgin, Martínez, Schuverdt (2008),
 On augmented Lagrangian methods with general lower-level constraints, doi:10.1137/060654797.
@@ -43,13 +43,13 @@ FLAT_SLOPE = 1e-3  # its slope there, relative to that of the constraints
 LARGEST_MULTIPLIER = 1e15  # multipliers are held within this, values above its negative
 STUCK = 3  # rounds in a row without any gain that end it
 SCALES = 1e-8, 1e3  # factors for f and for each constraint
-SMALLEST_PENALTY, LARGEST_PENALTY = 1e-3, 1e3  # the first ρ, and curvatures
+SMALLEST_PENALTY, LARGEST_PENALTY = 1e-3, 1e3  # limits of the first ρ, and of the curvature σ
 GIVEN_UP = "infeasible", "no progress"
-FIRMER = 1e2, 1e4, 1e6  # the first ρ when the rounds begin again at a feasible point
+FIRMER = 1e2, 1e4, 1e6  # factors of the first ρ when the rounds restart from a feasible point
 
 
 class _State(NamedTuple):
-    """A point with its multipliers, and the KKT conditions there, in scaled terms."""
+    """A point with its multipliers and KKT residuals, of the scaled problem."""
 
     x: Array
     value: float
@@ -69,22 +69,22 @@ class _State(NamedTuple):
         return max(self.stationarity, self.violation)
 
     def feasible(self, tol: float, equalities: int) -> bool:
-        """Whether the constraints hold, roughly."""
+        """Whether the constraints hold within √tol."""
         return max(largest(self.c[:equalities]), float(np.max(self.c[equalities:], initial=0.0))) <= math.sqrt(tol)
 
 
 class Lagrangian(NamedTuple):
-    """f with its constraints; the first `equalities` of them are equalities, the others are ≤ 0."""
+    """f with its constraints c; the first `equalities` of them are equalities, the others are c ≤ 0."""
 
     objective: Objective
     constraints: Constraints
     equalities: int
-    box: tuple[Any, Any] = (-math.inf, math.inf)  # bounds, which are among the constraints, too
+    box: tuple[Any, Any] = (-math.inf, math.inf)  # the bounds, which are also among the constraints
     unit: float = 1.0  # f and c are multiplied by these
     units: Any = 1.0
 
     def scaled(self, x: Array) -> "Lagrangian":
-        """With gradients of length about 1 at x."""
+        """The problem scaled so that all gradients have a largest entry of about 1 at x."""
         _, gradient = self.objective(x)
         _, J = self.constraints(x)
         sizes = np.append(np.max(np.abs(J), axis=1, initial=0.0), largest(gradient))
@@ -92,16 +92,16 @@ class Lagrangian(NamedTuple):
         return self._replace(unit=float(units[-1]), units=units[:-1])
 
     def all(self, x: Array) -> tuple[float, Array, Array, Array]:
-        """f, its gradient, c and its Jacobian, scaled."""
+        """f, its gradient, c and its Jacobian, of the scaled problem."""
         (value, gradient), (c, J) = self.objective(x), self.constraints(x)
         return self.unit * value, self.unit * gradient, self.units * c, (self.units * J.T).T
 
     def excess(self, c: Array) -> Array:
-        """c, but 0 for inequalities that hold."""
+        """The violation: c, but 0 for inequalities that hold."""
         return np.concatenate([c[: self.equalities], np.maximum(c[self.equalities :], 0.0)])
 
     def multipliers(self, c: Array, m: Array, rho: float) -> Array:
-        """The multipliers that the terms in ρ amount to."""
+        """The updated multipliers: m + ρc, at least 0 for inequalities."""
         return np.clip(self.excess(m + rho * c), -LARGEST_MULTIPLIER, LARGEST_MULTIPLIER)
 
     def augmented(self, x: Array, m: Array, rho: float) -> tuple[float, Array]:
@@ -111,7 +111,7 @@ class Lagrangian(NamedTuple):
         return value + float(new @ new - m @ m) / (2.0 * rho), gradient + J.T @ new
 
     def state(self, x: Array, m: Array, rho: float) -> "_State":
-        """The point with new multipliers, and the KKT conditions there."""
+        """The point x with updated multipliers (for ρ = 0 with m itself) and its KKT residuals."""
         value, gradient, c, J = self.all(x)
         m = self.multipliers(c, m, rho) if rho else m
         pull = J.T @ m
@@ -135,7 +135,7 @@ class Lagrangian(NamedTuple):
 def augmented_lagrangian(
     problem: Lagrangian, x0: Array, tol: float, max_iter: int, report: Report | None = None
 ) -> Result:
-    """Minimise under constraints from x0; `multipliers` of the result are those of all constraints in their order."""
+    """Minimise under constraints from x0; the result's `multipliers` are in the order of the constraints."""
     problem = problem.scaled(x0)
     result = _rounds(problem, x0, 1.0, tol, max_iter, report)
     end = problem.state(result.x, result.multipliers, 0.0)
@@ -155,7 +155,7 @@ def augmented_lagrangian(
         result.n_iter, result.history = result.n_iter + done, [*history, *result.history[1:]]
         if result.status not in GIVEN_UP:
             return _unscaled(problem, result)
-    result.status = "no progress"  # there are feasible points, one of which was found
+    result.status = "no progress"  # a feasible point was found, so the problem is not infeasible
     return _unscaled(problem, result)
 
 
@@ -165,7 +165,7 @@ def _unscaled(problem: Lagrangian, result: Result) -> Result:
 
 
 def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | None:
-    """A local minimum of the violation within the bounds, the least one that the starts lead to, if any does."""
+    """The best local minimum of the violation within the bounds that the starts lead to; None if there is none."""
     lower, upper = problem.box
     if np.any(np.asarray(lower) > upper):
         return None
@@ -186,7 +186,7 @@ def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | 
         return np.asarray(linalg.qr(np.concatenate([table, extra]), mode="r", check_finite=False)[0])[: table.shape[1]]
 
     def descend(x: Array) -> Array:
-        # The steepest place so far sets what counts as rounding: begin anew as long as that helps.
+        # The solver's tolerance for rounding follows the steepest point it has seen: restart as long as that helps.
         before = np.inf
         while half_sum(x) < 0.5 * before and np.isfinite(factor(x)).all():
             before = half_sum(x)
@@ -201,7 +201,7 @@ def _least_violation(problem: Lagrangian, starts: tuple[Array, ...]) -> Array | 
 def _rounds(
     problem: Lagrangian, x0: Array, firmness: float, tol: float, max_iter: int, report: Report | None
 ) -> Result:
-    """The rounds from x0, with the multipliers of the scaled problem; the first ρ is `firmness` times the usual one."""
+    """The rounds from x0, on the scaled problem; the first ρ is `firmness` times the usual one."""
     start = problem.state(x0, np.zeros(len(problem.constraints(x0)[0])), 0.0)
     excess = problem.excess(start.c)
     rho = 10.0 * max(1.0, abs(problem.unit * start.value)) / max(1.0, 0.5 * float(excess @ excess))
@@ -221,7 +221,7 @@ def _rounds(
 
 
 def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
-    """One minimisation, and the update of multipliers and ρ."""
+    """One round: a minimisation, then the update of multipliers and ρ."""
     inner = lbfgs(
         lambda x: problem.augmented(x, now.m, now.rho),
         now.x,
@@ -234,7 +234,7 @@ def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
         end = problem.state(inner.x, now.m, 0.0)
         if problem.unit * end.value < -LARGEST_MULTIPLIER and end.feasible(tol, problem.equalities):
             return end._replace(fate="unbounded")
-        # Too small a ρ lets the objective win over the constraints: a larger one, from the same point.
+        # With too small a ρ the objective outweighs the constraints: retry from the same point with a larger one.
         fate = "unbounded" if inner.status != "not finite" else "no progress"
         return now._replace(rho=now.rho * PENALTY_GROWTH**2, fate=fate if now.rho > STEEPEST_PENALTY else "")
     new = problem.state(inner.x, now.m, now.rho)
@@ -248,7 +248,7 @@ def _round(problem: Lagrangian, now: _State, tol: float) -> _State:
 
 
 def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
-    """Why there is no use in going on, if there is none."""
+    """The status with which the rounds end here, or an empty string if they go on."""
     if s.optimality <= tol:
         return ""
     violated = problem.excess(s.c)
@@ -260,7 +260,7 @@ def _fate(problem: Lagrangian, s: _State, tol: float) -> str:
 
 
 def _preconditioner(problem: Lagrangian, s: _State) -> Callable[[Array], Array] | None:
-    """g ↦ (σI + ρJᵀJ)⁻¹g with the rows of J that act at the start of the round."""
+    """g ↦ (σI + ρJᵀJ)⁻¹g with the rows of J that are active at the start of the round."""
     acting = problem.multipliers(s.c, s.m, s.rho) != 0
     if not acting.any():
         return None
@@ -271,7 +271,7 @@ def _preconditioner(problem: Lagrangian, s: _State) -> Callable[[Array], Array] 
 
 
 def _curvature(problem: Lagrangian, s: _State, V: Array) -> float:
-    """The curvature of the Lagrangian along its steepest descent within the constraints, by one difference."""
+    """The curvature of the Lagrangian along its projected gradient within the constraints, by one difference."""
     first = s.gradient + s.J.T @ s.m
     along = first - V.T @ (V @ first)
     size = float(np.linalg.norm(along))

@@ -1,6 +1,6 @@
 r"""Whether linear constraints can be satisfied: :math:`\min t \ge 0` such that Gx ≤ h + t, |Ax − b| ≤ t, l ≤ x ≤ u.
 
-This linear program always has a solution, unlike the constraints themselves, whose presolve may end in doubt.
+This linear program always has a solution; a presolve of the constraints themselves may end undecided.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from didact.core.typing import Array
 
 
 def least_violation(G: Any, h: Array, A: Any, b: Array, lower: Array, upper: Array) -> float:
-    """The least t; NaN where even this fails. G and A may be sparse."""
+    """The least t, NaN if the linear program fails. G and A may be sparse."""
     n = G.shape[1]
     rows = sparse.vstack([sparse.csr_array(M) for M in (G, A, -A)])
     elastic = sparse.hstack([rows, sparse.csr_array(np.full((rows.shape[0], 1), -1.0))])

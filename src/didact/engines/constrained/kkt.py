@@ -32,7 +32,7 @@ class Multipliers(NamedTuple):
 
 
 class KKTResidual(NamedTuple):
-    """How far a point and its multipliers are from the four conditions: largest absolute entries, 0 at a solution.
+    """Residuals of the four conditions at a point with its multipliers: largest absolute entries, 0 at a solution.
 
     >>> from didact.optimize import KKTResidual
     >>> found = KKTResidual(stationarity=1e-9, primal_feasibility=0.0, dual_feasibility=0.0, complementarity=2e-9)
@@ -51,7 +51,7 @@ class KKTResidual(NamedTuple):
         return max(self)
 
     def satisfied(self, tol: float) -> bool:
-        """Whether all four conditions hold to tol."""
+        """Whether all four conditions hold within tol."""
         return self.largest <= tol
 
 

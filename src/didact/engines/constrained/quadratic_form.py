@@ -1,8 +1,8 @@
-r"""Quadratic programs as a person writes them, and the standard form that the solver works on.
+r"""Quadratic programs as the user states them, and the standard form that the solver works on.
 
 The standard form has no fixed variables, no infinite or empty rows, rows of unit length, independent equalities, and
-variables in comparable units; bounds stay bounds: they cost n, not n², in every product. `restore` carries a solution
-and its multipliers back.
+variables in comparable units. Bounds are not turned into rows: they cost n, not n², in every product. `restore` maps a
+solution and its multipliers back.
 
 Ruiz (2001), A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 """
@@ -17,10 +17,10 @@ from didact.engines.constrained.kkt import KKTResidual, Multipliers, residual
 from didact.engines.constrained.saddle import add_gram
 from didact.engines.loop.line_search import largest
 
-INFINITE = 1e20  # bounds from here on are none
-DEPENDENT_ROW = 1e-11  # a unit row that sticks out of the span of the others by less than this depends on them
-CONSISTENT = 1e-9
-UNEVEN = 100.0  # ratio of the sizes of columns from which they are scaled
+INFINITE = 1e20  # bounds of this size and above count as infinite
+DEPENDENT_ROW = 1e-11  # a unit row nearer than this to the span of the others depends on them
+CONSISTENT = 1e-9  # relative residual up to which redundant rows are consistent
+UNEVEN = 100.0  # ratio of column sizes above which columns are scaled
 SCALING_ROUNDS = 10
 
 
@@ -47,7 +47,7 @@ class Program(NamedTuple):
 
 
 class Standard(NamedTuple):
-    """min ½xᵀPx + qᵀx, Ax = b, Rx ≤ r with R = [G; I[above]; −I[below]], and how it came about."""
+    """min ½xᵀPx + qᵀx, Ax = b, Rx ≤ r with R = [G; I[above]; −I[below]], and how it was derived from the program."""
 
     P: Array
     q: Array
@@ -57,12 +57,12 @@ class Standard(NamedTuple):
     above: Array
     below: Array
     r: Array
-    units: Array  # x in the program is units·x here
+    units: Array  # x of the program is units times x of the standard form
     free: Array  # the variables that are not fixed
     fixed: Array  # the values of all variables where they are fixed, 0 elsewhere
-    kept: tuple[Array, Array]  # equalities and inequalities of the program that are here
-    lengths: tuple[Array, Array]  # their lengths
-    scale: float  # P and q of the program are these times this, and no number in these is above 1
+    kept: tuple[Array, Array]  # numbers of the equalities and inequalities of the program that remain
+    lengths: tuple[Array, Array]  # the lengths by which these were divided
+    scale: float  # P and q were divided by this, so that their entries are at most 1
 
     def value(self, x: Array) -> float:
         """The objective."""
@@ -96,7 +96,7 @@ class Standard(NamedTuple):
         return np.concatenate([self.G, bounds])
 
     def add_gram(self, H: Array, G: Array, d: Array) -> Array:
-        """H + Rᵀ diag(d) R; H and G in the precision that is wanted."""
+        """H + Rᵀ diag(d) R; H and G are given in the precision of the result."""
         m, a = len(self.G), len(self.G) + len(self.above)
         out = add_gram(H, G, d[:m])
         diagonal = np.zeros(len(H))
@@ -124,10 +124,11 @@ class Standard(NamedTuple):
 
 
 def standard(program: Program) -> Standard | None:
-    """The standard form, or None where a look at single rows and equalities shows that nothing is feasible."""
+    """The standard form, or None if single rows or the equalities alone are already infeasible."""
     P, q, A, b, G, h, lower, upper = program
     if (lower > upper).any() or (h <= -INFINITE).any() or (lower >= INFINITE).any() or (upper <= -INFINITE).any():
         return None
+    # Fixed variables are eliminated; size_a and size_g remember how large the terms of each row were, for rounding.
     pinned = lower == upper
     free = np.flatnonzero(~pinned)
     fixed = np.where(pinned, lower, 0.0)
@@ -171,14 +172,14 @@ def standard(program: Program) -> Standard | None:
 
 
 def _size(P: Array, q: Array, sides: Array) -> float:
-    """The usual size of the variables: of the right-hand sides, or where there is none of the free minimum."""
+    """A typical size of the variables: that of the right-hand sides, or without any that of the free minimum."""
     sides = np.abs(sides[sides != 0])
     size = float(np.median(sides)) if len(sides) else largest(q) / (largest(P) or 1.0)
     return size or 1.0
 
 
 def _units(P: Array, A: Array, G: Array) -> Array | None:
-    """Factors that even out the columns of [P; A; G], or None where their sizes are comparable."""
+    """Factors that equilibrate the columns of [P; A; G], or None if their sizes are comparable."""
     lengths = np.sqrt(np.einsum("ij,ij->j", A, A) + np.einsum("ij,ij->j", G, G))
     if all(largest(v) <= UNEVEN * np.min(v[v > 0], initial=np.inf) for v in (lengths, np.sqrt(np.diag(P)))):
         return None
@@ -194,7 +195,7 @@ def _units(P: Array, A: Array, G: Array) -> Array | None:
 
 
 def _unit_rows(G: Array, h: Array, size: Array) -> tuple[Array, Array, Array, Array] | None:
-    """Rows that say something, divided by their lengths; None where an empty row asks for 0 ≤ h < 0."""
+    """The rows that constrain something, divided by their lengths; None if an empty row asks for 0 ≤ h with h < 0."""
     lengths = np.sqrt(np.einsum("ij,ij->i", G, G))
     if (h < -CONSISTENT * (1.0 + size))[lengths == 0].any():
         return None
@@ -205,7 +206,7 @@ def _unit_rows(G: Array, h: Array, size: Array) -> tuple[Array, Array, Array, Ar
 
 
 def _independent(A: Array, b: Array, size: Array) -> tuple[Array, Array, Array, Array] | None:
-    """Unit equality rows of full rank; None where dependent ones contradict each other."""
+    """Unit equality rows of full rank; None if dependent ones contradict each other."""
     lengths = np.sqrt(np.einsum("ij,ij->i", A, A))
     if (np.abs(b) > CONSISTENT * (1.0 + size))[lengths == 0].any():
         return None

@@ -1,15 +1,15 @@
-r"""Convex quadratic programs: an active set gives the exact solution, from an interior point where it needs a guess.
+r"""Convex quadratic programs: active sets for the exact solution, interior points where a guess is needed.
 
-First the active-set method tries alone: where P is positive definite and the rows are not many times the variables it
-mostly ends there. Otherwise, for min ½xᵀPx + qᵀx subject to Ax = b, Rx + s = r, s ≥ 0 with multipliers y and z ≥ 0,
+The active-set method runs first: if P is positive definite and there are not many times more rows than variables, it
+usually succeeds alone. Otherwise, for min ½xᵀPx + qᵀx subject to Ax = b, Rx + s = r, s ≥ 0 with multipliers y, z ≥ 0,
 Mehrotra's predictor–corrector takes Newton steps on the KKT conditions with :math:`s_iz_i = \sigma\mu`. Eliminating s
 and z leaves
 
 .. math:: (P + R^TDR)\,dx + A^Tdy = \ldots, \quad A\,dx = \ldots, \qquad D = \mathrm{diag}(z_i/s_i):
 
-mn²/2 + n³/6 multiply–adds an iteration, in single precision as long as that is precise enough. As soon as rows that
-bind and rows that do not can be told apart the active-set method tries to finish; it usually does half-way, and to
-rounding. Where no solution is found, two linear programs say whether there is none.
+mn²/2 + n³/6 multiply–adds per iteration, in single precision as long as that is accurate enough. As soon as binding
+and slack rows can be told apart, the active-set method tries to finish; it usually succeeds about half-way, with an
+error of rounding only. If no solution is found, two linear programs decide whether one exists.
 
 Mehrotra (1992), On the implementation of a primal–dual interior point method, doi:10.1137/0802028;
 El-Bakry, Tapia, Zhang (1994), A study of indicators for identifying zero variables, doi:10.1137/1036005.
@@ -31,14 +31,14 @@ from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 
-DRIFT = 1e-2  # how much worse than predicted the dual residual may get before single precision is given up
-BACK = 0.99  # how much of the way to the boundary a step may go
-SPLIT = 0.1  # mean(sz) over mean(s)·mean(z) below which rows that bind and rows that do not are told apart
-AGAIN = 0.2  # how much of it is left before the active-set method is tried once more
-WITHOUT_PROGRESS = 12  # iterations without a better point after which the constraints are looked at
+DRIFT = 1e-2  # relative error of the predicted dual residual above which single precision is given up
+BACK = 0.99  # largest share of the way to the boundary that a step may go
+SPLIT = 0.1  # mean(sz) over mean(s)·mean(z) below which binding and slack rows can be told apart
+AGAIN = 0.2  # factor by which that must fall before the active-set method is tried again
+WITHOUT_PROGRESS = 12  # iterations without a better point after which the problem is diagnosed
 SINGULAR_PIVOT = 1e-10  # squared pivot, relative to the diagonal, below which P counts as singular
-VIOLATED = 1e-7  # least violation, relative to the right-hand sides, that counts as one
-DOWN = 1e-6  # slope of a ray, relative to the objective's, that counts as leading down
+VIOLATED = 1e-7  # violation, relative to the right-hand sides, above which a problem is infeasible
+DOWN = 1e-6  # slope of a ray, relative to q, above which the objective is unbounded along it
 
 
 class _State(NamedTuple):
@@ -66,9 +66,9 @@ class _State(NamedTuple):
 def solve_quadratic(
     program: Program, tol: float, max_iter: int, x0: Array | None = None, report: Report | None = None
 ) -> Result:
-    """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are tried first.
+    """Minimise a convex quadratic under linear constraints; the rows that bind at x0 are the first guess.
 
-    `n_iter` counts interior-point iterations, or changes of the guess where the active-set method ended alone.
+    `n_iter` counts interior-point iterations, or changes of the active set if that method succeeded alone.
     """
     p = standard(program)
     if p is None:
@@ -79,6 +79,7 @@ def solve_quadratic(
         n_iter = len(found.history) - 1
         result = Result(found.x, found.at.value, n_iter, "converged", found.at.optimality, found.history)
         return _finish(program, p, result, found.y, found.z)
+    # The active-set method found no solution by itself: interior points, which hand over to it as soon as they can.
     newton = _NewtonSystems(p)
     end = start = _start(p, newton)
 
@@ -98,13 +99,13 @@ def solve_quadratic(
 
 
 def _strict_factor(P: Array) -> Array | None:
-    """The lower Cholesky factor of P, or None where P is singular in working precision."""
+    """The lower Cholesky factor of P, or None if P is singular in working precision."""
     L = cholesky(P, shifted=False)
     return None if L is None or not (np.diag(L) ** 2 > SINGULAR_PIVOT * np.diag(P)).all() else L
 
 
 def _first_guess(p: Standard, x0: Array | None) -> tuple[Array, Array, Array]:
-    """A point, and the rows that bind there marked by a tiny multiplier; no rows where there is no x0."""
+    """A point, with a tiny multiplier for each row that binds there; without x0 no row does."""
     y, z = np.zeros(len(p.b)), np.zeros(len(p.r))
     if x0 is None:
         return np.zeros(len(p.q)), y, z
@@ -122,7 +123,7 @@ class _NewtonSystems:
         self.parts: dict[Any, tuple[Array, Array]] = {}
 
     def __call__(self, d: Array, single: bool) -> Saddle | None:
-        """The factorised system for weights d of the rows; None where it has no factor."""
+        """The factorised system for weights d of the rows; None if it cannot be factorised."""
         kind = np.float32 if single else np.float64
         if kind not in self.parts:
             H = self.p.P + self.p.A.T @ self.p.A if self.rho else self.p.P
@@ -132,7 +133,7 @@ class _NewtonSystems:
 
 
 def _start(p: Standard, newton: _NewtonSystems) -> _State:
-    """The minimum with quadratic penalties in place of constraints; slacks and multipliers moved well inside."""
+    """The minimum under quadratic penalties instead of constraints, with slacks and multipliers moved well inside."""
     n, m = len(p.q), len(p.r)
     weight = 10.0 * float(np.trace(p.P)) / max(n, 1) or largest(p.q) or 1.0
     single = n**2 * m > SINGLE_WORK
@@ -148,11 +149,12 @@ def _start(p: Standard, newton: _NewtonSystems) -> _State:
 
 
 def _step(p: Standard, newton: _NewtonSystems, now: _State) -> _State | None:
-    """One predictor–corrector step; None where none is possible."""
+    """One predictor–corrector step; None if none is possible."""
     system = newton(now.z / now.s, now.single)
     if system is None:
         return now._replace(single=False) if now.single else None
     mu = float(np.mean(now.s * now.z))
+    # The predictor aims at sz = 0; how far it gets sets the centring σ of the corrector (Mehrotra).
     ds, dz = _direction(p, system, now, now.s * now.z, refine=False)[2:]
     length = min(_room(now.s, ds), _room(now.z, dz))
     sigma = (float(np.mean((now.s + length * ds) * (now.z + length * dz))) / mu) ** 3
@@ -175,7 +177,7 @@ def _direction(
 ) -> tuple[Array, Array, Array, Array]:
     """The Newton step on the KKT conditions with sz moved by −centre.
 
-    Rounding in slacks near 0 is blown up by z/s: without the refinement the dual residual would stay above 1e-8.
+    Rounding errors in slacks near 0 are amplified by z/s: without refinement the dual residual would stay above 1e-8.
     """
     s, z = now.s, now.z
     primal = s - now.at.slack
@@ -195,12 +197,12 @@ def _room(v: Array, dv: Array) -> float:
 
 
 def _try_active(sets: ActiveSets, now: _State, new: _State, tol: float) -> _State:
-    """The exact solution where the guess of the binding rows leads to it; else the interior point."""
+    """The exact solution if the guess of the binding rows leads to it; else the interior point."""
     s, z = new.s, new.z
     split = float(np.mean(s * z) / (np.mean(s) * np.mean(z)))
     if new.optimality > tol and split > new.split:
         return new
-    # Rows bind where z is large beside s, and s falls faster than z.
+    # A row binds if z is large compared with s, and s falls faster than z.
     binding = (z * np.mean(s) > s * np.mean(z)) & (z * now.s > s * now.z)
     found = sets.near(new.x, new.y, np.where(binding, z, 0.0), s, min(tol, new.optimality))
     if found is None:
@@ -209,9 +211,9 @@ def _try_active(sets: ActiveSets, now: _State, new: _State, tol: float) -> _Stat
 
 
 def _finish(program: Program, p: Standard, result: Result, y: Array, z: Array) -> Result:
-    """The result in the terms of the program."""
+    """The result in the variables of the original program."""
     result.x, result.multipliers = p.restore(program, result.x, y, z)
-    if result.converged:  # bounds hold to rounding: they may as well hold
+    if result.converged:  # bounds hold up to rounding: make them hold exactly
         result.x = np.clip(result.x, program.lower, program.upper)
     value = program.value(result.x)
     constant = value - p.scale * result.value
@@ -220,7 +222,7 @@ def _finish(program: Program, p: Standard, result: Result, y: Array, z: Array) -
 
 
 def _diagnose(p: Standard, strict: bool) -> str | None:
-    """Whether the constraints contradict each other, or a ray leads down without end, by linear programs; else None."""
+    """Decide by linear programs: "infeasible", "unbounded" (the objective falls along a ray), or None."""
     n, m, a = len(p.q), len(p.G), len(p.G) + len(p.above)
     lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
     upper[p.above], lower[p.below] = p.r[m:a], -p.r[a:]
@@ -237,7 +239,7 @@ def _diagnose(p: Standard, strict: bool) -> str | None:
 
 
 def _without_solution(program: Program, status: str, tried: Result | None = None) -> Result:
-    """No point: the least value of an empty set is ∞, and that of an unbounded problem −∞."""
+    """A result without a point: the value is ∞ if nothing is feasible, and −∞ if the problem is unbounded."""
     x = np.full(len(program.q), np.nan)
     multipliers = Multipliers(*(np.full(len(v), np.nan) for v in (program.b, program.h, x, x)))
     n_iter, history = (0, []) if tried is None else (tried.n_iter, tried.history)

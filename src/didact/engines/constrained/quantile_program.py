@@ -1,14 +1,14 @@
-r"""Linear quantiles as a linear program, by an interior-point method in passes over the rows.
+r"""Linear quantile regression as a linear program, by an interior-point method in passes over the rows.
 
 .. math:: \min_b \sum_i u_i r_i^+ + l_i r_i^-,\; r = y - Zb \qquad
           \max_d\; y^Td \quad\text{such that}\quad Z^Td = 0,\; -l \le d \le u
 
-are dual to each other. With :math:`p - q = r`, s = u − d and t = l + d the conditions ps = qt = μ → 0 are followed by
-Newton's method (Frisch, Newton) with Mehrotra's second-order correction. Each iteration solves
-:math:`(Z^T\mathrm{diag}(h)Z)\,\Delta b = Z^T(hg + d)` with :math:`1/h = p/s + q/t`: four passes, one of them of n k².
-The gap between both objectives bounds the distance from the optimum; where one vertex is the solution, the k rows with
+are dual to each other. With :math:`p - q = r`, s = u − d and t = l + d the central path ps = qt = μ → 0 is followed by
+Newton's method (Frisch–Newton) with Mehrotra's second-order correction. Each iteration solves
+:math:`(Z^T\mathrm{diag}(h)Z)\,\Delta b = Z^T(hg + d)` with :math:`1/h = p/s + q/t`: four passes, one of them of n k²
+operations. The duality gap bounds the distance from the optimum. If the solution is a single vertex, the k rows with
 the largest h lie on it, and the fit through them is taken if it is no worse. An L1 penalty is one more row for each
-coefficient: α times the size of b has u = l = α at x = e, y = 0.
+coefficient: α|b_j| is the loss of a row with x = e_j, y = 0 and u = l = α.
 
 Koenker, Portnoy (1997), The Gaussian hare and the Laplacian tortoise, doi:10.1214/ss/1030037960; Mehrotra (1992), On
 the implementation of a primal-dual interior point method, doi:10.1137/0802028.
@@ -30,15 +30,15 @@ from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.parts.statistics.moments import Sums, gram
 
-SHORT = 0.9995  # share of the way to the border that a step goes
-NEGLIGIBLE = 1e-30  # strength of a penalty, beside a mean loss of about 1, that cannot be told from none
-SETTLED = 1e-9  # relative gap at which a standstill is the end, as rounding allows no better
-CONSTANT = 1e-13  # spread of a column, relative to its size, that is taken for rounding
+SHORT = 0.9995  # share of the way to the boundary that a step goes
+NEGLIGIBLE = 1e-30  # strength of a penalty, relative to a mean loss of about 1, that counts as none
+SETTLED = 1e-9  # relative gap below which a lack of progress counts as convergence: rounding allows no better
+CONSTANT = 1e-13  # spread of a column, relative to its size, up to which it counts as constant
 FLOOR = 1e-14  # gap, relative to the size of y, that rounding leaves
 
 
 class Table(NamedTuple):
-    """Rows of positive weight as (Z, y, w): columns centred (dense ones) and in units of about 1, a constant last."""
+    """Rows of positive weight as (Z, y, w): columns scaled to about 1 (dense ones also centred), a constant last."""
 
     rows: Any  # Rows, or blocks kept in memory
     fit_intercept: bool
@@ -50,7 +50,7 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, fit_intercept: bool) -> "Table":
-        """Units, means and spreads of the columns, from a pass each."""
+        """Units, means and spreads of the columns, from one pass each."""
         counted = rows.prepared(_with_weight)
         units = _powers(counted.reduce(largest_entries).sizes)
         target_unit = float(_powers(counted.reduce(largest_target).sizes)[0])
@@ -66,7 +66,7 @@ class Table(NamedTuple):
         return len(self.units) + self.fit_intercept
 
     def blocks(self) -> Iterator[tuple[Any, Array, Array]]:
-        """One pass."""
+        """The blocks (Z, y, w) of one pass over the rows."""
         if isinstance(self.rows, _Kept):
             yield from self.rows.blocks
             return
@@ -95,7 +95,7 @@ class Table(NamedTuple):
         return out, G
 
     def chosen(self, index: Array) -> Array:
-        """Some rows of Z, dense, in the order of the index, which is sorted."""
+        """The rows of Z with these (sorted) numbers, dense."""
         found, start = [], 0
         for Z, y, _ in self.blocks():
             here = index[(index >= start) & (index < start + len(y))] - start
@@ -112,7 +112,7 @@ class Table(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """Blocks in memory."""
+    """Blocks that stay in memory between passes."""
 
     blocks: list[tuple[Any, Array, Array]]
 
@@ -123,7 +123,7 @@ def _powers(sizes: Array) -> Array:
 
 
 def _with_weight(block: Block) -> Block:
-    """A block without the rows of weight zero."""
+    """A block without its rows of weight zero."""
     if block.weight is None:
         return block
     keep = np.flatnonzero(to_numpy(block.weight) > 0)
@@ -143,7 +143,7 @@ def _spreads(block: Block, units: Array, centre: Array) -> Largest:
 
 
 def _weighted_sums(block: Block, units: Array) -> Sums:
-    """Σw, Σwx in these units, and whether (how many blocks) the rows are sparse."""
+    """Σw, Σwx in these units, and the number of sparse blocks."""
     X, w = block.X, block.weight
     each = np.ones(X.shape[0]) if w is None else np.asarray(to_numpy(w), np.float64)
     return Sums((float(each.sum()), np.asarray(each @ _divided(X, units)), int(is_sparse(X))))
@@ -176,12 +176,12 @@ class _Point(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the value can be from the least one."""
+        """The duality gap: a bound of how far the value is above the minimum."""
         return float(self.p @ (self.u - self.d) + self.q @ (self.l + self.d))
 
     @property
     def activity(self) -> Array:
-        """h: large for rows on the fit, small for those beside it."""
+        """h: large for rows that the fit passes through, small for others."""
         return 1.0 / (self.p / (self.u - self.d) + self.q / (self.l + self.d))
 
     @property
@@ -225,14 +225,14 @@ def quantile_program(
 
 
 def _infeasibility(end: _Point) -> float:
-    """What Zᵀd ≠ 0, beyond rounding, may add to the gap, relative to the loss."""
+    """A bound of what Zᵀd ≠ 0, beyond rounding, adds to the gap, relative to the loss."""
     off = np.abs(_transposed(end, end.d)[0])
     off = np.maximum(off - FLOOR * float(np.abs(end.d).sum()), 0.0)  # entries of Z are below 2
     return float(off @ np.abs(end.b)) / max(_loss(end.r, end.u, end.l), end.floor, 1e-300)
 
 
 def _start(table: Table, quantile: float, alpha: float) -> _Point:
-    """Least squares or a constant for b, nothing for d: both feasible."""
+    """A feasible start: least squares or a constant for b, whichever has the lower loss, and d = 0."""
     y, w = (np.concatenate(parts) for parts in zip(*((y, w) for _, y, w in table.blocks()), strict=True))
     strength = alpha / table.units
     penalised = np.flatnonzero(strength > NEGLIGIBLE)
@@ -244,6 +244,7 @@ def _start(table: Table, quantile: float, alpha: float) -> _Point:
     constant[len(table.units) :] = y[: len(w)] @ w
     starts = [(b, y - _product(table, penalised, b)) for b in (newton_direction(G, -c), constant)]
     b, r = min(starts, key=lambda start: _loss(start[1], u, l))
+    # p and q start well inside, about a mean residual above their least values.
     size = float(np.abs(y[: len(w)]) @ w)
     spread = max(float(np.abs(r[: len(w)]) @ w), 1e-10 * size, 1e-100)
     p, q = np.maximum(r, 0.0) + spread, np.maximum(-r, 0.0) + spread
@@ -276,7 +277,7 @@ def _transposed(now: _Point, v: Array, h: Array | None = None) -> tuple[Array, A
 
 
 def _step(now: _Point) -> _Point | None:
-    """Newton's step towards the solution, then the step that also corrects its second order and keeps to the middle."""
+    """One predictor–corrector step: Newton's, then one with second-order terms and centring; None if no gap falls."""
     s, t = now.u - now.d, now.l + now.d
     h = now.activity
     c, G = _transposed(now, h * now.r + now.d, h)
@@ -285,6 +286,7 @@ def _step(now: _Point) -> _Point | None:
         return None
     _, dp, dq, dd = guess
     a, e = _room((now.p, dp), (now.q, dq)), _room((s, -dd), (t, dd))
+    # Centring: the further the predictor reduces the mean gap, the smaller the μ that the corrector aims at.
     middle = now.gap / (2 * len(h))
     after = float((now.p + a * dp) @ (s - e * dd) + (now.q + a * dq) @ (t + e * dd)) / (2 * len(h))
     mu = middle * min(max(after / middle, 0.0), 1.0) ** 3 if middle > 0 else 0.0
@@ -296,7 +298,7 @@ def _step(now: _Point) -> _Point | None:
     db, dp, dq, dd = final
     steps = SHORT * _room((now.p, dp), (now.q, dq)), SHORT * _room((s, -dd), (t, dd))
     fit, change = _product(now.table, now.penalised, np.column_stack([now.b, db])).T
-    for a, e in (steps, (min(steps), min(steps))):  # equal steps lower the gap for sure, but for rounding
+    for a, e in (steps, (min(steps), min(steps))):  # equal steps are certain to lower the gap, except for rounding
         b, r = now.b + a * db, now.y - (fit + a * change)
         new = now._replace(b=b, r=r, p=now.p + a * dp, q=now.q + a * dq, d=now.d + e * dd)
         if new.gap < now.gap:
@@ -307,7 +309,7 @@ def _step(now: _Point) -> _Point | None:
 def _direction(
     now: _Point, s: Array, t: Array, h: Array, G: Array, c: Array, g: Array, above: Any = 0.0, below: Any = 0.0
 ) -> tuple[Array, Array, Array, Array] | None:
-    """Changes of b, p, q and d; `above` and `below` are what p and q aim at, times s and t over themselves."""
+    """Changes of b, p, q and d; `above` and `below` are the targets of p and q: μ/s and μ/t with their corrections."""
     db = _solve(G, c)
     if not np.isfinite(db).all():
         return None
@@ -316,13 +318,13 @@ def _direction(
 
 
 def _solve(G: Array, c: Array) -> Array:
-    """G⁻¹c by Cholesky however poor the condition: rows far from the fit make it so, without harm. Else least norm."""
+    """G⁻¹c by Cholesky even if ill-conditioned (rows far from the fit do no harm); of least norm if singular."""
     scale = np.sqrt(np.maximum(np.diag(G), np.finfo(float).tiny))
     scaled = G / scale[:, None] / scale
     if not np.isfinite(scaled).all():
         return np.full_like(c, np.nan)
     factor, failed = linalg.lapack.dpotrf(scaled, lower=1)
-    if failed or np.min(np.diag(factor)) < 1e-7:  # its square is the share of a column that the others leave
+    if failed or np.min(np.diag(factor)) < 1e-7:  # its square is the share of a column that the others do not explain
         return newton_direction(G, -c)
     x = linalg.cho_solve((factor, True), c / scale, check_finite=False)
     x += linalg.cho_solve((factor, True), c / scale - scaled @ x, check_finite=False)
@@ -330,13 +332,13 @@ def _solve(G: Array, c: Array) -> Array:
 
 
 def _room(*pairs: tuple[Array, Array]) -> float:
-    """The longest step, at most 1/SHORT, that keeps numbers positive."""
+    """The longest step, at most 1/SHORT, that keeps all numbers positive."""
     steps = [float(np.min(-x[dx < 0] / dx[dx < 0], initial=1.0 / SHORT)) for x, dx in pairs]
     return max(min(steps), 0.0)
 
 
 def _vertex(end: _Point) -> _Point | None:
-    """The fit through as many of the most active rows as there are parameters, if it exists and is no worse."""
+    """The fit through as many of the rows with the largest h as there are parameters, if it exists and is no worse."""
     h, n = end.activity, len(end.y) - len(end.penalised)
     columns = np.flatnonzero(np.append(end.table.varies, np.ones(end.table.width - len(end.table.varies), bool)))
     k = len(columns)
@@ -346,6 +348,7 @@ def _vertex(end: _Point) -> _Point | None:
     inside = index < n
     unit = np.eye(end.table.width)[end.penalised[index[~inside] - n]]
     M = np.concatenate([end.table.chosen(index[inside]), unit])[:, columns]
+    # Pivoted QR chooses independent rows, those with large h first.
     R, order = linalg.qr((M * np.sqrt(h[index] / h.max())[:, None]).T, mode="r", pivoting=True)
     order = order[:k]
     if len(M) < k or R[k - 1, k - 1] == 0 or np.linalg.cond(M[order]) > 1e12:
@@ -367,7 +370,7 @@ def _vertex(end: _Point) -> _Point | None:
 
 
 def _lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
-    """The least constant that is best for these residuals: of several medians the lowest, whatever the rows' order."""
+    """The smallest optimal constant for these residuals: of several quantiles the lowest, for any order of the rows."""
     order = np.argsort(r, kind="stable")
     below = np.cumsum((u + l)[order])  # weight of rows up to each
     share = float(u.sum() / below[-1]) * (1.0 - 1e-12)

@@ -1,11 +1,11 @@
 r"""Symmetric saddle systems :math:`\begin{pmatrix}H & B^T\\ B & 0\end{pmatrix}\binom{x}{y}=\binom{r}{c}` by Cholesky.
 
 With :math:`H = LL^T` and :math:`W = L^{-1}B^T` the Schur complement is :math:`K = W^TW`, and
-:math:`Ky = BH^{-1}r - c`, :math:`x = H^{-1}(r - B^Ty)`. Where H is singular, ρBᵀB is added to it: on Bx = c
-that changes nothing but the right-hand side. The cost is n³/6 + n²k/2 + nk²/2 + k³/6 multiply–adds for k rows in B,
-in single precision half the time. Tiny shifts of the diagonals let dependent rows pass; callers refine.
+:math:`Ky = BH^{-1}r - c`, :math:`x = H^{-1}(r - B^Ty)`. If H is singular, ρBᵀB is added to it: on Bx = c this changes
+only the right-hand side. The cost is n³/6 + n²k/2 + nk²/2 + k³/6 multiply–adds for k rows in B, half the time in single
+precision. Tiny shifts of the diagonals make the factors exist even for dependent rows; callers refine the solution.
 
-Row blocks of BᵀB run on the thread pool: the calls of SciPy's BLAS and LAPACK hold the interpreter lock.
+Row blocks of BᵀB run on the thread pool, since SciPy's BLAS and LAPACK wrappers hold the interpreter lock.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from didact.engines.constrained.tuning import PARALLEL_FROM, SADDLE_PIECES
 
 
 class _Routines(NamedTuple):
-    shift: float  # relative to the diagonal: hundreds of rounding errors
+    shift: float  # relative to the diagonal: some hundred rounding errors
     syrk: Callable[..., Any]
     potrf: Callable[..., Any]
     trtrs: Callable[..., Any]
@@ -34,7 +34,7 @@ _ROUTINES = {
 
 
 def add_gram(H: Array, rows: Array, d: Array | None = None) -> Array:
-    """H + Rᵀ diag(d) R in Fortran order; H is symmetric, R C-ordered, both of one type; without d it is 1."""
+    """H + Rᵀ diag(d) R in Fortran order; H is symmetric, R in C order, both of one type; d None stands for ones."""
     m, n = rows.shape
     root = np.ones(m, rows.dtype) if d is None else np.sqrt(d).astype(rows.dtype)
     step = max(n, -(-m // SADDLE_PIECES)) if m * n**2 > PARALLEL_FROM else m
@@ -50,9 +50,9 @@ def add_gram(H: Array, rows: Array, d: Array | None = None) -> Array:
 
 
 def cholesky(H: Array, shifted: bool = True) -> Array | None:
-    """The lower factor of H; None where H is not positive definite.
+    """The lower Cholesky factor of H; None if H is not positive definite.
 
-    With `shifted`, the diagonal is raised (in H, too) by hundreds of rounding errors, and by more where need be.
+    With `shifted`, the diagonal (of H itself, too) is raised by some hundred rounding errors, and by more if needed.
     """
     routines = _ROUTINES[H.dtype.char]
     if not shifted:
@@ -74,12 +74,12 @@ class Saddle(NamedTuple):
     """A factorised saddle system: the lower factors of H (with ρBᵀB in it) and of the Schur complement."""
 
     L: Array
-    B: Any  # anything with a product, as B itself and its transpose
+    B: Any  # a matrix or operator with B @ x and B.T @ y
     K: Array
     rho: float = 0.0
 
     def solve(self, r: Array, c: Array) -> tuple[Array, Array]:
-        """x and y for right-hand sides r and c."""
+        """x and y for the right-hand sides r and c."""
         if not len(c):
             return solve_cholesky(self.L, r), np.zeros(0)
         if self.rho:
@@ -89,7 +89,7 @@ class Saddle(NamedTuple):
 
 
 def solve_cholesky(L: Array, r: Array) -> Array:
-    """(LLᵀ)⁻¹r, by two triangular solves: for one right-hand side they take a quarter of the time of potrs."""
+    """(LLᵀ)⁻¹r by two triangular solves, which for one right-hand side take a quarter of the time of potrs."""
     if not len(r):
         return np.zeros(0)
     trtrs = _ROUTINES[L.dtype.char].trtrs
@@ -98,7 +98,7 @@ def solve_cholesky(L: Array, r: Array) -> Array:
 
 
 def saddle(L: Array, B: Array, rho: float) -> Saddle | None:
-    """The system whose H (with ρBᵀB in it) has the lower factor L; None where the Schur complement has no factor."""
+    """The system whose H (including ρBᵀB) has the lower factor L; None if the Schur complement cannot be factorised."""
     if not len(B):
         return Saddle(L, B, np.zeros((0, 0), L.dtype), rho)
     K = cholesky(_ROUTINES[L.dtype.char].syrk(1.0, half_solve(L, B), trans=1, lower=1))

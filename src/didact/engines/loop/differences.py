@@ -5,8 +5,8 @@ r"""Derivatives by differences of function values.
 * complex step: :math:`\mathrm{Im} f(x+ih)/h`, one complex evaluation per variable, all digits right, for functions that
   are analytic and written so that complex numbers pass through (no absolute values, no comparisons of magnitude).
 
-Steps are relative to the size of each variable, which is taken from its value or from where it started, so that
-variables of very different units are all right.
+Steps are relative to the size of each variable, which is taken from its current or its first value, so that variables
+may be in very different units.
 
 Squire, Trapp (1998), Using complex variables to estimate derivatives of real functions,
 doi:10.1137/S003614459631241X.
@@ -27,7 +27,7 @@ DIFFERENCE_KINDS = ("forward", "central", "complex")
 
 
 class Differences(NamedTuple):
-    """How to take differences: the kind, the least size of each variable, and where the function may be asked."""
+    """How to take differences: the kind, the least size of each variable, and bounds of where fun may be evaluated."""
 
     kind: str
     size: Array
@@ -36,7 +36,7 @@ class Differences(NamedTuple):
 
     @property
     def error(self) -> float:
-        """About the relative error of a derivative."""
+        """The approximate relative error of a derivative."""
         return {"forward": 1e-7, "central": 1e-9}.get(self.kind, 1e-14)
 
     def __call__(self, fun: Callable[[Array], Any], x: Array, value: Any = None) -> Array:
@@ -67,7 +67,7 @@ def differences(kind: str, x0: Array, lower: Any = -math.inf, upper: Any = math.
 
 
 def _moved(x: Array, j: int, value: float) -> Array:
-    """x with another value in one place."""
+    """A copy of x with another value at position j."""
     moved = x.copy()
     moved[j] = value
     return moved

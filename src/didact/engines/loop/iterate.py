@@ -1,7 +1,7 @@
-"""The one loop that owns iterations, tolerance, NaN, history and callbacks.
+"""The loop that all solvers share: it owns iterations, tolerance, NaN checks, history and callbacks.
 
 A solver is a state with `x`, `value` and `optimality`, and a function `step(state) -> state` that returns None when no
-progress is possible. `report(iteration, value, x)` may ask to stop.
+progress is possible. `report(iteration, value, x)` is called after each iteration and may return True to stop.
 """
 
 import math
@@ -12,11 +12,11 @@ from didact.engines.loop.result import Result
 
 
 class State(Protocol):
-    """What the loop needs to know of a solver's state."""
+    """What the loop reads of a solver's state."""
 
     @property
     def x(self) -> Any:
-        """The present point."""
+        """The current point."""
         ...
 
     @property
@@ -26,11 +26,11 @@ class State(Protocol):
 
     @property
     def optimality(self) -> float:
-        """What is compared with the tolerance: zero at a solution."""
+        """The measure that is compared with the tolerance: zero at a solution."""
         ...
 
 
-BOTTOMLESS = 1e100  # times the first value: what falls below its negative has no lower bound that numbers can tell
+BOTTOMLESS = 1e100  # an objective below minus this multiple of its first value counts as unbounded
 
 T = TypeVar("T", bound=State)
 Report = Callable[[int, float, Any], bool]
@@ -45,12 +45,13 @@ def iterate(
     report: Report | None = None,
     keep: Keep = None,
 ) -> Result:
-    """Step until the optimality is within tol, and say why it ended."""
+    """Step until the optimality is within tol; the result says why the loop ended."""
     history: list[Any] = []
     bottom = -BOTTOMLESS * (1.0 + abs(state.value))
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
+        # Unbounded and non-finite values are reported before convergence is tested.
         if state.value < bottom or state.value == -math.inf:
             status = "unbounded"
         elif not math.isfinite(state.value) or math.isnan(state.optimality):

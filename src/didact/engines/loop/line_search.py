@@ -1,14 +1,14 @@
-r"""Line searches: how far to go from x along a direction d of descent, with :math:`\varphi(a) = f(x + ad)`.
+r"""Line searches: step lengths along a descent direction d from x, with :math:`\varphi(a) = f(x + ad)`.
 
-* `Fixed`: a given length, untested;
+* `Fixed`: a given length, accepted without a test;
 * `Armijo`: shorten until :math:`\varphi(a) \le \varphi(0) + c_1 a\varphi'(0)`;
 * `WeakWolfe`: bisect until also :math:`\varphi'(a) \ge c_2\varphi'(0)`, which a quasi-Newton update needs;
 * `StrongWolfe`: interpolate by cubics until also :math:`|\varphi'(a)| \le c_2|\varphi'(0)|`, which conjugate gradients
   need, with :math:`c_1 < c_2 < \tfrac12`.
 
 A search is a NamedTuple of its constants, called with the objective, the state it starts from (x, value, gradient),
-the direction and the first length to try. Near a solution rounding hides the decrease: all of them forgive a rise of
-the objective's rounding error.
+the direction and the first length to try. Near a solution rounding hides the decrease, so all of them accept an
+increase within the rounding error of the objective.
 
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5;
 Lewis, Overton (2013), Nonsmooth optimization via quasi-Newton methods, doi:10.1007/s10107-012-0514-2.
@@ -28,13 +28,13 @@ AnyObjective = Callable[[Array], tuple[Any, ...]]
 DECREASE, CURVATURE = 1e-4, 0.9
 NOISE = 8 * float(np.finfo(float).eps)
 SEARCH_TRIALS = 40
-LONGER_TRIALS = 15  # longer trials after which the next are 10, 100, … times as long
-WIDE_INTERVAL = 100.0  # ratio of the ends of an interval that is halved by orders of magnitude
-SERIAL = 10_000  # entries up to which BLAS works on one thread
+LONGER_TRIALS = 15  # trials after which steps grow by factors of 10, 100, …
+WIDE_INTERVAL = 100.0  # ratio of the ends of an interval above which it is bisected on a logarithmic scale
+SERIAL = 10_000  # entries up to which BLAS runs on one thread
 
 
 class Point(Protocol):
-    """Where a search starts."""
+    """The point from which a line search starts."""
 
     @property
     def x(self) -> Array:
@@ -53,14 +53,14 @@ class Point(Protocol):
 
 
 class Step(NamedTuple):
-    """What a search found: the length, and the point with all that the objective said of it."""
+    """The result of a line search: the length, and the point with all that the objective returned there."""
 
     length: float
     point: tuple[Any, ...]  # x, value, gradient, …
 
 
 class LineSearch(Protocol):
-    """A rule for the length of a step; None when no length will do."""
+    """A rule for the length of a step; returns None when it finds no acceptable length."""
 
     def __call__(
         self,
@@ -75,7 +75,7 @@ class LineSearch(Protocol):
 
 
 def inner(a: Array, b: Array) -> float:
-    """aᵀb on this thread: for long vectors BLAS would wake all its threads for microseconds of work, and wait."""
+    """aᵀb on one thread: for long vectors BLAS would start all its threads for microseconds of work."""
     return float(ddot(a, b)) if a.size <= SERIAL else float(np.einsum("i,i->", a, b))
 
 
@@ -93,7 +93,7 @@ def largest(x: Array) -> float:
 
 
 class Fixed(NamedTuple):
-    """The same multiple of every direction, whatever the objective does.
+    """A fixed multiple of every direction, without a test of the objective.
 
     >>> from didact.optimize import Fixed, minimize
     >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=Fixed(0.25))
@@ -111,13 +111,13 @@ class Fixed(NamedTuple):
         length: float = 1.0,
         noise: float = NOISE,
     ) -> Step | None:
-        """The point at the fixed length."""
+        """The point at the fixed step length."""
         point = start.x + self.step * direction
         return Step(self.step, (point, *objective(point)))
 
 
 class Armijo(NamedTuple):
-    """Backtracking: shorten the step until the objective falls by a share of what the slope promises.
+    """Backtracking: shorten the step until the objective falls by a given share of what the slope predicts.
 
     >>> from didact.optimize import Armijo, minimize
     >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=Armijo())
@@ -137,14 +137,14 @@ class Armijo(NamedTuple):
         length: float = 1.0,
         noise: float = NOISE,
     ) -> Step | None:
-        """The first point that falls enough."""
+        """The first trial point with a sufficient decrease."""
         value, slope = start.value, inner(start.gradient, direction)
         for _ in range(self.trials):
             point = start.x + length * direction
             found = (point, *objective(point))
             if found[1] <= value + self.decrease * length * slope:
                 return Step(length, found)
-            # Near the solution rounding hides the decrease: a smaller gradient is then as good a sign.
+            # Near the solution rounding hides the decrease: a smaller gradient is then accepted as a sign of progress.
             if found[1] <= value + noise * (1.0 + abs(value)) and largest(found[2]) < largest(start.gradient):
                 return Step(length, found)
             length *= self.shrink
@@ -152,7 +152,7 @@ class Armijo(NamedTuple):
 
 
 class WeakWolfe(NamedTuple):
-    """Bisection to a step that falls enough and where the slope has risen enough.
+    """Bisection to a step with a sufficient decrease at which the slope has risen enough (weak Wolfe conditions).
 
     >>> from didact.optimize import WeakWolfe, minimize
     >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=WeakWolfe())
@@ -172,7 +172,7 @@ class WeakWolfe(NamedTuple):
         length: float = 1.0,
         noise: float = NOISE,
     ) -> Step | None:
-        """A point that satisfies the weak Wolfe conditions, or the furthest that falls enough."""
+        """A point that satisfies the weak Wolfe conditions, else the farthest with a sufficient decrease."""
         low, high = 0.0, math.inf
         value, slope = start.value, inner(start.gradient, direction)
         noise *= 1.0 + abs(value)
@@ -201,7 +201,7 @@ class _End(NamedTuple):
 
 
 class StrongWolfe(NamedTuple):
-    """Safeguarded cubic interpolation to a step where the slope has become small.
+    """Safeguarded cubic interpolation to a step at which the slope is nearly zero (strong Wolfe conditions).
 
     >>> from didact.optimize import StrongWolfe, minimize
     >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0], method="gradient", line_search=StrongWolfe())
@@ -221,7 +221,7 @@ class StrongWolfe(NamedTuple):
         length: float = 1.0,
         noise: float = NOISE,
     ) -> Step | None:
-        """A point that satisfies the strong Wolfe conditions, or the lowest that falls enough."""
+        """A point that satisfies the strong Wolfe conditions, else the lowest with a sufficient decrease."""
         low: _End = _End(0.0, start.value, inner(start.gradient, direction))
         high: _End | None = None
         origin, best = low, None
@@ -233,6 +233,7 @@ class StrongWolfe(NamedTuple):
             falls = new.value <= origin.value + self.decrease * length * origin.slope + noise
             if falls and abs(new.slope) <= -self.curvature * origin.slope:
                 return Step(length, found)
+            # Between low, the best point so far, and high lies a minimum of φ: replace the end that keeps it inside.
             if not falls or new.value > low.value + noise or math.isnan(new.slope):
                 high = new
             else:
@@ -246,17 +247,17 @@ class StrongWolfe(NamedTuple):
 
 
 def _longer(low: float, trial: int, factor: float) -> float:
-    """A longer trial while the slope still falls: by ever larger factors if that goes on, to an end or beyond all."""
+    """A longer trial step while φ still falls; after many trials by growing factors, to detect unbounded objectives."""
     return low * (factor if trial <= LONGER_TRIALS else 10.0 ** (trial - LONGER_TRIALS))
 
 
 def _halfway(low: float, high: float) -> float:
-    """The middle, of the orders of magnitude where the ends are orders apart."""
+    """The midpoint; the geometric mean if the ends differ by orders of magnitude."""
     return math.sqrt(low) * math.sqrt(high) if 0 < WIDE_INTERVAL * low < high else 0.5 * (low + high)
 
 
 def _between(low: _End, high: _End) -> float:
-    """The minimiser of the cubic through both ends, kept away from them."""
+    """The minimiser of the cubic through both ends, kept away from the ends themselves."""
     width = high.length - low.length
     if low.length > 0 and high.length > WIDE_INTERVAL * low.length:
         return _halfway(low.length, high.length)

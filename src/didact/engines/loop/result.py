@@ -1,4 +1,4 @@
-"""What every solver returns."""
+"""The result of a solver: point, value, and why it stopped."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +20,13 @@ MESSAGES = {
 
 @dataclass
 class Result:
-    """The end of an iteration: where, how good, and why it ended.
+    """The result of an iterative solver: the point, its value, and why it stopped.
 
     `status` is one of the keys of `MESSAGES`; `optimality` is the measure that was compared with the tolerance;
     `history` lists the value at each iteration. The other fields are None where they do not apply: `trace` holds the
-    iterates where a caller asked for them, `evaluations` counts calls of the objective, `predicted_rate` is the factor
-    by which each step brings the value of a quadratic nearer its minimum, `validation` lists what was watched to stop,
-    `jacobian` and `covariance` belong to nonlinear least squares.
+    iterates if the caller asked for them, `evaluations` counts calls of the objective, `predicted_rate` is the factor
+    by which each step reduces the distance of a quadratic's value from its minimum, `validation` lists the scores that
+    early stopping monitored, `jacobian` and `covariance` belong to nonlinear least squares.
 
     >>> from didact.optimize import minimize
     >>> result = minimize(lambda x: (x - 3) @ (x - 3), [0.0])
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def message(self) -> str:
-        """One sentence for a person."""
+        """One sentence for the user: the status, and what to do about it."""
         text = MESSAGES[self.status]
         if self.converged:
             return text

@@ -1,9 +1,9 @@
-"""The k best so far: short lists of (distance, row), in ascending order, equal distances by the lower row number.
+"""The k best so far: short sorted lists of (distance, row); of equal distances the lower row number comes first.
 
 Layout::
 
-    best [ d_0 ≤ d_1 ≤ … ≤ d_{k−1} ]   infinity where nothing has been found yet
-    rows [ r_0   r_1   …   r_{k−1} ]   the row number at each distance
+    best [ d_0 ≤ d_1 ≤ … ≤ d_{k−1} ]   infinity in slots that are still empty
+    rows [ r_0   r_1   …   r_{k−1} ]   the row number at each distance; (queries, k) for several queries
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from didact.core.typing import Array
 
 @jit_unmanaged
 def offer(d: float, row: int, best: Array, rows: Array) -> None:
-    """Put a row into the list if it is nearer than the last one there; at most k moves."""
+    """Insert a row into the sorted list if it is nearer than the last entry; at most k moves."""
     k = best.shape[0] - 1
     if d > best[k] or (d == best[k] and row > rows[k]):
         return
@@ -26,9 +26,9 @@ def offer(d: float, row: int, best: Array, rows: Array) -> None:
 
 @jit_unmanaged
 def offer_table(D: Array, first: int, skip: Array, best: Array, rows: Array) -> None:
-    """Offer the rows first, first + 1, … at the distances D (queries, rows): one comparison each, where few are taken.
+    """Offer the rows first, first + 1, … at the distances D (queries, rows): mostly one comparison each.
 
-    `skip` is for each query the number of the row that is itself, or −1.
+    `skip` holds for each query the number of the row that is the query itself, or −1.
     """
     k = best.shape[1] - 1
     for i in range(D.shape[0]):

@@ -1,7 +1,7 @@
-"""Hart's condensing: rows are kept until the kept ones classify all the others as they are labelled.
+"""Hart's condensing: keep rows until the kept ones classify all others correctly.
 
-Passes over the rows in a given order; a row that the rows kept so far do not give its own class is kept, too. A tie
-counts as wrong. The passes end when one of them adds nothing. The result depends on the order.
+Each pass visits the rows in a given order and keeps those that the rows kept so far do not assign to their own class. A
+tie counts as wrong. The passes end when one of them keeps nothing. The result depends on the order.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ BY_COLUMN = 32  # rows in a leaf for each column: the more columns, the fewer no
 
 
 class Condensed(NamedTuple):
-    """Which rows are kept, the passes it took, and the share of all rows that the kept ones classify rightly.
+    """Which rows are kept, the number of passes, and the share of all rows that the kept ones classify correctly.
 
-    In that share a kept row does not vote for itself.
+    For that share a kept row does not vote for itself.
     """
 
     kept: Array
@@ -37,7 +37,7 @@ class Condensed(NamedTuple):
 
 
 def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1) -> Condensed:
-    """Condense rows by Euclidean distance: `start` are kept from the outset, `candidates` visited in their order."""
+    """Condense rows by Euclidean distance: `start` is kept from the outset, `candidates` are visited in their order."""
     X = np.ascontiguousarray(X, np.float64)
     forest, rows = plant(X, codes if k == 1 else np.zeros(len(codes), np.int64))
     place = np.empty(len(codes), np.int64)
@@ -60,11 +60,12 @@ def condense(X: Array, codes: Array, start: Array, candidates: Array, k: int = 1
 
 
 def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
-    """A tree for each group 0, 1, … of the rows, none of them empty; and the numbers of the rows leaf by leaf."""
+    """A k-d tree for each group 0, 1, … of the rows (none may be empty), and the row numbers in leaf order."""
     members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
     leaf = min(CONDENSING_LEAF, BY_COLUMN * X.shape[1])
     trees = [boxes(X[rows], leaf) for rows in members]
     sizes, counts = [len(t.low) for t in trees], [len(t.order) for t in trees]
+    # The trees are laid one after the other: numbers of nodes are offset by `roots`, ranges of rows by `begins`.
     roots, begins = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *counts[:-1]])
     places = [np.arange(size) for size in sizes]
     inner = [i < size // 2 for i, size in zip(places, sizes, strict=True)]
@@ -88,7 +89,7 @@ def plant(X: Array, groups: Array) -> tuple[Forest, Array]:
 
 
 class _Nearest:
-    """Distances from the nearest kept row of the own class, and of any other."""
+    """State for k = 1: squared distances to the nearest kept row of the own class and of the others."""
 
     def __init__(self, forest: Forest, codes: Array, k: int):
         self.forest, self.codes = forest, codes
@@ -108,7 +109,7 @@ class _Nearest:
 
 
 class _Votes:
-    """The k nearest kept rows: their distances and classes."""
+    """State for k > 1: squared distances and classes of the k nearest kept rows."""
 
     def __init__(self, forest: Forest, codes: Array, k: int):
         self.forest, self.codes = forest, codes
@@ -128,7 +129,7 @@ class _Votes:
 
 
 def condense_by(column: Callable[[int], Array], codes: Array, start: Array, candidates: Array) -> Condensed:
-    """Condense by any distance: `column(i)` are the distances of all rows from row i. The nearest kept row decides."""
+    """Condense by any distance and k = 1: `column(i)` returns the distances of all rows from row i."""
     n = len(codes)
     own, other, kept = np.full(n, np.inf), np.full(n, np.inf), np.zeros(n, bool)
 
@@ -145,7 +146,7 @@ def condense_by(column: Callable[[int], Array], codes: Array, start: Array, cand
     while added:
         passes, added, at = passes + 1, 0, 0
         while at < len(candidates):
-            left = candidates[at:]
+            left = candidates[at:]  # skip at once to the next row that is classified wrongly
             wrong = ~kept[left] & ~(own[left] < other[left])
             if not wrong.any():
                 break

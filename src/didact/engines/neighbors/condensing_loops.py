@@ -1,12 +1,22 @@
-"""Compiled passes of Hart's condensing: each row knows how far its nearest kept rows are.
+"""Compiled passes of Hart's condensing: every row stores its distances to the nearest kept rows.
 
-A row that is kept changes these distances for some of the rows. The rows stand in k-d trees, of which each node knows
-the largest distance in it: a node that lies farther away from the new row is passed over. So with few columns a new row
-is compared with not many more rows than come to have it as their nearest, n log n in all, and with many columns with
-all rows (n p operations). Rounded sums are monotone: a box is never farther away than a row in it, and the distances
-are the same to the last bit as without trees.
+Keeping one more row lowers these distances for some of the rows. The rows are stored in k-d trees whose nodes know the
+largest distance within them: a node whose box is farther from the new row than that is pruned. With few columns a new
+row is therefore compared with little more than the rows whose nearest kept row it becomes, n log n comparisons in all;
+with many columns it is compared with all rows (n p operations). Rounded sums are monotone, so a box never seems farther
+away than a row in it, and the distances are the same to the last bit as without trees.
 
-The rows come as columns (p, n), leaf by leaf: a sweep over a leaf runs along whole vectors.
+Layout, for n rows of p columns. Rows are numbered tree by tree and leaf by leaf (`order` holds these numbers); the
+table is stored by columns, so that a sweep over a leaf runs along contiguous values::
+
+    columns (p, n)      [ tree 0: leaf | leaf | … | tree 1: leaf | … ]      one tree per class if k = 1, else one tree
+    node i              rows start[i] … stop[i] − 1, box low[i] … high[i], children child[i] and child[i] + 1
+    own, other (n,)     k = 1: squared distance of each row to the nearest kept row of its own class, of all others
+    near, votes (n, k)  k > 1: ascending squared distances to the nearest kept rows, and their classes (−1: none yet)
+    far (2, nodes)      k = 1: the largest `own` and the largest `other` in each node, the bound for pruning
+    far (nodes,)        k > 1: the largest near[:, k − 1] in each node
+    strip (LEAF,)       squared distances of one leaf's rows from the new row
+    stack (DEPTH,)      nodes still to be visited
 """
 
 from typing import NamedTuple
@@ -21,9 +31,9 @@ STACK_NODES = 64
 
 
 class Forest(NamedTuple):
-    """Rows in k-d trees, one for each group of them: columns leaf by leaf, and range and box of each node.
+    """k-d trees, one for each group of rows: the columns in leaf order, and the range and box of each node.
 
-    Node i has the children child[i] and child[i] + 1, or none (-1).
+    Node i has the children child[i] and child[i] + 1; child[i] is −1 for a leaf.
     """
 
     columns: Array  # (p, n)
@@ -38,7 +48,7 @@ class Forest(NamedTuple):
 
 @jit_unmanaged
 def sweep(columns: Array, new: int, begin: int, stop: int, strip: Array) -> None:
-    """Squared distances of rows begin … stop from row `new`; that from itself does not count."""
+    """Squared distances of rows begin … stop − 1 from row `new`; infinite for the row itself."""
     m = stop - begin
     for r in range(m):
         strip[r] = 0.0
@@ -89,7 +99,7 @@ def settle_leaf(forest: Forest, far: Array, leaf: int, value: float) -> None:
 
 @jit_unmanaged
 def next_leaf(forest: Forest, new: int, far: Array, stack: Array, top: int) -> tuple[int, int]:
-    """The next leaf that row `new` may change, and the height of the stack of nodes left; −1 if there is none."""
+    """The next leaf in which row `new` may lower a distance (−1: none), and the height of the remaining stack."""
     while top > 0:
         top -= 1
         node = stack[top]
@@ -103,7 +113,7 @@ def next_leaf(forest: Forest, new: int, far: Array, stack: Array, top: int) -> t
 
 @jit_unmanaged
 def lower(forest: Forest, root: int, new: int, nearest: Array, far: Array, strip: Array, stack: Array) -> None:
-    """Squared distances of the rows of a tree from their nearest kept row, now that row `new` is kept."""
+    """Update the squared distances of a tree's rows from their nearest kept row after row `new` is kept."""
     stack[0] = root
     leaf, top = next_leaf(forest, new, far, stack, 1)
     while leaf >= 0:
@@ -119,7 +129,7 @@ def lower(forest: Forest, root: int, new: int, nearest: Array, far: Array, strip
 def keep_one(
     forest: Forest, c: int, new: int, own: Array, other: Array, far: Array, strip: Array, stack: Array
 ) -> None:
-    """Row `new`, of class c, is kept. The trees are those of the classes; far (2, nodes) are for own and other."""
+    """Keep row `new`, of class c: update `own` in the tree of its class, and `other` in all other trees."""
     for k in range(forest.roots.shape[0]):
         if k == c:
             lower(forest, forest.roots[k], new, own, far[0], strip, stack)
@@ -141,9 +151,9 @@ def condense_nearest(
     strip: Array,
     stack: Array,
 ) -> tuple[int, int]:
-    """Go on with a pass at `place`: keep each row that is not nearer to its own class, up to `budget` of them.
+    """Continue a pass at `place`: keep each row that is not nearer to its own class, up to `budget` of them.
 
-    Returns the place where the pass stands and the number of rows kept.
+    Returns the place at which the pass has arrived and the number of rows kept.
     """
     added = 0
     while place < order.shape[0] and added < budget:
@@ -160,7 +170,7 @@ def condense_nearest(
 def keep_among(
     forest: Forest, codes: Array, new: int, near: Array, votes: Array, far: Array, strip: Array, stack: Array
 ) -> None:
-    """Row `new` is kept: it enters the lists of the k nearest kept rows, (n, k) distances and classes."""
+    """Keep row `new`: insert it into the lists (n, k) of the nearest kept rows wherever it is near enough."""
     last = near.shape[1] - 1
     stack[0] = forest.roots[0]
     leaf, top = next_leaf(forest, new, far, stack, 1)
@@ -170,7 +180,7 @@ def keep_among(
         most = 0.0
         for r in range(stop - begin):
             i = begin + r
-            if strip[r] < near[i, last]:
+            if strip[r] < near[i, last]:  # insertion sort: the lists are short
                 slot = last
                 while slot > 0 and near[i, slot - 1] > strip[r]:
                     near[i, slot], votes[i, slot] = near[i, slot - 1], votes[i, slot - 1]
@@ -184,7 +194,7 @@ def keep_among(
 
 @jit_unmanaged
 def wins(votes: Array, code: int) -> bool:
-    """Whether a class has more votes than any other; −1 is no vote."""
+    """Whether a class has strictly more votes than any other; entries of −1 are empty."""
     mine = 0
     for v in votes:
         mine += v == code
@@ -212,7 +222,7 @@ def condense_votes(
     strip: Array,
     stack: Array,
 ) -> tuple[int, int]:
-    """As condense_nearest, by the vote of the k nearest kept rows."""
+    """Continue a pass like `condense_nearest`; rows whose class loses the vote of their k nearest are kept."""
     added = 0
     while place < order.shape[0] and added < budget:
         i = order[place]
@@ -226,7 +236,7 @@ def condense_votes(
 
 @jit_unmanaged
 def count_wins(codes: Array, votes: Array) -> int:
-    """For how many rows the own class wins the vote."""
+    """The number of rows whose own class wins the vote."""
     total = 0
     for i in range(codes.shape[0]):
         total += wins(votes[i], codes[i])

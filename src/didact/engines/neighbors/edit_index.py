@@ -1,9 +1,9 @@
-r"""Edit distances of many words, and the nearest words: strings and other sequences as flat arrays of numbers.
+r"""Edit distances between many words, and the nearest words; strings and other sequences as flat integer arrays.
 
 .. math:: D_{ij} = \min\{D_{i-1,j}+c_{del},\; D_{i,j-1}+c_{ins},\; D_{i-1,j-1}+c_{sub}[a_i\neq b_j]\}
 
-The letters of all words are numbered; letters of a query that no fitted word has are all given one number more, which
-matches nothing but would match itself in two queries, and queries are never compared with each other.
+The letters of all fitted words are numbered; letters of a query that occur in no fitted word share one extra number.
+That number matches no fitted letter (it would match itself, but queries are never compared with each other).
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -22,7 +22,7 @@ NOT_WORDS = "The edit distance compares strings or sequences of things that can 
 
 
 class Costs(NamedTuple):
-    """Costs of the edits; `transpose` None: neighbours may not change places."""
+    """Costs of the edits; `transpose` None: swaps of neighbouring letters are not allowed."""
 
     insert: float = 1.0
     delete: float = 1.0
@@ -30,7 +30,7 @@ class Costs(NamedTuple):
     transpose: float | None = None
 
     def array(self) -> Array:
-        """The costs as the loops take them; the last number says whether the bit-parallel way serves."""
+        """The costs as the loops take them; the last entry is 1 if the bit-parallel algorithm applies."""
         for name, value in self._asdict().items():
             if value is not None and not (np.isreal(value) and value >= 0 and np.isfinite(value)):
                 raise ParameterError(f"The cost {name}={value!r} of an edit must be a finite number of at least 0.")
@@ -40,7 +40,7 @@ class Costs(NamedTuple):
 
 
 def edit_costs(given: dict[str, Any] | None) -> Costs:
-    """Costs by their names."""
+    """Costs from a dictionary of parameters."""
     unknown = set(given or ()) - set(Costs._fields)
     if unknown:
         raise ParameterError(f"The metric 'edit' has no parameter {min(unknown)!r}; it has {', '.join(Costs._fields)}.")
@@ -48,18 +48,18 @@ def edit_costs(given: dict[str, Any] | None) -> Costs:
 
 
 class Alphabet(NamedTuple):
-    """The numbers of letters: of code points by sorted search, of other things by a dictionary."""
+    """The numbering of letters: code points by binary search, other items by a dictionary."""
 
     points: Array | None
     things: dict[Hashable, int] | None
 
     @property
     def size(self) -> int:
-        """One more than there are known letters: the last number is for all others."""
+        """The number of known letters plus one: the last number stands for all others."""
         return 1 + (len(self.points) if self.points is not None else len(self.things or ()))
 
     def number(self, words: Sequence[Any]) -> "Strings":
-        """Words as numbers."""
+        """The words as integers."""
         lengths = np.fromiter((len(word) for word in words), np.int64, len(words))
         begins = np.concatenate([[0], np.cumsum(lengths)])
         if self.points is not None:
@@ -73,7 +73,7 @@ class Alphabet(NamedTuple):
 
 
 class Strings(NamedTuple):
-    """Many words, one after the other: letters[begins[i]:begins[i + 1]] is word i."""
+    """Many words in one flat array: letters[begins[i]:begins[i + 1]] is word i."""
 
     letters: Array
     begins: Array
@@ -81,12 +81,12 @@ class Strings(NamedTuple):
 
     @property
     def n_words(self) -> int:
-        """How many there are."""
+        """The number of words."""
         return len(self.begins) - 1
 
 
 def code_points(words: Iterable[str]) -> Array:
-    """The code points of all words in a row."""
+    """The code points of all words, one after the other."""
     return np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
@@ -111,7 +111,7 @@ def _sequence(word: Any, row: int) -> tuple[Any, ...]:
 
 
 def number_words(words: Any) -> Strings:
-    """The words to search in, with the alphabet that they have."""
+    """Number the words to be indexed, with the alphabet of their letters."""
     words = check_words(words)
     if not words or isinstance(words[0], str):
         return Alphabet(np.unique(code_points(words)), None).number(words)
@@ -120,7 +120,7 @@ def number_words(words: Any) -> Strings:
 
 
 def number_queries(words: Any, known: Alphabet) -> Strings:
-    """Words to ask for, in an alphabet that is there already."""
+    """Number the words of a query in a given alphabet."""
     words = check_words(words)
     if words and isinstance(words[0], str) != (known.points is not None):
         kinds = ("strings", "sequences") if known.points is not None else ("sequences", "strings")
@@ -157,9 +157,9 @@ def _column(words: Any) -> Any:
 
 
 class EditIndex(NamedTuple):
-    """The nearest words by brute force; words whose length alone puts them too far away are not compared.
+    """The nearest words by brute force; words whose length alone rules them out are not compared.
 
-    `nearest` and `within` answer as every index does: rows in order of distance, equal ones in order of their numbers.
+    `nearest` and `within` return the same as those of `Index`.
     """
 
     words: Strings
@@ -167,16 +167,16 @@ class EditIndex(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many words there are to find."""
+        """The number of indexed words."""
         return self.words.n_words
 
     @property
     def rows(self) -> Array:
-        """All letters."""
+        """The letters of all words."""
         return self.words.letters
 
     def _sound(self) -> Strings:
-        """The words, if their numbers are what the loops take them for: a file can say anything."""
+        """The words, after a check of all indices (of a possibly forged file): loops do not check them."""
         letters, begins, alphabet = self.words
         whole = (
             of_types((letters, begins, self.costs), (np.int64, np.int64, np.float64))
@@ -190,7 +190,7 @@ class EditIndex(NamedTuple):
         return self.words
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        """Distances and numbers (queries, k) of the k nearest words; Q None: of each word, without itself."""
+        """Distances and numbers (queries, k) of the k nearest words; Q None: of each indexed word, without itself."""
         words, most = self._sound(), self.n_rows - (Q is None)
         if not 1 <= k <= most:
             raise InputError(
@@ -208,7 +208,7 @@ class EditIndex(NamedTuple):
         return dist, rows
 
     def most(self, Q: Any) -> int:
-        """The largest k that `nearest` can be asked for."""
+        """The largest k that `nearest` accepts."""
         return self.n_rows - (Q is None)
 
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:

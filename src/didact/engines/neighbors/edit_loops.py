@@ -1,19 +1,19 @@
-"""Compiled edit distances between words, which come as whole numbers below the size of an alphabet.
+"""Compiled edit distances between words, given as integers below the size of an alphabet.
 
-Two ways to fill the table D of distances between the beginnings of two words:
+Two algorithms fill the dynamic-programming table D, the distances between prefixes of two words:
 
-* equal costs: 64 cells of a column at a time, as the bits of two words of the machine that say where D rises and where
-  it falls by one (Myers 1999, doi:10.1145/316542.316550);
-* any costs: row by row, with two rows kept (three with transpositions of neighbours), given up as soon as the whole row
-  is beyond a limit.
-
-Many words lie one after the other in a flat array, with the places where each begins.
+* equal costs: bit-parallel, 64 cells of a column at a time, as two 64-bit masks of the cells where D rises and where it
+  falls by one (Myers 1999, doi:10.1145/316542.316550);
+* any costs: row by row, with three rows in memory (transpositions look back two), abandoned as soon as a whole row is
+  above a limit.
 
 Layout::
 
     letters [ word 0 | word 1 | … ]      begins [ 0, end of word 0, end of word 1, … ]
-    places[b, letter]: bit i says that the word has this letter at place 64 b + i
-    rises, falls [ 64 cells of a column of D | the next 64 | … ]: bit i says that D rises (falls) by one there
+    costs   [ insert, delete, substitute, transpose (∞: not allowed), 1 if the bit-parallel algorithm applies, else 0 ]
+    places (blocks, alphabet)    bit i of places[b, letter]: the query has this letter at place 64 b + i
+    rises, falls (blocks,)       [ 64 cells of a column of D | the next 64 | … ]; bit i: D rises (falls) by one there
+    rows (3, longest + 1)        the last three rows of D, row i at i % 3
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ from didact.core.typing import Array
 
 @jit_unmanaged
 def note_places(word: Array, places: Array, forget: bool) -> None:
-    """Set, or clear, for each letter of the word the bits of its places, 64 to a row: places[block, letter]."""
+    """Set, or with `forget` clear, the bits of the places of each letter of the word."""
     for i in range(word.shape[0]):
         if forget:
             places[i >> 6, word[i]] = np.uint64(0)
@@ -34,9 +34,9 @@ def note_places(word: Array, places: Array, forget: bool) -> None:
 
 @jit_unmanaged
 def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, falls: Array, limit: float) -> float:
-    """Insertions, deletions and substitutions between a word of which the places are noted and another one.
+    """The number of edits between a word of this length, whose letters are noted in `places`, and another word.
 
-    A number above `limit` is returned as soon as it is certain that the distance is above it.
+    Returns some number above `limit` as soon as the distance is certain to exceed it.
     """
     if length == 0 or other.shape[0] == 0:
         return float(max(length, other.shape[0]))
@@ -51,6 +51,7 @@ def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, 
     n = other.shape[0]
     for j in range(n):
         up, down = one, zero  # the first row of D rises by one from column to column
+        # Names follow Myers: masks of equal letters, of vertical and of horizontal differences; up and down carry over.
         for b in range(blocks):
             p, m, equal = rises[b], falls[b], places[b, other[j]]
             vertical = equal | m
@@ -66,7 +67,7 @@ def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, 
             falls[b] = rise & vertical
             up, down = next_up, next_down
         score += int(up) - int(down)
-        if score - (n - 1 - j) > limit:  # each letter that is left can take off one
+        if score - (n - 1 - j) > limit:  # each remaining letter lowers it by one at most
             return float(score - (n - 1 - j))
     return float(score)
 
@@ -75,9 +76,9 @@ def equal_cost_distance(length: int, places: Array, other: Array, rises: Array, 
 def any_cost_distance(
     a: Array, b: Array, insert: float, delete: float, substitute: float, transpose: float, rows: Array, limit: float
 ) -> float:
-    """The least cost that turns a into b; `transpose` is infinite where neighbours may not change places.
+    """The least cost of turning a into b; `transpose` is infinite where neighbouring letters may not be swapped.
 
-    `rows` is room for three rows of D. Returns infinity as soon as the distance is known to be above `limit`.
+    `rows` is a buffer for three rows of D. Returns infinity as soon as the distance is known to exceed `limit`.
     """
     n, m = a.shape[0], b.shape[0]
     for j in range(m + 1):
@@ -102,7 +103,7 @@ def any_cost_distance(
 
 @jit_unmanaged
 def least_cost(n: int, m: int, insert: float, delete: float) -> float:
-    """What at the least has to be paid to turn a word of n letters into one of m: the difference in length."""
+    """A lower bound of the distance between words of n and m letters: the cost of the difference in length."""
     return (m - n) * insert if m > n else (n - m) * delete
 
 
@@ -110,7 +111,7 @@ def least_cost(n: int, m: int, insert: float, delete: float) -> float:
 def word_distance(
     query: Array, word: Array, costs: Array, places: Array, rises: Array, falls: Array, rows: Array, limit: float
 ) -> float:
-    """Distance from a query, of which the places are noted if costs are equal, to a word; see the two ways above."""
+    """The distance from a query to a word, bit-parallel (with the query noted in `places`) if the costs are equal."""
     if costs[4] > 0.0:
         return costs[0] * equal_cost_distance(query.shape[0], places, word, rises, falls, limit / costs[0])
     return any_cost_distance(query, word, costs[0], costs[1], costs[2], costs[3], rows, limit)
@@ -127,7 +128,7 @@ def fill_distances(
     start: int,
     out: Array,
 ) -> None:
-    """out[i, j]: distance from word start + i to the j-th of the other words."""
+    """Fill in out[i, j], the distance from word start + i to the j-th of the other words."""
     longest, other_longest = 1, 1
     for i in range(start, start + out.shape[0]):
         longest = max(longest, begins[i + 1] - begins[i])
@@ -161,9 +162,9 @@ def nearest_words(
     distances: Array,
     found: Array,
 ) -> None:
-    """The nearest of the other words for some queries, in order of distance, equal ones in order of their numbers.
+    """Find the k nearest of the other words for some queries, sorted by distance, ties by number.
 
-    `distances` and `found` are (queries, k). With `skip` query i is the other word i itself, which does not count.
+    `distances` and `found` are (queries, k). With `skip` the queries are the other words, none its own neighbour.
     """
     longest, other_longest = 1, 1
     for i in range(start, start + found.shape[0]):
@@ -182,7 +183,7 @@ def nearest_words(
         distances[i] = np.inf
         found[i] = -1
         for j in range(other_begins.shape[0] - 1):
-            limit = distances[i, k - 1]
+            limit = distances[i, k - 1]  # the k-th best so far: words that cannot beat it are abandoned early
             word = other[other_begins[j] : other_begins[j + 1]]
             if (skip and j == start + i) or least_cost(query.shape[0], word.shape[0], costs[0], costs[1]) >= limit:
                 continue

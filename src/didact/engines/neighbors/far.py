@@ -1,7 +1,7 @@
 r"""Distances that overflow: rows so far apart (from 1e154 on) that squares of their differences are infinite.
 
-Of such pairs Minkowski's distance is computed anew as :math:`m(\sum_j (|a_j-b_j|/m)^p)^{1/p}` with m the largest of the
-:math:`|a_j-b_j|`, which has no power that overflows.
+Minkowski's distance of such pairs is recomputed as :math:`m(\sum_j (|a_j-b_j|/m)^p)^{1/p}` with m the largest of the
+:math:`|a_j-b_j|`, in which no power overflows.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from didact.parts.distances import Chebyshev, Euclidean, Manhattan, Minkowski
 
 POWER = {Chebyshev: np.inf, Euclidean: 2.0, Manhattan: 1.0}
 NORMS = (*POWER, Minkowski)
-OVERFLOWING = 1e300  # powers of distances that are larger may overflow
+OVERFLOWING = 1e300  # powers of distances above this may overflow
 TOO_FAR = (
     "The distance of query {first} from one of its neighbours is larger than the largest number that a float holds: "
     "bring the columns to a common scale, or drop such rows."
@@ -23,7 +23,7 @@ TOO_FAR = (
 
 
 def mend_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
-    """Fill the lists of those queries anew that have an infinite distance among their best."""
+    """Recompute the lists of the queries that have an infinite distance among their k best."""
     if not isinstance(noun, NORMS):
         return
     for i in np.flatnonzero(np.isinf(best[:, -1])):
@@ -35,12 +35,12 @@ def mend_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: 
 
 
 def reaches(noun: Any, radius: float) -> bool:
-    """Whether distances up to this radius can overflow on the way."""
+    """Whether powers of distances up to this radius can overflow."""
     return isinstance(noun, NORMS) and radius > OVERFLOWING ** (1.0 / min(max(_power(noun), 1.0), 1000.0))
 
 
 def far_within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[tuple[Array, Array, Array]]:
-    """For each query how many rows lie in the radius, which, and how far."""
+    """For each query: the number of rows within the radius, their numbers and distances."""
     parts = []
     for i in range(Q.shape[0]):
         d = far_distances(noun, rows, dense_rows(Q[i : i + 1]))
@@ -66,6 +66,6 @@ def _power(noun: Any) -> float:
 
 
 def refuse_infinite_distances(noun: Any, d: Array, query: Array) -> None:
-    """Refuse infinite distances, unless they mean something, as of a given table; `query` numbers the query of each."""
+    """Refuse infinite distances under a norm (in a given table they may be meant); `query` holds the query of each."""
     if isinstance(noun, NORMS) and np.isinf(d).any():
         raise InputError(TOO_FAR.format(first=query[np.flatnonzero(np.isinf(d.ravel()))[0]]))

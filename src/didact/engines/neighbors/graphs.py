@@ -1,6 +1,6 @@
-"""Neighbours from a given sparse table of distances: what is stored is known, what is not stored is farther away.
+"""Neighbours from a given sparse table of distances: entries that are not stored are farther away than stored ones.
 
-Stored zeros are distances, too. Cost: sorting the stored entries of the queries.
+Stored zeros are distances. Cost: sorting the stored entries of the queries.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def graph_nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
 
 
 def graph_within(Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Array]:
-    """The edges of each query's part, row numbers (ascending) and distances of all stored entries up to the radius."""
+    """Edges of the queries (m + 1,), row numbers (ascending) and distances of all stored entries up to the radius."""
     query, rows, distances = entries(Q, skip)
     near = distances <= radius
     counts = np.bincount(query[near], minlength=Q.shape[0])
@@ -37,7 +37,7 @@ def graph_within(Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Arra
 
 
 def fewest(Q: Any, skip: Array) -> int:
-    """The least number of stored entries of a row, other than that of the row itself."""
+    """The smallest number of stored entries of a row, not counting the row itself."""
     return int(np.bincount(entries(Q, skip)[0], minlength=Q.shape[0]).min(initial=Q.shape[1]))
 
 

@@ -1,14 +1,13 @@
-"""An index of rows: the k nearest of a query, and all within a radius, by the way that suits the distance.
+"""An index of rows: the k nearest of a query, or all within a radius, by the method that suits the distance.
 
-Neighbours come in ascending order of distance; of rows at equal distances the one with the lower number comes first,
-and is kept where not all of them can be. Whatever the way, distances are computed from differences in float64, and the
-answer is the same.
+Neighbours are sorted by distance, ties by row number, which also decides which of several tied rows are among the k
+nearest. Every method computes the final distances from differences in float64, and all give the same answer.
 
 =============================  ==========================================================================
-way                            serves
+way                            for
 =============================  ==========================================================================
-boxes                          a k-d tree: distances that are gathered column by column (Minkowski, …)
-balls                          a ball tree: other metrics (haversine, Jaccard, functions under Numba)
+boxes                          a k-d tree: distances accumulated column by column (Minkowski, …)
+balls                          a ball tree: other metrics (haversine, Jaccard, Numba functions)
 products                       Euclidean distance by blocked matrix products, with many columns or sparse
 graph                          given distances of some pairs, a sparse table
 tables                         all others: whole tables, block by block
@@ -44,7 +43,7 @@ from didact.parts.distances import Distance, Euclidean, Precomputed
 METHODS = ("auto", "brute", "kd_tree", "ball_tree")
 
 
-WAYS = ("boxes", "balls", "products", "tables", "graph")  # sparse rows know the last three
+WAYS = ("boxes", "balls", "products", "tables", "graph")  # the last three also for sparse rows
 
 
 class Index(NamedTuple):
@@ -57,11 +56,11 @@ class Index(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are to find."""
+        """The number of indexed rows."""
         return int(self.rows.shape[0])
 
     def check(self) -> None:
-        """Raise if the parts do not belong together, as in a forged file: loops trust them."""
+        """Raise an InputError if the parts do not fit together (in a forged file): loops do not check indices."""
         n, p = self.rows.shape
         sparse = sp.issparse(self.rows)
         parts: list[tuple[Any, Any]] = [(self.way in WAYS[2 * sparse :], True)]
@@ -95,6 +94,7 @@ class Index(NamedTuple):
             return graphs.graph_nearest(Q, skip, k)
         if k > SORT_FROM:
             return self._finished(Q, skip, *tables.nearest_sorted(self.distance.inner, self.rows, Q, skip, k))
+        # Empty slots of the lists have the row number n_rows; any left at the end come from distances that are NaN.
         best, found = np.full((Q.shape[0], k), np.inf), np.full((Q.shape[0], k), self.n_rows, np.int64)
         noun = self.distance.inner
         if self.way in ("boxes", "balls"):
@@ -110,7 +110,7 @@ class Index(NamedTuple):
         return self._finished(Q, skip, best, found)
 
     def _finished(self, Q: Any, skip: Array, best: Array, found: Array) -> tuple[Array, Array]:
-        """Distances and numbers from the lists of the best; what overflowed is looked at again."""
+        """The final distances and row numbers from the lists of the k best; those that overflowed are recomputed."""
         noun = self.distance.inner
         if not np.isinf(best[:, -1]).any():
             return self.distance.finish(best), found
@@ -121,13 +121,13 @@ class Index(NamedTuple):
         return distances, found
 
     def most(self, Q: Any) -> int:
-        """The largest k that `nearest` can be asked for, for these queries."""
+        """The largest k that `nearest` accepts for these queries."""
         if self.way != "graph":
             return self.n_rows - (Q is None)
         return graphs.fewest(*self._queries(Q))
 
     def within(self, Q: Any, radius: float) -> tuple[Array, Array, Array]:
-        """All rows at most `radius` away: the edges (m + 1,) of each query's part, row numbers (ascending), distances.
+        """All rows at most `radius` away: edges (m + 1,) of the queries, row numbers (ascending) and distances.
 
         Q of None asks for the neighbours of the indexed rows themselves, each without itself.
         """
@@ -151,7 +151,7 @@ class Index(NamedTuple):
         return np.append(0, np.cumsum(counts)), rows.astype(np.int64), distances
 
     def _queries(self, Q: Any) -> tuple[Any, Array]:
-        """Transformed queries, and for each the number of the row that is itself, or −1."""
+        """The transformed queries, and for each the number of the indexed row that it is itself, or −1."""
         if Q is None:
             return self.rows, np.arange(self.n_rows)
         Q = _plain(self.distance.rows(Q))
@@ -190,6 +190,7 @@ def build_index(
         return Index(
             distance, rows, "balls", balls(rows.astype(np.float64, copy=False), noun, min(leaf_size, BALL_LEAF))
         )
+    # For Euclidean distances a tree is kept only if a trial search shows that it beats products.
     if method == "kd_tree" or (method == "auto" and coordinatewise):
         tree = boxes(rows, leaf_size) if method == "kd_tree" or _hopeful(rows, euclidean) else None
         if tree is not None and (method == "kd_tree" or not euclidean or _pays(rows, tree, k)):
@@ -204,7 +205,7 @@ def _hopeful(rows: Array, euclidean: bool) -> bool:
 
 
 def _pays(rows: Array, tree: Boxes, k: int) -> bool:
-    """Whether the nearest of some rows are found in few leaves, so that the tree saves more than products do."""
+    """Whether a trial search for some rows visits few leaves, so that the tree is faster than products."""
     n = len(rows)
     if n <= max(TREE_ROWS, k):
         return True
@@ -219,7 +220,7 @@ def _pays(rows: Array, tree: Boxes, k: int) -> bool:
 
 
 def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: Array) -> None:
-    """The queries for which products in float32 left too much open: products in float64, then a tree or tables."""
+    """Repeat queries with too many candidates in float32: by products in float64, then by a tree or tables."""
     if not len(left):
         return
     q, s, b, f = Q[left], skip[left], np.full((len(left), best.shape[1]), np.inf), found[left]
@@ -240,7 +241,7 @@ def _again(index: Index, Q: Any, skip: Array, best: Array, found: Array, left: A
 
 
 def _plain(X: Any) -> Any:
-    """Rows as loops want them: C order, float32 or float64, writable; or CSR."""
+    """Rows as the loops take them: C order, float32 or float64, writable; or CSR without duplicates."""
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:

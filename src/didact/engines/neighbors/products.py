@@ -1,9 +1,10 @@
 """Brute force by blocked matrix products with exact refinement, for the Euclidean distance.
 
-Rows are centred and scaled to at most 1, products are computed in float32, at half the price of float64. Their error
-has a bound (below), within which all rows that may be among the k best are kept, and the distances of these computed
-from differences in float64. Queries with too many such rows, by ties or by large offsets within the data, are asked
-again with products in float64, and, if need be, in another way. Memory: 2 MB a thread, whatever the number of queries.
+Rows are centred and scaled to at most 1, and products are computed in float32, in half the time of float64. Their
+error is bounded (see below): all rows that may be among the k best are kept as candidates, and the distances of these
+are computed from differences in float64. Queries with too many candidates, because of ties or large offsets within the
+data, are repeated with products in float64 and, if needed, by another method. Memory: 2 MB per thread, for any number
+of queries.
 
 The bound: with unit roundoff u, a product of p terms is off by at most (p + 3) u ‖q‖‖x‖ for rounded rows and any order
 of summation, ½‖x‖² and the difference by u(‖x‖² + ‖q‖‖x‖) (Higham, doi:10.1137/1.9780898718027, chapter 3).
@@ -19,17 +20,17 @@ from didact.core.typing import Array
 from didact.engines.neighbors import products_loops
 from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
 
-FAR_QUERY = 1e15  # queries that are farther from the rows than this many times their size are left to float64
+FAR_QUERY = 1e15  # queries farther away than this many times the size of the rows are left to float64
 
 
 class Centred(NamedTuple):
-    """Rows less their centre, times a power of 2 so that none is larger than 1, and half their squared lengths."""
+    """Rows minus their centre, scaled by a power of 2 so that no entry exceeds 1, and half their squared lengths."""
 
     centre: Array
     scale: float
     rows: Array
     half: Array
-    size: Array  # of each block of rows the greatest length
+    size: Array  # the largest length in each block of rows
 
 
 def centred(X: Array, dtype: Any) -> Centred:
@@ -37,6 +38,7 @@ def centred(X: Array, dtype: Any) -> Centred:
     centre = X.mean(axis=0, dtype=np.float64)
     parts = list(pairwise([*range(0, len(X), PRODUCT_ROWS), len(X)]))
     largest = max(float(np.abs(X[a:b] - centre).max(initial=0.0)) for a, b in parts)
+    # A power of 2 rounds nothing; with entries of at most 1 no product overflows in float32.
     scale = 2.0 ** -np.ceil(np.log2(largest)) if np.isfinite(largest) and largest > 0 else 1.0
     out = Centred(
         centre=centre,
@@ -57,7 +59,7 @@ def centred(X: Array, dtype: Any) -> Centred:
 
 
 def product_nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
-    """Fill the lists of the k best, but for the queries whose numbers are returned."""
+    """Fill in the k nearest rows of each query; returns the numbers of the queries that had too many candidates."""
     n, p = X.shape
     most = min(PRODUCT_WORK / (2.0 * n * p), PRODUCT_ENTRIES / _room(n, best.shape[1]))
     size = int(np.clip(most, 16, PRODUCT_QUERIES))
@@ -72,7 +74,7 @@ def product_nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array
 
 
 def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: Array) -> Array:
-    """One block of queries against all rows; the numbers of those with too many candidates."""
+    """One block of queries against all rows; returns the numbers of those with too many candidates."""
     (m, p), k, n = Q.shape, best.shape[1], len(X)
     queries = (Q - ready.centre) * ready.scale
     length = np.sqrt(np.einsum("ij,ij->i", queries, queries))
@@ -91,15 +93,15 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
 
 
 def _room(n: int, k: int) -> int:
-    """How many candidates a query may have."""
+    """The most candidates that a query may have."""
     return min(n, max(CANDIDATES, 4 * k))
 
 
 def _margin(p: int, length: Array, size: float, dtype: Any) -> Array:
-    """How far a computed ½‖x‖² − q·x of rows of at most this size can be from the true one, for each query.
+    """A bound of the error of the computed ½‖x‖² − q·x for each query, over rows of at most this size.
 
-    What underflows adds an absolute error. Distances from differences are rounded, too, and rows at equal ones must
-    stay together, however far away the query is: the last term.
+    Underflow adds an absolute error. The last term covers the rounding of exact distances: rows whose rounded
+    distances are equal must all remain candidates, however far away the query is.
     """
     u, fine = float(np.finfo(dtype).eps) / 2.0, 2.0**-53
     product = u * ((p + 6.0) * length * size + 2.0 * size * size) + p * float(np.finfo(dtype).tiny)

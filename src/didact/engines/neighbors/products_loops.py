@@ -1,15 +1,15 @@
-"""Compiled selection of neighbours from matrix products with bounds on their error, and exact distances of the rest.
+"""Compiled selection of candidate neighbours from matrix products with error bounds, and their exact distances.
 
-With centred rows ½d² = ½‖q‖² + s, s = ½‖x‖² − q·x. A computed s is off by at most e, so that a row is out of question
-if s − e is above the k-th smallest of all s + e. The product is 2 p operations a pair in BLAS; here it costs one
-subtraction and one comparison, 16 at a time, 4 bytes from the cache, and a few rows a query are looked at again.
+With centred rows ½d² = ½‖q‖² + s, s = ½‖x‖² − q·x. A computed s is off by at most e, so a row is ruled out if its s − e
+exceeds the k-th smallest of all s + e. The product costs 2 p operations per pair in BLAS; these loops add one
+subtraction and one comparison, 16 pairs at a time, for 4 bytes from the cache, and exact distances of a few rows.
 
 Layout, for query i and a block of rows from number `first` on::
 
     P[i]      [ q·x of row first, first + 1, … ]         half [ ½‖x‖² of the same rows ]
     uppers[i] [ the k smallest s + e, ascending ]
-    rows[i]   [ numbers of `count[i]` candidates | room ]
-    lowers[i] [ s − e of each candidate          | room ]
+    rows[i]   [ numbers of `count[i]` candidates | free ]     count[i] = −1: there were too many
+    lowers[i] [ s − e of each candidate          | free ]
 """
 
 import math
@@ -24,7 +24,7 @@ from didact.engines.neighbors.tuning import CANDIDATE_STRIP
 
 @jit_unmanaged
 def any_below(products: Array, half: Array, limit: float) -> bool:
-    """Whether a ½‖x‖² − q·x of a strip is at most the limit; all in one float type, without branches."""
+    """Whether any ½‖x‖² − q·x of a strip is at most the limit; all in one float type, without branches."""
     count = 0
     for j in range(products.shape[0]):
         count += half[j] - products[j] <= limit
@@ -34,14 +34,14 @@ def any_below(products: Array, half: Array, limit: float) -> bool:
 @jit_unmanaged
 def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, uppers: Array, rows: Array, lowers: Array,
             count: Array) -> None:  # fmt: skip
-    """Go through the products P (queries, rows from number `first` on) and add the rows that may be among the k best.
+    """Add the rows that may be among the k best to the candidates of each query.
 
-    `uppers` are the k smallest s + e of a query so far; `rows` and `lowers` (s − e) its `count` candidates, −1 when
-    they were too many.
+    P holds the products (queries, rows from number `first` on), `margin` the error bound e of each query.
     """
     last, n = uppers.shape[1] - 1, P.shape[1]
     for i in range(P.shape[0]):
         e = margin[i]
+        # Most queries, and most strips of the others, are settled by comparisons without branches.
         if count[i] < 0 or not any_below(P[i], half, half.dtype.type(uppers[i, last] + e)):
             continue
         for a in range(0, n, CANDIDATE_STRIP):
@@ -62,7 +62,7 @@ def collect(P: Array, half: Array, first: int, margin: Array, skip: Array, upper
 def add_candidate(
     s: float, e: float, row: int, i: int, uppers: Array, rows: Array, lowers: Array, count: Array
 ) -> None:
-    """Add a candidate; if there is no room, those that are out of question meanwhile make some."""
+    """Add a candidate; when the list is full, drop those that have been ruled out meanwhile, or give up (−1)."""
     k = uppers.shape[1] - 1
     if s + e < uppers[i, k]:
         while k > 0 and s + e < uppers[i, k - 1]:
@@ -85,7 +85,7 @@ def add_candidate(
 @jit_unmanaged
 def refine_candidates(Q: Array, X: Array, uppers: Array, rows: Array, lowers: Array, count: Array, best: Array,
            found: Array) -> None:  # fmt: skip
-    """The k best of the candidates, by distances from differences in float64: 3 p operations each."""
+    """Offer the exact distances of the candidates to the lists of the k best: 3 p operations each, in float64."""
     p = Q.shape[1]
     for i in range(Q.shape[0]):
         top = uppers[i, uppers.shape[1] - 1]

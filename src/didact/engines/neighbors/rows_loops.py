@@ -1,7 +1,7 @@
-"""Compiled tables of distances, for any distance of two rows: one call a pair.
+"""Compiled tables of distances, for any distance of two rows: one call per pair.
 
-Layout: Q (m, p), X (n, p) and D (m, n) row by row; rows of X are taken some hundreds at a time, which stay in the
-cache while all queries pass::
+Layout: Q (m, p), X (n, p) and D (m, n) are stored row by row; X is processed in tiles of 256 rows, which stay in the
+cache while all queries are compared with them::
 
             X[a : a + 256]
     Q[0]  [ D[0, a] … ]
@@ -33,7 +33,7 @@ between1 = dispatch("between1")
 
 @jit
 def table_rows(noun: Any, Q: Array, X: Array, D: Array) -> None:
-    """The distances of all rows of Q to all rows of X, in float64 whatever the rows are."""
+    """Fill in the distances of all rows of Q to all rows of X, in float64 for any type of rows."""
     q = np.empty(Q.shape[1])
     for a in range(0, X.shape[0], CACHED_ROWS):
         for i in range(Q.shape[0]):

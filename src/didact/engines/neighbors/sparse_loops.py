@@ -1,7 +1,10 @@
-"""Compiled Euclidean distances between sparse rows, for candidates that products have left.
+"""Compiled Euclidean distances between sparse rows, for the candidates that `products_loops` selected.
 
-Layout: CSR rows; row r of X has the values x[xp[r] : xp[r + 1]] in the ascending columns xi[xp[r] : xp[r + 1]], and
-queries q, qi, qp likewise. Lists of candidates are those of `products_loops`.
+Layout: CSR rows, for X (x, xi, xp) and the queries (q, qi, qp) alike; candidates as in `products_loops`::
+
+    x   [ values of row 0             | values of row 1 | … ]
+    xi  [ their columns, ascending    | …                   ]
+          ^ xp[0]                       ^ xp[1]
 """
 
 import math
@@ -35,7 +38,7 @@ def square_between(a: Array, i: Array, b: Array, j: Array) -> float:
 @jit_unmanaged
 def refine_sparse(q: Array, qi: Array, qp: Array, x: Array, xi: Array, xp: Array, uppers: Array, rows: Array,
                   lowers: Array, count: Array, best: Array, found: Array) -> None:  # fmt: skip
-    """The k best of the candidates (see `products_loops.refine`)."""
+    """Offer the exact distances of the candidates to the lists of the k best, as `refine_candidates` does."""
     for i in range(uppers.shape[0]):
         top = uppers[i, uppers.shape[1] - 1]
         for t in range(count[i]):

@@ -1,8 +1,8 @@
-"""Brute force between sparse rows, Euclidean: products of blocks with bounds on their error, exact refinement.
+"""Euclidean brute force between sparse rows: blocked products with error bounds, and exact refinement.
 
-‖q‖² − 2 q·x + ‖x‖² loses digits where q and x are long and near, so that products only say which rows may count; their
-distances are then computed from differences of the sparse rows. A block of queries is made dense for the product, of at
-most 32 MB; the product costs 2 operations for each stored value of X and query.
+‖q‖² − 2 q·x + ‖x‖² cancels if q and x are long and close together, so products only select candidates; their distances
+are then computed from differences of the sparse rows. A block of queries, of at most 32 MB, is made dense for the
+product, which costs 2 operations per stored value of X and query.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ STEP = 8 * PRODUCT_ROWS
 
 
 def sparse_nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Array:
-    """Fill the lists of the k best, but for the queries whose numbers are returned."""
+    """Fill in the k nearest rows of each query; returns the numbers of the queries that had too many candidates."""
     squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
     size = int(np.clip(SPARSE_ENTRIES // max(X.shape[1], 1), 1, SPARSE_QUERIES))
 
@@ -32,7 +32,7 @@ def sparse_nearest(X: Any, Q: Any, skip: Array, best: Array, found: Array) -> Ar
 
 
 def _piece(X: Any, squares: Array, Q: Any, skip: Array, best: Array, found: Array) -> Array:
-    """One block of queries against all rows; the numbers of those with too many candidates."""
+    """One block of queries against all rows; returns the numbers of those with too many candidates."""
     m, k, n = Q.shape[0], best.shape[1], X.shape[0]
     T = np.ascontiguousarray(Q.toarray().T, np.float64)
     length = np.sqrt((T * T).sum(axis=0))

@@ -1,7 +1,7 @@
 """Neighbours from tables of distances, a block of queries by a block of rows at a time: any distance, O(m n) calls.
 
-The way for functions of Python, kernels, given tables, distances that are no metric, and sparse rows, which are made
-dense block by block. A table takes at most 2 MB.
+For Python functions, kernels, given tables, distances that are not metrics, and sparse rows, which are made dense block
+by block. A table takes at most 2 MB.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ NOT_A_NUMBER = "A distance is not a number: the metric must return a number for 
 
 
 def table_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found: Array) -> None:
-    """Fill the lists of the k best, in parallel over blocks of queries."""
+    """Fill in the k nearest rows of each query, in parallel over blocks of queries."""
 
     def piece(edges: tuple[int, int]) -> None:
         here = slice(*edges)
@@ -36,7 +36,7 @@ def table_nearest(noun: Any, rows: Any, Q: Any, skip: Array, best: Array, found:
 
 
 def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[Array, Array]:
-    """Distances and numbers of the k nearest, by sorting all rows: for a k of thousands, O(n log n) a query."""
+    """Distances and numbers of the k nearest rows by a full sort: O(n log n) per query, for k in the thousands."""
 
     def piece(edges: tuple[int, int]) -> tuple[Array, Array]:
         here, own = slice(*edges), skip[slice(*edges)]
@@ -55,7 +55,7 @@ def nearest_sorted(noun: Any, rows: Any, Q: Any, skip: Array, k: int) -> tuple[A
 
 
 def table_within(noun: Any, rows: Any, Q: Any, skip: Array, radius: float) -> list[Found]:
-    """For each block of queries how many rows lie in the radius, which, and how far."""
+    """For each block of queries: the number of rows within the radius, their numbers and distances."""
 
     def piece(edges: tuple[int, int]) -> Found:
         here = slice(*edges)
@@ -77,18 +77,18 @@ def _inside(D: Array, first: int, skip: Array, radius: float) -> Found:
 
 
 def _each(noun: Any, piece: Callable[[tuple[int, int]], Any], m: int, size: int | None = None) -> list[Any]:
-    """All pieces, on the pool if they are compiled: functions of Python run one at a time and can be interrupted."""
+    """Run all pieces, on the thread pool if compiled; Python functions run one at a time and can be interrupted."""
     edges = block_edges(m, size or TABLE_QUERIES)
     return parallel_map(piece, edges) if compiled(noun) else [piece(one) for one in edges]
 
 
 def compiled(noun: Any) -> bool:
-    """Whether loops can call it: a function under Numba, or a distance with scalar forms."""
+    """Whether compiled loops can call it: a Numba function, or a distance with scalar methods."""
     return not isinstance(noun, Distance) or noun.compiled
 
 
 def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
-    """The number of the first row and the distances of all queries to a block of rows, block by block."""
+    """Yield, block by block of the rows, the number of the first row and the table of distances from all queries."""
     if isinstance(noun, Precomputed):
         D = np.ascontiguousarray(dense_rows(Q), np.float64)
         if D.min(initial=0.0) < 0:
@@ -107,7 +107,7 @@ def tables(noun: Any, Q: Any, rows: Any) -> Iterator[tuple[int, Array]]:
 
 
 def dense_rows(X: Any) -> Array:
-    """Rows as an array."""
+    """Rows as a dense array in C order."""
     return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X)
 
 

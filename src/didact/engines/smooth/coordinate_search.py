@@ -1,8 +1,8 @@
 r"""Coordinate descent, one variable at a time: :math:`x_j \leftarrow \arg\min_t f(x_1,\dots,t,\dots,x_n)`.
 
-Each one-dimensional problem is bracketed and solved by Brent's method, from the length that the last sweep moved in
-that coordinate. A sweep costs some ten evaluations per variable and needs no gradient; the gradient is looked at once
-a sweep, to tell when to stop. Sweeps converge linearly, fast where variables interact little.
+Each one-dimensional problem is bracketed and solved by Brent's method; the first trial step is the last change of that
+coordinate. A sweep costs some ten evaluations per variable and needs no gradient; the gradient is evaluated once per
+sweep, to decide when to stop. Sweeps converge linearly, and fast where variables interact little.
 
 Brent (1973), Algorithms for Minimization without Derivatives, chapter 5; Wright (2015), Coordinate descent algorithms,
 doi:10.1007/s10107-015-0892-3.
@@ -22,14 +22,14 @@ from didact.engines.loop.line_search import largest
 from didact.engines.loop.result import Result
 
 FIRST_STEP = 0.1  # first trial step, as a share of a variable's size
-PRECISION = 1e-9  # of one-dimensional minimisers: a little above what values can tell
+PRECISION = 1e-9  # relative precision of one-dimensional minimisers: about what function values can resolve
 
 
 class _State(NamedTuple):
     x: Array
     value: float
     gradient: Array
-    reach: Array  # how far each coordinate looks first
+    reach: Array  # first trial step of each coordinate
 
     @property
     def optimality(self) -> float:
@@ -45,7 +45,7 @@ def coordinate_search(
     report: Report | None = None,
     keep: Keep = None,
 ) -> Result:
-    """Minimise value(x) from x0 by sweeps over the coordinates; the gradient only says when to stop."""
+    """Minimise value(x) from x0 by sweeps over the coordinates; the gradient only decides when to stop."""
 
     def sweep(s: _State) -> _State | None:
         x, best, reach = s.x.copy(), s.value, s.reach.copy()
@@ -72,7 +72,7 @@ def line_minimum(f: Callable[[float], float], start: float, reach: float) -> tup
 
     try:
         low, middle, high, *values = optimize.bracket(finite, start, start + reach, maxiter=60)[:6]
-    except RuntimeError:  # no bracket: the function falls on and on
+    except RuntimeError:  # no bracket: the function falls without end
         return start, -math.inf
     if -math.inf in values:
         return float((low, middle, high)[values.index(-math.inf)]), -math.inf
@@ -81,7 +81,7 @@ def line_minimum(f: Callable[[float], float], start: float, reach: float) -> tup
 
 
 def _along(value: Callable[[Array], float], x: Array, j: int, t: float) -> float:
-    """The value with t in place of one coordinate."""
+    """The value at x with coordinate j replaced by t."""
     moved = x.copy()
     moved[j] = t
     return value(moved)

@@ -1,9 +1,9 @@
-r"""First-order methods that go by the gradient alone, without a line search.
+r"""First-order methods: steps from the gradient alone, without a line search.
 
-A rule turns the gradient g and its memory into a change of x:
+A rule maps the gradient g and its memory of earlier ones to a change of x:
 
-* momentum :math:`v \leftarrow \mu v - \eta g,\ x \leftarrow x + v` (the heavy ball), or Nesterov's, which takes the
-  gradient where the momentum will have carried x;
+* momentum :math:`v \leftarrow \mu v - \eta g,\ x \leftarrow x + v` (the heavy ball), or Nesterov's, with the gradient
+  at the point to which the momentum alone would move x;
 * Adagrad :math:`s \leftarrow s + g^2,\ x \leftarrow x - \eta g/(\sqrt s + \epsilon)`;
 * Adam, with averages :math:`m \leftarrow \beta_1 m + (1-\beta_1)g` and :math:`v \leftarrow \beta_2 v + (1-\beta_2)g^2`,
   corrected for their start at zero: :math:`x \leftarrow x - \eta\,\hat m/(\sqrt{\hat v} + \epsilon)`.
@@ -25,7 +25,7 @@ from didact.engines.loop.result import Result
 
 
 class UpdateRule(Protocol):
-    """How a gradient becomes a change of x."""
+    """A rule that maps gradients to changes of x."""
 
     def start(self, x: Array) -> Any:
         """The memory before the first step."""
@@ -39,7 +39,7 @@ class UpdateRule(Protocol):
 class Momentum(NamedTuple):
     """The heavy ball, or Nesterov's form of it.
 
-    Nesterov's x is the point ahead, x + μv, at which the gradient is taken: both tend to the same minimum.
+    For Nesterov x is the look-ahead point x + μv, at which the gradient is taken: both converge to the same minimum.
     """
 
     step: float = 0.01
@@ -47,11 +47,11 @@ class Momentum(NamedTuple):
     nesterov: bool = False
 
     def start(self, x: Array) -> Array:
-        """No velocity."""
+        """A velocity of zero."""
         return np.zeros_like(x)
 
     def __call__(self, gradient: Array, memory: Array) -> tuple[Array, Array]:
-        """The new velocity; Nesterov's looks one more step ahead."""
+        """The change of x (for Nesterov of the look-ahead point) and the new velocity."""
         velocity = self.decay * memory - self.step * gradient
         change = velocity + self.decay * (velocity - memory) if self.nesterov else velocity
         return change, velocity
@@ -64,11 +64,11 @@ class Adagrad(NamedTuple):
     epsilon: float = 1e-10
 
     def start(self, x: Array) -> Array:
-        """No squares yet."""
+        """A sum of squares of zero."""
         return np.zeros_like(x)
 
     def __call__(self, gradient: Array, memory: Array) -> tuple[Array, Array]:
-        """The change, and the sum of squares."""
+        """The change of x and the new sum of squares."""
         squares = memory + gradient * gradient
         return -self.step * gradient / (np.sqrt(squares) + self.epsilon), squares
 
@@ -82,11 +82,11 @@ class Adam(NamedTuple):
     epsilon: float = 1e-8
 
     def start(self, x: Array) -> tuple[int, Array, Array]:
-        """The number of steps, the mean and the mean square."""
+        """The number of steps, the mean and the mean square: all zero."""
         return 0, np.zeros_like(x), np.zeros_like(x)
 
     def __call__(self, gradient: Array, memory: tuple[int, Array, Array]) -> tuple[Array, tuple[int, Array, Array]]:
-        """The change, and the new averages."""
+        """The change of x and the new averages."""
         count, mean, square = memory
         count += 1
         mean = self.beta1 * mean + (1.0 - self.beta1) * gradient

@@ -1,9 +1,9 @@
 r"""Descent along (scaled) gradients: :math:`x \leftarrow x - a\,S\nabla f(x)` with the length a from a line search.
 
 S is the identity (steepest descent) or diagonal, for instance :math:`1/(|h_j|+\mu)` with the diagonal h of the Hessian:
-a step size for each variable. For a quadratic with eigenvalues between m and L a fixed step γ multiplies the distance
-of the value from its minimum by at most :math:`\max(|1-\gamma m|, |1-\gamma L|)^2` in each step; the best one,
-γ = 2/(m + L), by :math:`((Q-1)/(Q+1))^2` with Q = L/m.
+a step size for each variable. For a quadratic with eigenvalues between m and L each step of fixed length γ multiplies
+the distance of the value from its minimum by at most :math:`\max(|1-\gamma m|, |1-\gamma L|)^2`; the best γ = 2/(m + L)
+gives :math:`((Q-1)/(Q+1))^2` with Q = L/m.
 
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5;
 Becker, LeCun (1989), Improving the convergence of back-propagation learning with second order methods.
@@ -63,7 +63,7 @@ def gradient_descent(
 
 
 class Spectrum(NamedTuple):
-    """The extreme curvatures of a quadratic, and what follows for steps of a fixed length."""
+    """The extreme curvatures of a quadratic, and the rates of steps of fixed length that follow from them."""
 
     least: float
     most: float
@@ -74,7 +74,7 @@ class Spectrum(NamedTuple):
         return 2.0 / (self.least + self.most)
 
     def rate(self, step: float) -> float:
-        """The factor on the distance of the value from its minimum, for each step of gradient descent."""
+        """The factor by which each step of gradient descent reduces the distance of the value from its minimum."""
         return max(abs(1.0 - step * self.least), abs(1.0 - step * self.most)) ** 2
 
     @property

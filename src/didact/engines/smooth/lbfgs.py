@@ -2,8 +2,8 @@ r"""Limited-memory BFGS.
 
 The inverse curvature is a start matrix (the identity, a diagonal, or any positive definite preconditioner) updated by
 the last m pairs of steps s and gradient changes y, applied by the two-loop recursion in 4 m p operations. The line
-search finds a step that satisfies the Wolfe conditions; near the solution the first trial nearly always does, so an
-iteration costs one pass over the data.
+search finds a step that satisfies the Wolfe conditions; near the solution the first trial nearly always does, so that
+an iteration costs one pass over the data.
 
 Liu, Nocedal (1989), On the limited memory BFGS method, doi:10.1007/BF01589116.
 """
@@ -59,6 +59,7 @@ def lbfgs(
         moved, change = x - s.x, gradient - s.gradient
         curvature = inner(moved, change)
         pairs = s.pairs
+        # Pairs without positive curvature would make the estimate indefinite.
         if curvature > 1e-12 * math.sqrt(inner(moved, moved) * inner(change, change)):
             pairs = (*pairs[len(pairs) + 1 > memory :], (moved, change, 1.0 / curvature))
         return _State(x, value, gradient, pairs)

@@ -6,13 +6,13 @@ it within a trust region :math:`\|Dp\| \le \Delta`, which is the same as
 .. math:: p(\lambda) = -(J^TJ + \lambda D^2)^{-1} J^T r
 
 for one damping λ ≥ 0: Gauss–Newton as λ → 0, the (scaled) gradient direction as λ → ∞. D holds the largest length so
-far of each column of J, so that units do not matter. The region grows when the linear model predicts well the fall of
-the sum, and shrinks when it does not. Parameters at a bound that the gradient pushes against stay there for a step;
-the others are cut off at theirs.
+far of each column of J, so that units do not matter. The region grows when the linear model predicts the decrease of
+the sum well, and shrinks when it does not. Parameters at a bound that the gradient pushes against are fixed for a step;
+the others are clipped to their bounds.
 
-All that is needed of the rows is the triangular factor R of [J r], which merges over blocks of rows: an iteration
-costs a pass of 2 m n² operations, and each trial step a sum of squares and n³. It ends when the part of r that J can
-explain is within the tolerance of r itself, or when the fall still in reach is below the rounding error of the sum.
+The rows enter only through the triangular factor R of [J r], which merges over blocks of rows: an iteration costs one
+pass of 2 m n² operations, and each trial step a sum of squares and n³. It ends when the part of r that J can explain is
+within the tolerance, relative to r, or when the predicted decrease is below the rounding error of the sum.
 
 Moré (1978), The Levenberg–Marquardt algorithm: implementation and theory, doi:10.1007/BFb0067700;
 Bates, Watts (1981), A relative offset orthogonality convergence criterion, doi:10.1080/00401706.1981.10486253.
@@ -30,14 +30,14 @@ from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
-SUFFICIENT_SHARE = 1e-4  # share of the predicted fall of the sum that a step has to reach
+SUFFICIENT_SHARE = 1e-4  # share of the predicted decrease that a step has to reach
 DAMPING_TRIALS = 60
 DEPENDENT_DIRECTION = 1e-14  # singular value of the scaled Jacobian, relative to the largest, that counts as zero
-EXACT_RESIDUAL = 1e-7  # residuals smaller than this share of the fit count as that large: below, rounding rules
+EXACT_RESIDUAL = 1e-7  # residuals below this share of the fit are rounding, and count as that large
 
 
 class LinearModel(NamedTuple):
-    """Singular values of J/D with the residuals in their basis: a step for any damping costs n²."""
+    """Singular values of J/D, and the residuals in the basis of singular vectors: a step for any damping costs n²."""
 
     s: Array
     Vt: Array
@@ -49,7 +49,7 @@ class LinearModel(NamedTuple):
         return -(self.Vt.T @ (self.s * self.c / (self.s**2 + damping))) / self.scale
 
     def damping(self, radius: float) -> float:
-        """The λ for which the scaled step is about as long as the radius; 0 if Gauss–Newton's is no longer."""
+        """The λ for which the scaled step is about as long as the radius; 0 if the Gauss–Newton step is no longer."""
         if linalg.norm(self.c / self.s) <= 1.1 * radius:
             return 0.0
         damping = 0.0
@@ -79,7 +79,7 @@ class LeastSquaresState(NamedTuple):
     value: float
     R: Array  # triangular factor of [J r]
     scale: Array
-    free: Array  # which parameters are not held by a bound
+    free: Array  # which parameters are not held at a bound
     model: LinearModel  # in the free parameters
     size: float  # ‖D·x‖, about the size of the fitted values
     radius: float
@@ -168,6 +168,7 @@ def levenberg_marquardt(
             radius = new_radius(radius, float(linalg.norm(s.scale * (x - s.x))), ratio)
             if ratio >= SUFFICIENT_SHARE:
                 return state(x, value, s, radius)
+            # Decreases below rounding say nothing: such a step is accepted only if the optimality improves.
             if abs(actual) <= s.noise and predicted <= s.noise:
                 new = state(x, value, s, radius)
                 settled = s.optimality <= math.sqrt(tol)

@@ -1,8 +1,8 @@
 r"""Newton's method with damping (for likelihoods: Fisher scoring, iteratively reweighted least squares).
 
-Each step solves :math:`Hd = -g` (of least norm, where H is singular) and halves d until the objective falls enough.
-One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the data. Near a
-solution errors square from step to step.
+Each step solves :math:`Hd = -g` (for the d of least norm if H is singular) and halves d until the decrease is
+sufficient. One evaluation gives value, gradient and curvature together, so an accepted step costs one pass over the
+data. Convergence is quadratic near a solution.
 
 Nocedal, Wright (2006), Numerical Optimization, chapter 3, doi:10.1007/978-0-387-40065-5.
 """
@@ -54,8 +54,8 @@ def newton(
 ) -> Result:
     """Minimise objective(x) -> (value, gradient, hessian) from x0; noise is the objective's relative rounding error.
 
-    Where a Hessian costs much more than a gradient, it is a function of its own, for accepted points only, and the
-    objective gives value and gradient.
+    Where a Hessian costs much more than a gradient, pass it as a function of its own: it is then evaluated at accepted
+    points only, and the objective returns value and gradient.
     """
 
     def step(s: NewtonState) -> NewtonState | None:
@@ -71,8 +71,8 @@ def newton(
 def newton_direction(hessian: Array, gradient: Array) -> Array:
     """−H⁻¹g by Cholesky; where H is singular in working precision, the step of least norm.
 
-    Directions in which the objective is concave count with the size of their curvature, so that the step descends.
-    NaN where H or g are not finite, which LAPACK must not see: its eigenvalue iterations may never end.
+    Along directions of negative curvature its absolute value is used, so that the step descends. NaN if H or g are
+    not finite: LAPACK must not see these, as its eigenvalue iterations may never end.
     """
     scale = np.sqrt(np.abs(np.diag(hessian)))
     scale[scale == 0] = 1.0
@@ -91,5 +91,6 @@ def newton_direction(hessian: Array, gradient: Array) -> Array:
         size = np.abs(values)
         keep = size > SINGULAR_CURVATURE * max(size.max(), np.finfo(float).tiny)
         solution = -((V[:, keep] / size[keep]) @ (V[:, keep].T @ (gradient / scale))) / scale
+        # Of least norm in the given units, too: the scaled null space is projected out.
         null = np.linalg.qr(V[:, ~keep] / scale[:, None])[0]
         return solution - null @ (null.T @ solution)

@@ -1,10 +1,10 @@
 r"""Nonlinear conjugate gradients: :math:`p \leftarrow -g + \beta p`, then a line search along p.
 
 With the change of gradient :math:`y = g_+ - g`, Fletcher–Reeves takes :math:`\beta = g_+^Tg_+/g^Tg`, Polak–Ribière
-:math:`\max(0, g_+^Ty/g^Tg)`, which begins anew by itself when it makes no headway, and the hybrid of Hestenes–Stiefel
+:math:`\max(0, g_+^Ty/g^Tg)`, which restarts by itself when progress stalls, and the hybrid of Hestenes–Stiefel
 and Dai–Yuan :math:`\max(0, \min(g_+^Ty, g_+^Tg_+))/p^Ty`, which needs the fewest evaluations. On a quadratic in n
-variables with exact steps :math:`a = -g^Tp/p^THp` all are the same and end after at most n steps; with a curvature
-given, that is the first length tried.
+variables with exact steps :math:`a = -g^Tp/p^THp` all three agree and end after at most n steps; if a curvature is
+given, this a is the first length tried.
 
 Fletcher, Reeves (1964), doi:10.1093/comjnl/7.2.149; Polak, Ribière (1969), doi:10.1051/m2an/196903R100351;
 Dai, Yuan (2001), An efficient hybrid conjugate gradient method, doi:10.1023/A:1012930416777.
@@ -21,8 +21,8 @@ from didact.engines.loop.result import Result
 
 Objective = Callable[[Array], tuple[float, Array]]
 
-DOWNHILL = 1e-6  # least cosine-like share of the gradient that a direction must have
-OVERLAP = 0.8  # Powell's test: Fletcher–Reeves jams when successive gradients are far from orthogonal
+DOWNHILL = 1e-6  # least slope of a direction, relative to the squared gradient; else restart
+OVERLAP = 0.8  # Powell's restart: Fletcher–Reeves jams when successive gradients are far from orthogonal
 
 
 class _State(NamedTuple):
@@ -51,7 +51,7 @@ def nonlinear_cg(
     noise: float = NOISE,
     keep: Keep = None,
 ) -> Result:
-    """Minimise objective(x) -> (value, gradient) from x0; curvature(x, p) = pᵀH(x)p makes first trials exact."""
+    """Minimise objective(x) -> (value, gradient) from x0; curvature(x, p) = pᵀH(x)p gives exact first trials."""
 
     def afresh(x: Array, value: float, gradient: Array) -> _State:
         square = inner(gradient, gradient)
@@ -78,6 +78,7 @@ def nonlinear_cg(
         turn = square if beta == "fr" else max(square - overlap, 0.0)
         turn = min(turn, square) if beta == "hybrid" else turn
         below = inner(gradient - s.gradient, s.direction) if beta == "hybrid" else inner(s.gradient, s.gradient)
+        # turn / below is β of the chosen formula
         direction = add_scaled(turn / below if below > 0 else 0.0, s.direction, -gradient)
         slope = inner(gradient, direction)
         stuck = beta == "fr" and abs(overlap) > OVERLAP * square

@@ -1,10 +1,10 @@
 r"""Sums of Gaussian windows over many points in one or two columns: :math:`\sum_i w_i\,e^{-\|q-x_i\|^2/2h^2}`.
 
 Each axis is cut into cells of at most 2.4 bandwidths with M = 24 Chebyshev nodes each. A window is a product over the
-axes, and along each of them nearly a polynomial of degree M − 1 within a cell, so the sums are
-:math:`L_q\,G_x W G_y^T L_q^T`: weights are spread from the points to the nodes (L), summed from nodes to nodes (G),
-and read off at the queries. Cost: M² a point and a query in two columns, M in one, and products of matrices that are as
-large as there are nodes; nothing grows with the number of pairs.
+axes, and along each axis it is nearly a polynomial of degree M − 1 within a cell, so the sums are
+:math:`L_q\,G_x W G_y^T L_q^T`: weights are transferred from the points to the nodes (L), summed from nodes to nodes
+(G), and interpolated at the queries. Cost: M² per point and per query in two columns, M in one, and products of
+matrices of the size of the number of nodes; nothing grows with the number of pairs.
 
 Interpolation at M Chebyshev nodes in cells of side s·h errs by at most
 :math:`2\cdot1.09\,(s/4)^M/\sqrt{M!}` (the derivatives of the window are bounded by Cramér's inequality), here 2e-17,
@@ -48,12 +48,12 @@ class Axis(NamedTuple):
         return cls(low, (high - low) / cells, cells, M)
 
     def nodes(self) -> Array:
-        """The places of all nodes."""
+        """The coordinates of all nodes."""
         inside = 0.5 * (1.0 + np.cos(ANGLES)) if self.size > 1 else np.zeros(1)
         return self.low + self.side * (np.arange(self.cells)[:, None] + inside).ravel()
 
     def basis(self, x: Array) -> tuple[Array, Array]:
-        """The cell of each value, and what each node of it counts there (n, size)."""
+        """The cell of each value, and the values (n, size) of the cell's Lagrange polynomials there."""
         if self.size == 1:
             return np.zeros(len(x), np.int64), np.ones((len(x), 1))
         place = (x - self.low) / self.side
@@ -63,7 +63,7 @@ class Axis(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Places in the order of the cells that hold them, with their bases along both axes."""
+    """Points sorted by cell, with their Lagrange bases along both axes."""
 
     order: Array
     edges: list[tuple[int, int]]
@@ -86,13 +86,13 @@ class Spread(NamedTuple):
 
 
 def axes_of(low: Array, high: Array, h: float) -> list[Axis]:
-    """Two axes; of one column the second is a point."""
+    """Two axes; for one column the second is a single node."""
     axes = [Axis.of(float(a), float(b), h) for a, b in zip(low, high, strict=True)]
     return axes if len(axes) == 2 else [*axes, Axis(0.0, 1.0, 1, 1)]
 
 
 def pays(low: Array, high: Array, h: float, points: int, queries: int, columns: int) -> bool:
-    """Whether nodes cost less than pairs, by rough counts, and have room."""
+    """Whether sums over nodes are estimated to be faster than over pairs, and their tables fit in memory."""
     if len(low) > 2 or max(points, queries) * M > MOST_NUMBERS:
         return False
     span = (high - low)[high > low]
@@ -107,9 +107,9 @@ def pays(low: Array, high: Array, h: float, points: int, queries: int, columns: 
 
 
 def gauss_sums(points: Array, columns: Array, places: Array | None, low: Array, high: Array, h: float) -> Array:
-    """Σ_i c_i exp(−‖q−x_i‖²/2h²) for each of the columns (k, n) of the points, at the places or (None) the points.
+    """Σ_i c_i exp(−‖q−x_i‖²/2h²) for each of the columns c (k, n), at the places or, if None, at the points themselves.
 
-    All lie between low and high. Returns (queries, k).
+    Points and places lie between low and high. Returns (queries, k).
     """
     axes = axes_of(low, high, h)
     source = Spread.of(_two(points), axes)

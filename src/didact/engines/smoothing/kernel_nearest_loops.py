@@ -1,6 +1,9 @@
-"""Compiled search for the nearest point of a cloud, which sets the unit of sums that would underflow.
+"""Compiled search for the nearest point of a cloud, whose value is the unit of sums that would underflow.
 
-Layout: the `Cloud` of `kernel_sums_loops`.
+Layout: the `Cloud` of `kernel_sums_loops`, and a stack of its nodes::
+
+    stack, bound (DEPTH,)   [ …, farther child, nearer child ]: nodes still to be visited, and the least u² in each
+    d (CHUNK,)              u² of some points of a leaf
 """
 
 import numpy as np
@@ -12,7 +15,7 @@ from didact.engines.smoothing.kernel_sums_loops import CHUNK, DEPTH, Cloud, node
 
 @jit
 def nearest_squares(cloud: Cloud, Q: Array, own: Array, out: Array) -> None:
-    """The least u² of the points from each query; a point that is left out altogether does not count."""
+    """The least u² of the points from each query, except for a point that is left out altogether."""
     nodes, points, stretch, lows, highs = cloud.start.shape[0], cloud.points, cloud.stretch, cloud.low, cloud.high
     d, stack, bound = np.empty(CHUNK), np.empty(DEPTH, np.int64), np.empty(DEPTH)
     for i in range(Q.shape[0]):
@@ -35,7 +38,7 @@ def nearest_squares(cloud: Cloud, Q: Array, own: Array, out: Array) -> None:
             one, two = node_range(lows, highs, left, Q, i, Q, i)[0], node_range(lows, highs, left + 1, Q, i, Q, i)[0]
             if stretch.shape[0] > 0:
                 one, two = one * cloud.least[left], two * cloud.least[left + 1]
-            swap = one <= two  # the near one is on top
+            swap = one <= two  # push the nearer child last, so that it is visited first
             stack[size], bound[size] = left + swap, two if swap else one
             stack[size + 1], bound[size + 1] = left + 1 - swap, one if swap else two
             size += 2

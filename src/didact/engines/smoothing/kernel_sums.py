@@ -1,12 +1,12 @@
-r"""Sums of a window over points, at many places and for several bandwidths at once.
+r"""Sums of a window over points, at many queries and for several bandwidths at once.
 
 .. math:: S_b(q) = \sum_i w_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big),\qquad
     T_b(q) = \sum_i w_i\,y_i\,K\Big(\frac{\|q-x_i\|}{h_b\,\lambda_i}\Big)
 
-Points stand in a k-d tree, queries are sorted into blocks that lie together, and blocks are spread over the threads.
-Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`).
-Sums are right to 1e-11, or to the tolerance asked for. Where all values underflow, the sums of a window with tails are
-taken anew in units of its value at the nearest point, so that their logarithms stay finite and accurate.
+Points are stored in a k-d tree, queries are sorted into blocks of neighbours, and blocks are distributed over the
+threads. Wide Gaussian windows in one or two columns are summed over nodes instead of pairs (`gauss_transform`). Sums
+have a relative error of at most 1e-11, or the given tolerance. Where all values underflow, the sums of a window with
+tails are recomputed in units of its value at the nearest point, so that their logarithms stay finite and accurate.
 
 Gray, Moore (2003), Nonparametric density estimation: toward computational tractability,
 doi:10.1137/1.9781611972733.19.
@@ -42,7 +42,7 @@ class Points(NamedTuple):
     order: Array
 
     def places(self) -> Array:
-        """The points as rows, in this order."""
+        """The points as rows, in the order of the tree."""
         return np.ascontiguousarray(self.cloud.points[:, : len(self.order)].T)
 
 
@@ -51,13 +51,14 @@ class KernelSums(NamedTuple):
 
     weight: Array  # (bandwidths, queries)
     columns: Array  # (bandwidths, queries, targets)
-    nearest: Array  # (queries,): 0 where the sums are as they are
+    nearest: Array  # (queries,): 0 where the sums are not rescaled
 
 
 def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = None, leaf: int = KERNEL_LEAF) -> Points:
     """Points X of weights w with targets Y (n, k); `widths` are the points' own factors of the bandwidth."""
     p = X.shape[1]
     order, start, stop, low, high = tree(X, leaf)
+    # A window of width λ is lower by λ^p, so that its integral stays the same.
     weight = w if widths is None else w * widths ** -float(p)
     columns = np.column_stack([weight] if Y is None else [weight, weight[:, None] * Y])[order].T
     stretch = np.empty(0) if widths is None else (widths**-2.0)[order]
@@ -80,7 +81,7 @@ def prepare(X: Array, w: Array, Y: Array | None = None, widths: Array | None = N
 
 
 class _Upwards:
-    """Totals of numbers in each node: of the leaves first, then of pairs of children."""
+    """Totals of values in each node (by any ufunc): first of the leaves, then of pairs of children."""
 
     def __init__(self, start: Array):
         self.start = start
@@ -100,7 +101,7 @@ class _Upwards:
 
 
 def squared_scales(h: Any) -> Array:
-    """1/h² of one or several bandwidths; where it is infinite, sums are refused."""
+    """1/h² of one or several bandwidths; infinite ones are refused by the sums."""
     with np.errstate(over="ignore", divide="ignore"):
         return np.atleast_1d(np.asarray(h, np.float64)) ** -2.0
 
@@ -110,8 +111,8 @@ def kernel_sums(
 ) -> KernelSums:
     """The sums at the rows of Q, or (None) at each point without one row of itself, for squared scales 1/h².
 
-    Errors are at most rtol·S + atol, and never less than rounding allows. With `empty`, queries without a point in
-    their window get the nearest points.
+    Errors are at most rtol·S + atol, or what rounding allows. With `empty`, queries without a point in their window get
+    the sums of the nearest points.
     """
     refuse_wide(*_box(points.cloud.low[0], points.cloud.high[0], Q), scales)
     order, edges = _sorted(Q) if Q is not None else (points.order, _leaves(points.cloud))
@@ -152,7 +153,7 @@ def _by_width(
 ) -> Array:
     """The sums of sorted queries: wide Gaussians over nodes where that pays, all others over the tree.
 
-    Over nodes errors are relative to the sum of all weights, so queries with little of it are done over the tree, too.
+    Errors of sums over nodes are relative to the total weight, so queries with a small sum go over the tree, too.
     """
     cloud, near = points.cloud, np.zeros(len(Q))
     ours = exact and isinstance(window, GaussianWindow) and not len(cloud.stretch) and not atol.any()
@@ -202,7 +203,7 @@ def shaped_sums(window: Any, X: Array, w: Array, factors: Array, Q: Array | None
 
 
 def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -> None:
-    """Refuse columns whose values lie so far apart, or so many bandwidths 1/√scale, that squares of it overflow."""
+    """Refuse columns whose range, as it is or in bandwidths 1/√scale, is so wide that its square overflows."""
     with np.errstate(over="ignore"):
         span = (high - low) * max(1.0, float(np.sqrt(np.max(scales))))
     wide = np.flatnonzero(~(span < WIDE))
@@ -215,7 +216,7 @@ def refuse_wide(low: Array, high: Array, scales: Any = 1.0, names: Any = None) -
 
 
 def _box(low: Array, high: Array, Q: Array | None) -> tuple[Array, Array]:
-    """The range of the columns of points and queries together."""
+    """The bounding box of points and queries together."""
     if Q is None or not len(Q):
         return low, high
     return np.minimum(low, Q.min(axis=0)), np.maximum(high, Q.max(axis=0))

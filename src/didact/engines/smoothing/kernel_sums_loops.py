@@ -1,20 +1,26 @@
 r"""Compiled kernel sums over a k-d tree: :math:`S_b(q) = \sum_i w_i\,K(c_b\,s_i\|q-x_i\|^2)` at several scales c_b.
 
-Queries come in blocks that lie together. From the root down, near children first, a node counts as a whole, by the
-middle of the least and the largest value in it, as soon as half their difference is at most ``rtol`` times the sum so
-far (plus ``atol``), divided by the weight of all points: errors add up to no more than rtol·S + atol. What is left at a
-leaf is summed point by point, in buffers that stay in the first-level cache: distances, values and products are three
-loops without branches over contiguous numbers, about 2p + 20 operations a pair, all of them vector instructions.
+Queries come in blocks of neighbours. The tree is walked from the root, nearer children first. A node is *settled*, that
+is, added as a whole with the midpoint of its least and largest value, as soon as half their difference is at most
+``rtol`` times the sum so far (plus ``atol``), divided by the weight of all points: errors add up to at most
+rtol·S + atol. Leaves that are not settled are summed point by point, in buffers that stay in the first-level cache:
+distances, values and products are three loops without branches over contiguous numbers, about 2p + 20 operations per
+pair, all of them vector instructions.
 
-A stack entry carries the scales that are not settled yet, a range: narrow windows are settled by distance, wide ones by
-smoothness. Nothing is allocated in the loops, which therefore do without counting references to arrays
-(`jit_unmanaged`): that would take longer than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
+A stack entry carries the range of scales that are not settled yet: narrow windows are settled by distance, wide ones by
+smoothness. Nothing is allocated in the loops, so they are compiled without reference counting (`jit_unmanaged`), which
+would cost more than a leaf. Gray, Moore (2003), doi:10.1137/1.9781611972733.19.
 
-Layout: points stand column by column in the order of the leaves; a node is a range of them::
+Layout: points are stored column by column in the order of the leaves; a node is a range of them::
 
-    points (p, n + 32)  [ leaf | leaf | … | 32 zeros ] for each column
-    node i              points start[i] … stop[i] − 1, children 2i + 1 and 2i + 2, box low[i] … high[i], sums[i]
-    stack               (node, first scale, last scale) that are not settled yet
+    points (p, n + 32)            [ leaf | leaf | … | 32 zeros ] for each column; the zeros fill the last vectors
+    columns (1 + k, n)            [ w | w·y_1 | … ] in the same order
+    node i                        points start[i] … stop[i] − 1, children 2i + 1 and 2i + 2, box low[i] … high[i]
+    sums (nodes, 1 + k)           totals of the columns in each node
+    scales                        descending: the narrowest window first
+    stack (DEPTH, 3)              (node, first, last): scales first … last − 1 are not settled there
+    d, v (CHUNK,)                 squared distances of some points from a query, and values of the window
+    out (scales, queries, 1 + k)  the sums
 """
 
 from typing import NamedTuple
@@ -32,11 +38,11 @@ FAR_VALUES = 1e8  # values larger than allowed by this factor are never that clo
 
 
 class Cloud(NamedTuple):
-    """Points in the order of a tree's leaves, and what has to be known of each node; node i has children 2i+1, 2i+2."""
+    """Points in the order of a tree's leaves; range, box and totals of each node; node i has children 2i+1 and 2i+2."""
 
-    points: Array  # (p, n + FULL); behind the last point zeros
+    points: Array  # (p, n + FULL); zeros after the last point
     columns: Array  # (1 + k, n): weights, and weights times targets
-    share: Array  # (n,): the part of a point that goes when one of its rows is left out
+    share: Array  # (n,): the share of a point that is removed when one of its rows is left out
     stretch: Array  # (n + FULL,): factors of the squared distances; empty if all are 1
     start: Array  # (nodes,)
     stop: Array
@@ -49,13 +55,13 @@ class Cloud(NamedTuple):
 
 @jit_unmanaged(fastmath={"contract"})
 def squares(points: Array, stretch: Array, start: int, count: int, Q: Array, i: int, out: Array) -> None:
-    """Squared distances of `count` points from row i of Q, up to three dimensions in a pass.
+    """Squared distances of `count` points from row i of Q, up to three dimensions per pass.
 
-    Unsigned places, as everywhere below: a negative one would count from the end, and the test for it, or the view of a
-    part of an array that avoids the test, takes longer than the distance.
+    Indices are unsigned, here and below: a negative one would count from the end, and the test for that, or a slice
+    that avoids the test, takes longer than the distance itself.
     """
     a, m, p = np.uint64(start), np.uint64(count), points.shape[0]
-    f = p % 3 if p % 3 else 3
+    f = p % 3 if p % 3 else 3  # the first pass takes p mod 3 dimensions and sets `out`, all others take three and add
     q, r, s = Q[i, 0], Q[i, min(1, p - 1)], Q[i, min(2, p - 1)]
     if f == 1:
         for j in range(m):
@@ -103,7 +109,7 @@ def node_range(low: Array, high: Array, node: int, qlow: Array, i: int, qhigh: A
 
 @jit_unmanaged
 def middle(code: int, scale: float, nearest: float, least: float, most: float, allowed: float) -> float:
-    """The value by which a whole node may count, or −1 if its values differ by more than what is allowed."""
+    """The midpoint of a node's values, or −1 if it differs from them by more than is allowed."""
     near = scale * nearest
     high = value(code, scale * least, near)
     if high <= allowed:
@@ -119,7 +125,7 @@ def add_points(
     code: int, points: Array, columns: Array, share: Array, stretch: Array, start: int, stop: int, Q: Array, i: int,
     own: int, nearest: float, scales: Array, first: int, last: int, d: Array, v: Array, out: Array,
 ) -> None:  # fmt: skip
-    """The points start…stop−1, added to the sums of query i; a share of the point `own` is left out."""
+    """Add the points start … stop − 1 to the sums of query i, less the share of the point `own` that is left out."""
     for a in range(start, stop, CHUNK):
         m = min(CHUNK, stop - a)
         full = (m + FULL - 1) // FULL * FULL
@@ -137,7 +143,7 @@ def settle(
     code: int, columns: Array, share: Array, sums: Array, start: int, stop: int, node: int, least: float, most: float,
     own: Array, i: int, j: int, nearest: float, scale: float, s: int, rtol: float, atol: float, out: Array,
 ) -> bool:  # fmt: skip
-    """Whether a node counts as a whole for the queries i…j−1 at one scale; if so, it is added."""
+    """Add a node as a whole to the sums of the queries i … j − 1 at one scale, if errors allow it; return whether."""
     low = out[s, i, 0]
     for t in range(i + 1, j):
         low = min(low, out[s, t, 0])
@@ -158,7 +164,7 @@ def settle_range(
     own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float, atol: Array, out: Array, first: int,
     last: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """The range of scales that is left when a node has been settled for as many as can be, from both sides."""
+    """Settle a node for as many scales as possible, from both ends of their range; return the remaining range."""
     while first < last and settle(
         code, columns, share, sums, start, stop, node, least, most, own, i, j, nearest, scales[first], first, rtol,
         atol[first], out,
@@ -177,7 +183,7 @@ def block(
     code: int, cloud: Cloud, Q: Array, own: Array, i: int, j: int, nearest: float, scales: Array, rtol: float,
     atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
 ) -> None:  # fmt: skip
-    """The sums of the queries i…j−1, which lie together: out (scales, queries, 1 + k)."""
+    """Compute the sums of the queries i … j − 1, which are neighbours: out (scales, queries, 1 + k)."""
     points, columns, share, stretch, begin, end, lows, highs, sums, narrow, wide = cloud
     nodes, own_widths = begin.shape[0], stretch.shape[0] > 0
     for f in range(Q.shape[1]):
@@ -204,7 +210,7 @@ def block(
             stack[size + 1, 0], stack[size + 1, 1], stack[size + 1, 2] = left + 1 - nearer, first, last  # on top
             size += 2
         elif first < last:
-            for t in range(i, j):  # for a query by itself the leaf may be settled, too
+            for t in range(i, j):  # the box of a single query is a point, for which the leaf may yet be settled
                 least, most = node_range(lows, highs, node, Q, t, Q, t)
                 low, high = settle_range(
                     code, columns, share, sums, start, stop, node, a * least, b * most, own, t, t + 1, nearest, scales,
@@ -222,7 +228,7 @@ def blocks(
     code: int, cloud: Cloud, Q: Array, own: Array, nearest: Array, edges: Array, scales: Array, rtol: float,
     atol: Array, out: Array, d: Array, v: Array, stack: Array, box: Array,
 ) -> None:  # fmt: skip
-    """The sums of several blocks of queries, edges[i] to edges[i + 1]; a block has the `nearest` of its first query."""
+    """Compute the sums of blocks of queries edges[i] … edges[i + 1] − 1; `nearest` is read at each first query."""
     for i in range(edges.shape[0] - 1):
         a, b = edges[i], edges[i + 1]
         if a < b:
@@ -230,7 +236,7 @@ def blocks(
 
 
 def buffers(p: int) -> tuple[Array, Array, Array, Array]:
-    """Room for distances, values, a stack and a box, which `blocks` works in."""
+    """The buffers of `blocks`: distances, values, a stack and a box."""
     return np.empty(CHUNK), np.empty(CHUNK), np.empty((DEPTH, 3), np.int64), np.empty((2, p))
 
 

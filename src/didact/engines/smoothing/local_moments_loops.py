@@ -1,19 +1,23 @@
-r"""Compiled local regression on a line by moments: a window of k points costs O(log k) instead of O(k).
+r"""Compiled local regression in one dimension by moments: a window of k points costs O(log k) instead of O(k).
 
 On either side of a query q the tricube is a polynomial, :math:`(1-|v|^3)^3 = 1 \mp 3v^3 + 3v^6 \mp v^9` with
 :math:`v = (x-q)/h`, so that the sums of a local fit follow from the moments :math:`\sum_j w_j v_j^m` and
-:math:`\sum_j w_j y_j v_j^m`, m < 14, of the points on that side. Moments of 16, 32, 64, … sorted points stand in a
-binary tree, each about the middle of its points in units of half their extent, and are moved by the binomial theorem.
-All moved moments are at most the weight of the points, so that rounding stays at that times 1e-15.
+:math:`\sum_j w_j y_j v_j^m`, m < 14, of the points on that side. Moments of 16, 32, 64, … sorted points are stored in
+a binary tree, each about the midpoint of its points in units of half their extent, and are moved to another centre and
+unit by the binomial theorem. No moved moment exceeds the weight of the points, so rounding stays within 1e-15 of that.
 
-Queries that follow each other share nearly all points: the moments of those that a group of queries has in common are
-gathered once, about one of the queries, and moved to each; what is left at the ends is summed point by point.
+Successive queries share nearly all of their points: the moments of the points that a group of queries has in common are
+summed once, about one of the queries, and moved to each of them; the remaining points at the ends are added one by one.
 
 Layout::
 
     nodes   [ level 0: leaves of 16 points | level 1: 32 points | … ]     level l: first[l] … first[l + 1] − 1
-    weight, value (nodes, 14): moments of w and of w·y about centre[node], in units of radius[node]
-    points behind the last whole leaf belong to no node and are summed one by one
+            node i of level l > 0 has the children 2i and 2i + 1 of level l − 1
+    weight, value (nodes, 14)    moments of w and of w·y about centre[node], in units of radius[node]
+    ranges (group, 3)            begin, split, end: the window of each query, and its first point not left of the query
+    sides (2, 2, 14)             moments of w and of w·y of the common points left and right of the queries
+    sums (9,)                    [ Σ K w v^m, m < 5 | Σ K w y v^m, m < 3 | Σ w ]
+    points after the last whole leaf belong to no node and are added one by one
 """
 
 import math
@@ -40,12 +44,12 @@ class MomentTree(NamedTuple):
     centre: Array  # (nodes,)
     radius: Array
     weight: Array  # (nodes, TERMS): Σ w ((x − centre)/radius)^m
-    value: Array  # (nodes, TERMS): the same of w·y
+    value: Array  # (nodes, TERMS): Σ w y ((x − centre)/radius)^m
 
 
 @jit
 def move(moments: Array, shift: float, scale: float, terms: int, out: Array, buffer: Array) -> None:
-    """Add to `out` the moments of shift + scale·t, given those of t."""
+    """Add the moments of shift + scale·t to `out`, given those of t."""
     power = 1.0
     for m in range(terms):
         buffer[m] = power * moments[m]
@@ -59,7 +63,7 @@ def move(moments: Array, shift: float, scale: float, terms: int, out: Array, buf
 
 @jit
 def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: MomentTree) -> None:
-    """The leaves number start…stop−1, from their points."""
+    """Compute the moments of the leaves start … stop − 1 from their points."""
     for node in range(start, stop):
         a, b = node * MOMENT_LEAF, (node + 1) * MOMENT_LEAF
         centre, radius = 0.5 * x[a] + 0.5 * x[b - 1], 0.5 * x[b - 1] - 0.5 * x[a]
@@ -75,7 +79,7 @@ def grow_leaves(x: Array, y: Array, w: Array, start: int, stop: int, tree: Momen
 
 @jit
 def grow_levels(tree: MomentTree) -> None:
-    """All other nodes, each from its two children."""
+    """Compute the moments of all other nodes from their two children."""
     buffer = np.empty(TERMS)
     for level in range(1, tree.first.shape[0] - 1):
         below, here = tree.first[level - 1], tree.first[level]
@@ -96,7 +100,7 @@ def grow_levels(tree: MomentTree) -> None:
 def add_nodes(
     tree: MomentTree, start: int, stop: int, q: float, h: float, terms: int, out: Array, buffer: Array
 ) -> None:
-    """Add the moments about q, in units of h, of the points start…stop−1, both multiples of the size of a leaf."""
+    """Add the moments about q, in units of h, of the points start … stop − 1, which are whole leaves."""
     left, right, level = start // MOMENT_LEAF, stop // MOMENT_LEAF, 0
     while left < right:
         first = tree.first[level]
@@ -153,7 +157,7 @@ def add_single_points(
 
 @jit
 def add_side(moments: Array, sign: float, degree: int, sums: Array) -> None:
-    """Add the sums that follow from the moments of one side of the query; sign is 1 on the left, −1 on the right."""
+    """Add the sums of one side of the query, from its moments; sign is 1 on the left, −1 on the right."""
     weight, value = moments[0], moments[1]
     for d in range(2 * degree + 1):
         sums[d] += weight[d] + sign * 3.0 * weight[d + 3] + 3.0 * weight[d + 6] + sign * weight[d + 9]
@@ -164,7 +168,7 @@ def add_side(moments: Array, sign: float, degree: int, sums: Array) -> None:
 
 @jit
 def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, float]:
-    """Whether the sums determine the fit well enough, its value at the query and (A⁻¹)₀₀."""
+    """Whether the sums determine the fit accurately enough, then its value at the query and (A⁻¹)₀₀."""
     if not sums[0] > LIGHT * sums[8]:
         return False, 0.0, 0.0
     for r in range(degree + 1):
@@ -186,7 +190,7 @@ def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, f
 
 @jit
 def grouped(kernel: Tricube, x: Array, q: Array, h: Array, start: int, stop: int, ranges: Array) -> int:
-    """How many queries from `start` on share a group, with their ranges (begin, split, end); 0: the first has none."""
+    """The number of queries from `start` on that form a group; fills in their ranges. 0: the first is too short."""
     count = 0
     while start + count < stop and count < QUERY_GROUP:
         i = start + count
@@ -205,7 +209,7 @@ def grouped(kernel: Tricube, x: Array, q: Array, h: Array, start: int, stop: int
 
 @jit
 def common(ranges: Array, count: int, side: int) -> tuple[int, int]:
-    """The whole leaves that all windows of a group hold on one side (0: left, 1: right) of their queries."""
+    """The range of whole leaves on one side (0: left, 1: right) of the queries that all windows of a group contain."""
     low, high = ranges[0, side], ranges[0, side + 1]
     for t in range(1, count):
         low, high = max(low, ranges[t, side]), min(high, ranges[t, side + 1])
@@ -218,7 +222,7 @@ def moment_fits(
     kernel: Tricube, x: Array, y: Array, w: Array, tree: MomentTree, q: Array, h: Array, degree: int, start: int,
     stop: int, out: Array, lever: Array, done: Array,
 ) -> None:  # fmt: skip
-    """Local fits at the sorted q[start:stop]; done says of which the moments determine them."""
+    """Local fits at the sorted q[start:stop]; `done` marks those that moments determine accurately enough."""
     ranges, buffer, sums = np.empty((QUERY_GROUP, 3), np.int64), np.empty(TERMS), np.empty(9)
     sides, moved, A, c = np.empty((2, 2, TERMS)), np.empty((2, TERMS)), np.empty((3, 3)), np.empty(3)
     terms, i = 10 + 2 * degree, start
@@ -238,7 +242,7 @@ def moment_fits(
             a, p, b = ranges[t]
             point, inverse = q[i + t], 1.0 / h[i + t]
             sums[:] = 0.0
-            # Where a side has no common leaves, its points are summed up to the other side's.
+            # The three gaps around the common leaves; a side without common leaves is a gap as a whole.
             begin, end = (low, left) if low < left else (p, p)
             begin2, end2 = (right, high) if right < high else (p, p)
             add_single_points(x, y, w, a, begin, point, inverse, sums)
@@ -255,7 +259,7 @@ def moment_fits(
 
 
 def empty_tree(n: int) -> MomentTree:
-    """Room for the moments of n points."""
+    """An empty tree for the moments of n points."""
     sizes = [n // MOMENT_LEAF]
     while sizes[-1] > 1:
         sizes.append(sizes[-1] // 2)

@@ -1,8 +1,8 @@
 r"""Local regression at many points: neighbourhoods, fitted values and the smoother's diagonal.
 
-One feature: points are sorted, so that neighbourhoods are ranges (O(log n) a point). Under the tricube a long range is
-summed from moments in O(log n), under the Gaussian, or where few points or little weight are in it, point by point.
-Several: distances are taken in blocks of query points; a tree finds few neighbours among many.
+One feature: points are sorted, so that neighbourhoods are ranges (O(log n) per query). Under the tricube window long
+ranges are summed from moments in O(log n); ranges of few points or little weight, and Gaussian windows, point by point.
+Several features: distances are computed in blocks of queries; a k-d tree finds few neighbours among many points.
 
 Cleveland (1979), Robust locally weighted regression and smoothing scatterplots, doi:10.1080/01621459.1979.10481038.
 """
@@ -33,11 +33,11 @@ from didact.engines.smoothing.tuning import (
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 from didact.parts.windows import GaussianWindow, Tricube
 
-FLAT_EXTENT = 1e10  # extents of the data
+FLAT_EXTENT = 1e10  # bandwidth, in extents of the data, from which on all weights are equal
 
 
 class LocalPoints(NamedTuple):
-    """The data of a smoother: x sorted if there is one feature; weights count rows, factors come from robust rounds."""
+    """The data of a smoother, sorted if there is one feature; `w` counts rows, `factors` are robustness weights."""
 
     X: Array
     y: Array
@@ -46,7 +46,7 @@ class LocalPoints(NamedTuple):
 
 
 class LocalRule(NamedTuple):
-    """How wide, how steep, how curved: a fixed bandwidth, or (0) the distance of the k-th neighbour."""
+    """Window, degree and width of local fits: a fixed bandwidth, or the distance of the k-th of `neighbours`."""
 
     kernel: str
     degree: int
@@ -59,7 +59,7 @@ class LocalRule(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """Fitted values, and their slopes by a y of weight 1 at the same place."""
+    """Fitted values, and their derivatives with respect to a y of weight 1 at the same place (leverages)."""
 
     value: Array
     lever: Array
@@ -87,7 +87,7 @@ def local_smooth(points: LocalPoints, Q: Array, rule: LocalRule) -> Smooth:
 
 
 def _flat(X: Array, Q: Array) -> float:
-    """A bandwidth from which on all weights are equal in floating point: of larger ones the squares would underflow."""
+    """A bandwidth at which all weights are already equal in floating point; squares for larger ones would underflow."""
     low, high = np.minimum(X.min(axis=0), Q.min(axis=0)), np.maximum(X.max(axis=0), Q.max(axis=0))
     with np.errstate(over="ignore"):
         extent = float((high - low).max())
@@ -95,7 +95,7 @@ def _flat(X: Array, Q: Array) -> float:
 
 
 def _in_order(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Smooth:
-    """The fits of one feature at queries that are sorted first: those that follow each other share their sums."""
+    """The fits of one feature at sorted queries: successive ones share their sums."""
     order = np.argsort(Q[:, 0], kind="stable")
     edges = [*range(0, len(Q), HELD_QUERIES), len(Q)]
     parallel_map(_moment_piece(points, Q[order], rule, out), list(pairwise(edges)))
@@ -109,14 +109,14 @@ def _kernel(rule: LocalRule) -> Any:
 
 
 def _enough(rule: LocalRule, features: int) -> float:
-    """The weight that a neighbourhood must hold; slightly less, for rounding in sums of weights."""
+    """The weight that a neighbourhood must hold, less a margin for rounding in sums of weights."""
     return (rule.neighbours or rule.terms(features) + 1.0) * (1 - 1e-12)
 
 
 def _widths(rule: LocalRule, distance: Array) -> Array:
-    """Bandwidths from distances of the k-th neighbour: a fixed one is widened where it holds too few points."""
+    """Bandwidths from the distances of the k-th neighbours; a fixed one is widened where it holds too few points."""
     if rule.neighbours:
-        return np.maximum(distance, np.finfo(float).tiny)  # ties of all neighbours: their mean
+        return np.maximum(distance, np.finfo(float).tiny)  # if all neighbours lie at the query: their mean
     return np.maximum(rule.bandwidth, distance if rule.kernel == "tricube" else np.zeros_like(distance))
 
 
@@ -140,7 +140,7 @@ def _line_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> 
 
 
 def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -> Callable[[tuple[int, int]], None]:
-    """The same by moments, where windows are long; queries come in order."""
+    """Fits at sorted queries of one feature: by moments where windows are long, else point by point."""
     x, q = np.ascontiguousarray(points.X[:, 0]), np.ascontiguousarray(Q[:, 0])
     cumulative = np.append(0.0, np.cumsum(points.w))
     w, k = points.w * points.factors, min(_enough(rule, 1), float(cumulative[-1]))
@@ -155,7 +155,7 @@ def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -
         value, lever = out.value[start:stop], out.lever[start:stop]
         moment_fits(Tricube(), x, points.y, w, tree, q[start:stop], width, rule.degree, 0, stop - start, value, lever,
                     done)  # fmt: skip
-        left = np.flatnonzero(~done)
+        left = np.flatnonzero(~done)  # windows too short, or too ill-conditioned, for moments
         if len(left):
             some = np.empty(len(left)), np.empty(len(left))
             loop(_kernel(rule), x, points.y, w, q[start:stop][left], width[left], rule.degree, 0, len(left), *some)
@@ -165,7 +165,7 @@ def _moment_piece(points: LocalPoints, Q: Array, rule: LocalRule, out: Smooth) -
 
 
 def moment_tree(x: Array, y: Array, w: Array) -> MomentTree:
-    """The moments of sorted points, in a tree."""
+    """The tree of moments of sorted points."""
     tree = empty_tree(len(x))
     edges = [*range(0, len(x) // MOMENT_LEAF, TREE_LEAVES), len(x) // MOMENT_LEAF]
     parallel_map(lambda piece: grow_leaves(x, y, w, *piece, tree), list(pairwise(edges)))
@@ -174,7 +174,7 @@ def moment_tree(x: Array, y: Array, w: Array) -> MomentTree:
 
 
 def _tree(points: LocalPoints, rule: LocalRule) -> Any:
-    """A tree of the points, where it finds the neighbours faster than a table of all distances."""
+    """A k-d tree of the points if it finds the neighbours faster than a table of all distances, else None."""
     n, features = points.X.shape
     few = 0 < rule.neighbours <= n / TREE_SHARE and features <= TREE_FEATURES
     return cKDTree(points.X) if few and rule.kernel == "tricube" and bool((points.w == 1.0).all()) else None
@@ -196,6 +196,7 @@ def _surface_piece(
         else:
             D = cdist(block, X)
             width = _widths(rule, _kth(D, None if even else points.w, k))
+            # At least the nearest point counts; Gaussian windows reach all points.
             reach = np.maximum(width, D.min(axis=1)) if rule.kernel == "tricube" else np.full(len(D), np.inf)
             inside = reach[:, None] >= D
             rows, near = np.nonzero(inside)[1], D[inside]
@@ -209,7 +210,7 @@ def _surface_piece(
 
 
 def _kth(D: Array, w: Array | None, k: float) -> Array:
-    """The least distance in each row within which points of total weight k lie."""
+    """The least radius for each row of D that holds points of total weight k."""
     if w is None:
         place = int(np.ceil(k)) - 1
         return np.partition(D, place, axis=1)[:, place]
@@ -220,7 +221,7 @@ def _kth(D: Array, w: Array | None, k: float) -> Array:
 
 
 def bisquare_weights(residuals: Array, w: Array) -> Array:
-    """(1 − (r/6m)²)² for |r| < 6m, with m the median of |r|; if that is 0, 1 where r is 0."""
+    """(1 − (r/6m)²)² for |r| < 6m, else 0, with m the median of |r|; if m is 0: 1 where r is 0, else 0."""
     size = np.abs(residuals)
     middle = weighted_quantile(size, w, 0.5)
     if middle == 0:
@@ -229,9 +230,9 @@ def bisquare_weights(residuals: Array, w: Array) -> Array:
 
 
 def local_left_out(points: LocalPoints, at_points: Smooth) -> Array:
-    """What the fit to all other rows says of each row, in closed form: windows stay as they are.
+    """Leave-one-out predictions of all rows in closed form, with the windows of the full fit.
 
-    A row that its own fit passes through, whatever its y, is predicted by the mean of all.
+    A row whose leverage is 1 (its fit passes through any y) is predicted by the mean of all rows.
     """
     leverage = points.factors * at_points.lever
     error = points.y - at_points.value

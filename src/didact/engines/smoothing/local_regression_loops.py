@@ -1,11 +1,11 @@
 r"""Compiled loops of local regression: a weighted polynomial fit around every query point.
 
 At a point q with bandwidth h, :math:`\min_\beta \sum_j K(\|x_j-q\|/h)\,w_j\,(y_j - \beta^T\phi((x_j-q)/h))^2`, where φ
-starts with 1, so that β₀ is the fitted value and :math:`(A^{-1})_{00}`, with A the weighted cross-products of φ, is the
-derivative of that value by a y of weight 1 at q (the diagonal of the smoother).
+starts with 1, so that β₀ is the fitted value and :math:`(A^{-1})_{00}`, with A the weighted cross-products of φ, is its
+derivative with respect to a y of weight 1 at q (the leverage: the diagonal of the smoother matrix).
 
-In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds a point, in one pass that
-the compiler turns into vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
+In one dimension x is sorted and a window is a range; a line takes five sums, 15 multiply–adds per point, in one pass
+that compiles to vector instructions: 20,000 points with windows of 2,000, in four rounds, are 1.6·10⁸ weights.
 
 Layout: in one dimension x (n,) ascending with y, w in the same order, and cumulative (n + 1,) the rising sums of w:
 a window is a range start … stop − 1; in several dimensions X (n, p) row by row and a table of weights (queries, n).
@@ -20,14 +20,14 @@ from didact.core.jit import dispatch, jit
 from didact.core.typing import Array
 from didact.parts.windows import GaussianWindow, Tricube
 
-DEPENDENT_TERM = 1e-8  # share of a term's sum of squares that must be left after those before it
+DEPENDENT_TERM = 1e-8  # least share of a term's sum of squares that the terms before it do not explain
 
 weight1 = dispatch("weight1")
 
 
 @jit
 def count_below(x: Array, q: float, distance: float, strict: bool) -> int:
-    """How many of the sorted x lie below q + distance (strict), or up to it."""
+    """The number of sorted x below q + distance (strict), or up to it."""
     low, high = 0, x.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -61,7 +61,8 @@ def radii(x: Array, cumulative: Array, q: Array, k: float, start: int, stop: int
     n = x.shape[0]
     for i in range(start, stop):
         p = count_below(x, q[i], 0.0, True)
-        # The least number of points on the left whose distance is enough, with the points on the right within it.
+        # Bisection: the fewest points on the left such that, with the points on the right that are no farther away,
+        # they weigh at least k.
         low, high = 0, p
         while low < high:
             middle = (low + high) // 2
@@ -79,7 +80,7 @@ def radii(x: Array, cumulative: Array, q: Array, k: float, start: int, stop: int
 
 @jit
 def window(x: Array, q: float, h: float, reach: float) -> tuple[int, int, float]:
-    """The range of points that count at q, and the distance of the nearest in units of h."""
+    """The range of points in the window at q, and the distance of the nearest in units of h."""
     p = count_below(x, q, 0.0, True)
     nearest = np.inf
     if p > 0:
@@ -92,7 +93,7 @@ def window(x: Array, q: float, h: float, reach: float) -> tuple[int, int, float]
 
 @jit(fastmath=True)
 def mean(y: Array) -> float:
-    """The mean of a few numbers."""
+    """The mean of some numbers."""
     total = 0.0
     for j in range(y.shape[0]):
         total += y[j]
@@ -104,7 +105,7 @@ def lines(
     kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
     lever: Array,
 ) -> None:  # fmt: skip
-    """Local constants or lines at q[start:stop] of sorted points."""
+    """Local constants or lines of sorted points at q[start:stop]."""
     for i in range(start, stop):
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
         xs, ys, ws = x[a:b], y[a:b], w[a:b]
@@ -119,6 +120,7 @@ def lines(
             s2 += kd * d
             t0 += ky
             t1 += ky * d
+        # Without weight the plain mean of the window; where x hardly varies in it, a constant instead of a line.
         spread = s0 * s2 - s1 * s1
         if not s0 > 0.0:
             out[i], lever[i] = mean(ys), 0.0
@@ -133,13 +135,13 @@ def parabolas(
     kernel: Any, x: Array, y: Array, w: Array, q: Array, h: Array, degree: int, start: int, stop: int, out: Array,
     lever: Array,
 ) -> None:  # fmt: skip
-    """Local parabolas at q[start:stop] of sorted points."""
+    """Local parabolas of sorted points at q[start:stop]."""
     A, c = np.empty((3, 3)), np.empty(3)
     for i in range(start, stop):
         a, b, nearest = window(x, q[i], h[i], kernel.reach)
         xs, ys, ws = x[a:b], y[a:b], w[a:b]
         point, inverse = q[i], 1.0 / h[i]
-        s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = 0.0
+        s0 = s1 = s2 = s3 = s4 = t0 = t1 = t2 = 0.0  # scalars stay in registers; an array would not
         for j in range(xs.shape[0]):
             d = (xs[j] - point) * inverse
             k = weight1(kernel, abs(d), nearest) * ws[j]
@@ -166,7 +168,7 @@ def surfaces(
     kernel: Any, X: Array, y: Array, w: Array, Q: Array, h: Array, degree: int, starts: Array, rows: Array,
     distances: Array, out: Array, lever: Array,
 ) -> None:  # fmt: skip
-    """Local polynomials of several features: points rows[starts[i]:starts[i+1]], at these distances, count at Q[i]."""
+    """Local polynomials in several features; the window at Q[i] holds the points rows[starts[i] : starts[i + 1]]."""
     p = X.shape[1]
     terms = (1, 1 + p, 1 + p + p * (p + 1) // 2)[degree]
     A, c, phi = np.empty((terms, terms)), np.empty(terms), np.empty(terms)
@@ -174,7 +176,7 @@ def surfaces(
     for i in range(Q.shape[0]):
         A[:], c[:] = 0.0, 0.0
         first, last, inverse = starts[i], starts[i + 1], 1.0 / h[i]
-        nearest = np.inf
+        nearest = np.inf  # in bandwidths: windows with tails are relative to it, so that not all weights underflow
         for m in range(first, last):
             nearest = min(nearest, distances[m] * inverse)
         for m in range(first, last):
@@ -209,7 +211,7 @@ def features(x: Array, q: Array, inverse: float, degree: int, phi: Array) -> Non
 
 @jit
 def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
-    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; a term that depends on those before it is left out."""
+    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; terms that depend linearly on those before them are left out."""
     terms = c.shape[0]
     value, corner = 0.0, 0.0
     unit = np.zeros(terms)
@@ -228,7 +230,7 @@ def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
             for s in range(r):
                 A[i, r] -= A[i, s] * A[r, s]
             A[i, r] /= root
-        # L⁻¹c and L⁻¹e₀, row by row: the value is their product, (A⁻¹)₀₀ the square of the second.
+        # Row by row L⁻¹c and L⁻¹e₀: their inner product is the value, the squared length of the second (A⁻¹)₀₀.
         e = 1.0 if r == 0 else 0.0
         for s in range(r):
             c[r] -= A[r, s] * c[s]

@@ -1,10 +1,10 @@
 r"""Running means, medians and lines of rows that are sorted by one number x.
 
-Rows of equal x are one *place*. The window at q holds the places within a distance, :math:`|x_i-q|\le h` (the nearest
-one if there are none), or k places around the nearest one, of two equally near the lower: as many below as above, one
-more above if k is even; at the ends the window is moved inwards, so that it always holds k.
+Rows of equal x form one *place*. The window at q holds the places within a distance, :math:`|x_i-q|\le h` (or the
+nearest one if there are none), or k places around the nearest one (of two equally near the lower): as many below as
+above, one more above if k is even. At the ends the window is moved inwards, so that it always holds k places.
 
-Leaving out a row means that row and nothing else: if no other row has its x, its place is gone, too.
+To leave out a row is to remove one copy of that row only; if it was the only row with its x, its place disappears.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Sorted(NamedTuple):
 
 
 class RunningWindow(NamedTuple):
-    """How wide: k places, or (0) a distance."""
+    """The width of a window: k places, or, if k is 0, the distance h."""
 
     k: int
     h: float
@@ -71,7 +71,7 @@ def _within(u: Array, q: Array, h: float) -> tuple[Array, Array]:
 
 
 def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, Array]:
-    """The window at each row once one copy of it is left out, and the weight of the row that stays."""
+    """The window at each row with one copy of it left out, and the remaining weight of the row."""
     u, first, m = rows.u, rows.first, len(rows.u)
     j = np.repeat(np.arange(m), np.diff(first))
     gone = np.minimum(rows.w, 1.0)
@@ -79,7 +79,7 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
     start, stop = windows(rows, rows.x, window)
     below = np.where(j > 0, rows.x - u[j - 1], np.inf)
     above = np.where(j < m - 1, u[np.minimum(j + 1, m - 1)] - rows.x, np.inf)
-    beside = np.where(below <= above, j - 1, j)  # the nearest place among the others, counted without this one
+    beside = np.where(below <= above, j - 1, j)  # the nearest other place, numbered without this one
     if window.k:
         k = min(window.k, m - 1)
         low = np.clip(beside - (k - 1) // 2, 0, m - 1 - k)
@@ -88,7 +88,7 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
         within = _within(u, rows.x, window.h)
         lonely = within[1] - within[0] <= 1
         low, high = np.where(lonely, beside, within[0]), np.where(lonely, beside, within[1] - 2)
-    low, high = low + (low >= j), high + (high >= j)  # counted among all places again
+    low, high = low + (low >= j), high + (high >= j)  # numbered among all places again
     start = np.where(alone, first[np.minimum(low, m - 1)], start)
     stop = np.where(alone, first[np.minimum(high + 1, m)], stop)
     return start, stop, np.where(rows.w - gone > WEIGHT_ROUNDING * rows.w, rows.w - gone, 0.0)
@@ -112,7 +112,7 @@ def running_smooth(rows: Sorted, q: Array, window: RunningWindow, kind: str) -> 
 
 
 def running_left_out(rows: Sorted, window: RunningWindow, kind: str) -> Array:
-    """What all other rows say of each row (n, outputs); a row without any others is left to itself."""
+    """Leave-one-out predictions of all rows (n, outputs); a single row predicts itself."""
     if len(rows.u) == 1 and rows.w.sum() <= 1.0:
         return rows.Y.copy()
     start, stop, left = windows_without(rows, window)

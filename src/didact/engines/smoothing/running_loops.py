@@ -1,18 +1,20 @@
 r"""Compiled loops of running smoothers: means, lines and medians of ranges of sorted rows.
 
-Means and lines come from a tree over the rows whose nodes hold the moments of their rows about their own mean, merged
-by Chan's rule: a range is the merger of at most 2 log₂ n nodes, so nothing outside of it touches its digits
-(differences of running sums would let one huge y spoil all others). Medians come from a tree of weights by the
-rank of y (Fenwick), which a range enters and leaves row by row: O(log n) a step, whatever the width of the window.
+Means and lines come from a segment tree whose nodes hold the moments of their rows about their own mean, merged by
+Chan's rule: a range is the merger of at most 2 log₂ n nodes, so rows outside of it cannot affect its rounding
+(differences of cumulative sums would let one huge y spoil all others). Medians come from a Fenwick tree of weights by
+the rank of y; rows enter and leave it as the window moves: O(log n) per row, whatever the width of the window.
 
-Leaving out a row leaves out one copy of it: a range is then that to the left, that to the right, and what is left of
-the row's own weight.
+To leave out a row is to leave out one copy of it: what remains of the window are the range to its left, the range to
+its right, and the rest of the row's own weight.
 
-Layout, of n rows::
+Layout, for n rows::
 
-    tree (2n, 5)   row 1 is the root, the children of i are 2i and 2i + 1, row n + i is the leaf of row i
-                   columns: weight, mean of x, mean of y, centred Σ w x², centred Σ w x y
-    weights of ranks (Fenwick): cell i holds the sum over the last (i & −i) ranks up to i
+    tree (2n, 5)    [ unused | root | … inner nodes … | leaf of row 0 | leaf of row 1 | … ]
+                      0        1                        n               n + 1
+                    node i has the children 2i and 2i + 1
+                    columns: weight, mean of x, mean of y, centred Σ w x², centred Σ w x y
+    sums (n + 1,)   Fenwick tree: cell i holds the weight of the (i & −i) ranks i − (i & −i) … i − 1; cell 0 is unused
 """
 
 import numpy as np
@@ -20,12 +22,12 @@ import numpy as np
 from didact.core.jit import jit
 from didact.core.typing import Array
 
-WEIGHT_ROUNDING = 1e-12  # of sums of weights
+WEIGHT_ROUNDING = 1e-12  # relative rounding error of sums of weights
 
 
 @jit
 def merge(node: Array, w: float, x: float, y: float, xx: float, xy: float) -> None:
-    """Add rows with these moments (weight, means, centred sums) to a node."""
+    """Merge rows with these moments (weight, means, centred sums) into a node (Chan's rule)."""
     if w <= 0.0:
         return
     total = node[0] + w
@@ -40,7 +42,7 @@ def merge(node: Array, w: float, x: float, y: float, xx: float, xy: float) -> No
 
 @jit
 def build_nodes(x: Array, y: Array, w: Array, tree: Array) -> None:
-    """The moments of all nodes (2n, 5): leaves from n on, the parent of i and i + 1 at i // 2."""
+    """Compute the moments of all nodes: the leaves from n on, then each parent from its two children."""
     n = x.shape[0]
     for i in range(n):
         tree[n + i, 0], tree[n + i, 1], tree[n + i, 2], tree[n + i, 3], tree[n + i, 4] = w[i], x[i], y[i], 0.0, 0.0
@@ -53,7 +55,7 @@ def build_nodes(x: Array, y: Array, w: Array, tree: Array) -> None:
 
 @jit
 def add_range(tree: Array, start: int, stop: int, node: Array) -> None:
-    """Add the rows start … stop − 1 to a node."""
+    """Merge the rows start … stop − 1 into a node: on each level at most one tree node at either end."""
     n = tree.shape[0] // 2
     a, b = start + n, stop + n
     while a < b:
@@ -71,7 +73,7 @@ def add_range(tree: Array, start: int, stop: int, node: Array) -> None:
 
 @jit
 def node_value(node: Array, q: float, line: bool) -> float:
-    """The mean of a node, or its line at q."""
+    """The mean of y in a node, or its regression line at q."""
     if line and node[3] > 0.0:
         return node[2] + node[4] / node[3] * (q - node[1])
     return node[2]
@@ -79,7 +81,7 @@ def node_value(node: Array, q: float, line: bool) -> float:
 
 @jit
 def averages(tree: Array, q: Array, start: Array, stop: Array, line: bool, first: int, last: int, out: Array) -> None:
-    """Means or lines at q[first:last] of the rows start … stop − 1 of each."""
+    """Means or lines at q[first:last], each over its rows start[i] … stop[i] − 1."""
     node = np.empty(5)
     for i in range(first, last):
         node[:] = 0.0
@@ -92,7 +94,7 @@ def averages_without(
     tree: Array, q: Array, left: Array, row: Array, start: Array, stop: Array, line: bool, first: int, last: int,
     out: Array,
 ) -> None:  # fmt: skip
-    """As `averages`, without one copy of a row: row[i], of which the weight left[i] stays."""
+    """Means or lines at q[first:last] with one copy of row[i] left out, of which the weight left[i] remains."""
     node, n = np.empty(5), tree.shape[0] // 2
     for i in range(first, last):
         node[:] = 0.0
@@ -108,7 +110,7 @@ def averages_without(
 
 @jit
 def add_weight(sums: Array, rank: int, w: float) -> None:
-    """Add weight at a rank, from 0, to a tree of sums (Fenwick)."""
+    """Add weight at a rank (from 0) to a Fenwick tree."""
     i = rank + 1
     while i < sums.shape[0]:
         sums[i] += w
@@ -117,7 +119,7 @@ def add_weight(sums: Array, rank: int, w: float) -> None:
 
 @jit
 def rank_reaching(sums: Array, target: float) -> int:
-    """The first rank up to which the weights reach the target."""
+    """The first rank at which the cumulative weight reaches the target, by descent of the Fenwick tree."""
     step = 1
     while 2 * step < sums.shape[0]:
         step *= 2
@@ -132,7 +134,7 @@ def rank_reaching(sums: Array, target: float) -> int:
 
 @jit
 def middle_value(sums: Array, total: float, values: Array) -> float:
-    """The median of values, in order of rank, with these weights: between the two middle ones if they share."""
+    """The weighted median of values in order of rank: the mean of two if half of the weight lies on either side."""
     low = rank_reaching(sums, 0.5 * total * (1.0 - WEIGHT_ROUNDING))
     high = rank_reaching(sums, 0.5 * total * (1.0 + WEIGHT_ROUNDING))
     return 0.5 * (values[low] + values[high])
@@ -143,13 +145,14 @@ def medians(
     values: Array, rank: Array, w: Array, start: Array, stop: Array, row: Array, left: Array, first: int, last: int,
     sums: Array, out: Array,
 ) -> None:  # fmt: skip
-    """Medians of the rows start … stop − 1, without one copy of row[i] if that is not −1; best if windows move little.
+    """Medians of the rows start … stop − 1, without one copy of row[i] unless that is −1; fast if windows move little.
 
-    `values` are the y in order, `rank` the place of each row's y among them, `sums` a Fenwick tree of zeros.
+    `values` are the sorted y, `rank` the place of each row's y among them, `sums` an empty Fenwick tree.
     """
     a = b = start[first] if first < last else 0
     total = 0.0
     for i in range(first, last):
+        # The tree holds the rows a … b − 1: grow to the window of i, then shrink, so that a never passes b.
         while b < stop[i]:
             add_weight(sums, rank[b], w[b])
             total += w[b]

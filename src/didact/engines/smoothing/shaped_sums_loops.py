@@ -1,10 +1,15 @@
 r"""Compiled loops of kernel sums with a covariance for each point: :math:`S_b(q) = \sum_i w_i\,K(c_b\|A_i(q-x_i)\|^2)`.
 
-With A_i lower triangles, :math:`A_i^T A_i = \Sigma_i^{-1}`, a pair takes p² + 20 operations, all of them vector
-instructions over points; every pair is looked at, and far from all points the nearest one sets the unit.
+With lower triangles A_i, :math:`A_i^T A_i = \Sigma_i^{-1}`, a pair takes p² + 20 operations, all of them vector
+instructions over points; every pair is computed. Far from all points the value at the nearest one is the unit.
 
-Layout: everything column by column, so that points are neighbours in memory: points (p, n), factors (p, p, n) with
-A_i[f, g] at [f, g, i]; sums (scales, queries, 1 + outputs).
+Layout: stored by columns, so that loops run over contiguous points::
+
+    points (p, n)            coordinate f of point i at [f, i]
+    factors (p, p, n)        A_i[f, g] at [f, g, i]; only g ≤ f is read
+    weight (1, n), share (n,)
+    d, v (n,)                u² of all points from one query, and values of the window
+    sums (scales, queries), nearest (queries,)
 """
 
 import numpy as np
@@ -17,7 +22,7 @@ from didact.parts.windows.window_loops import values
 
 @jit(fastmath={"contract"})
 def shaped_squares(points: Array, factors: Array, q: Array, out: Array) -> None:
-    """u² = ‖A_i (q − x_i)‖² of all points; factors (p, p, n) hold lower triangles A_i."""
+    """u² = ‖A_i (q − x_i)‖² of all points."""
     p, n = points.shape
     z = np.empty(CHUNK)
     for a in range(0, n, CHUNK):

@@ -1,16 +1,16 @@
 """Thresholds that trade speed for speed, from benchmarks on two cores; they change answers by rounding at most."""
 
 # running
-RUNNING_WINDOWS = 16384  # windows that one piece of work looks at
+RUNNING_WINDOWS = 16384  # windows in one piece of work
 
 # local_regression
-LOCAL_WORK = 5_000_000  # weights that one piece of work evaluates
-HELD_DISTANCES = 1_000_000  # distances that are held at once, for
-HELD_QUERIES = 4096  # query points at most
-TREE_LEAVES = 4096  # leaves of a tree of moments that are made at once
-LONG_WINDOW = 512  # points from which on windows of one feature can be long enough for moments
-TREE_SHARE = 8  # a tree finds neighbours up to an eighth of all points, in up to
-TREE_FEATURES = 10
+LOCAL_WORK = 5_000_000  # weights evaluated in one piece of work
+HELD_DISTANCES = 1_000_000  # distances in memory at once
+HELD_QUERIES = 4096  # most queries in one piece of work
+TREE_LEAVES = 4096  # leaves of a tree of moments that one piece of work computes
+LONG_WINDOW = 512  # points from which on windows of one feature may be long enough for moments
+TREE_SHARE = 8  # a k-d tree finds the neighbours if they are at most an eighth of all points
+TREE_FEATURES = 10  # and there are at most so many features
 
 # local_moments_loops
 MOMENT_LEAF = 16  # points of a leaf

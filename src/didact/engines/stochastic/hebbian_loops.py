@@ -1,12 +1,16 @@
 r"""Compiled Hebbian learning of a layer of linear units :math:`y = Wx`; a slow NumPy twin stands beside its test.
 
-The step of row t is :math:`\eta_t = \eta_0 t^{-q}/s` with the mean squared length s of the rows, and never more than
-:math:`1/(2\|x\|^2)`: up to there a unit of Oja's keeps :math:`\|w\|^2 \le 2`, however far a single row is off. Sanger's
-units, whose inputs are what the units before them leave, are cut back to that length if need be. The cost of a row is
-about 2kp multiply-adds, 3kp for Sanger's rule.
+The step on row t is :math:`\eta_t = \eta_0 t^{-q}/s` with the mean squared length s of the rows, and at most
+:math:`1/(2\|x\|^2)`: up to that step a unit under Oja's rule keeps :math:`\|w\|^2 \le 2`, even for an outlying row.
+Units under Sanger's rule, whose inputs are deflated by the units before them, are shortened to that length where
+necessary. The cost of a row is about 2kp multiply-adds, 3kp for Sanger's rule.
 
-Layout: W (k, p), one unit a row; X (n, p) row by row; the units of Sanger's rule are visited from the first row of W
-to the last, each with what those before it have left of a copy of x.
+Layout, for k units and p columns::
+
+    X (n, p)        row by row; visited in the order of `order`
+    x (p,)          row less the mean; under Sanger's rule each unit subtracts y·w from it for the units after it
+    W (k, p)        [ unit 0 | unit 1 | … ], updated in this order
+    answers (k,)    y of each unit, all computed before the first update
 """
 
 import math
@@ -17,13 +21,13 @@ from didact.core.jit import jit
 from didact.core.typing import Array
 
 HEBB, OJA, SANGER = 0, 1, 2
-LONGEST_STEP = 0.5  # times the squared length of the row
-LONGEST_UNIT = 2.0  # squared length of a unit's weights
+LONGEST_STEP = 0.5  # over the squared length of the row
+LONGEST_UNIT = 2.0  # largest squared length of a unit's weights
 
 
 @jit
 def shorten(w: Array, limit: float) -> None:
-    """Scale w down to this squared length, if it is longer; with limit 0 to length 1, whatever its length."""
+    """Scale w down to the squared length `limit` if it is longer; a limit of 0 means: normalise to length 1."""
     square = 0.0
     for j in range(w.shape[0]):
         square += w[j] * w[j]
@@ -35,7 +39,7 @@ def shorten(w: Array, limit: float) -> None:
 
 @jit
 def update(rule: int, w: Array, x: Array, y: float, step: float) -> None:
-    """Move the weights of one unit with the answer y to x; Sanger's rule takes y·w out of x for the units to come."""
+    """Update the weights of a unit that answered y to x; Sanger's rule subtracts y·w from x for the units after it."""
     for j in range(w.shape[0]):
         rest = x[j] if rule == HEBB else x[j] - y * w[j]
         if rule == SANGER:
@@ -51,7 +55,7 @@ def update(rule: int, w: Array, x: Array, y: float, step: float) -> None:
 def hebbian_steps(
     rule: int, X: Array, order: Array, mean: Array, scale: float, eta0: float, power: float, t: float, W: Array
 ) -> float:
-    """Steps t, t + 1, … on rows less their mean, in this order; the sum of all squared answers before each step."""
+    """Steps t, t + 1, … on centred rows, in this order; returns the sum of the squared answers before each step."""
     total, x, answers = 0.0, np.empty(W.shape[1]), np.empty(W.shape[0])
     for i in order:
         square = 0.0

@@ -1,7 +1,7 @@
 """Passes of gradient descent over rows of any kind: block after block in compiled loops, or one step on all of them.
 
-Blocks are taken in the order of the rows, one in memory at a time; within a block the rows are shuffled as
-`sgd_loops` says. Outputs are independent of each other and shared out among the threads, so these change no result.
+Blocks come in the order of the rows, one in memory at a time; within a block the rows are shuffled as described in
+`sgd_loops`. Outputs are independent of each other and distributed over the threads, whose number changes no result.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,12 +36,12 @@ class LoopRows(NamedTuple):
     design: Dense | Sparse
     y: Array
     weights: Array  # empty: all are 1
-    kept: Array  # the rows that count, empty: all
-    size: int  # how many those are
+    kept: Array  # numbers of the rows in use, empty: all
+    size: int  # the number of rows in use
 
 
 def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) -> LoopRows:
-    """A block in that form; weights are measured in `unit`, and rows without weight are left out like those named."""
+    """A block as `LoopRows`; weights are divided by `unit`, rows of weight 0 or marked in `left_out` are not used."""
     X, y, w, *_ = block.each(lambda column: to_numpy(column) if is_tensor(column) else column)
     counts = None if w is None or (w > 0).all() else w > 0
     if left_out is not None:
@@ -65,7 +65,7 @@ def loop_rows(block: Block, unit: float = 1.0, left_out: Array | None = None) ->
 
 
 def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: Array, generator: Any) -> Array:
-    """One pass over a block for some outputs; the sums of their losses (K,), each before its step."""
+    """One pass over a block for some outputs; returns the sums of their losses (K,), each before its step."""
     n, plan, losses = data.size, training.plan(_damping(data)), np.zeros(len(weights.S))
     if n == 0:
         return losses
@@ -73,6 +73,7 @@ def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: A
     count = -(-n // run)
     runs = _arranged(count, pool // run if run > 1 else 1, generator) if training.shuffle else np.arange(count)
     words = generator.integers(0, 1 << 32, size=n if training.shuffle and run > 1 else 0, dtype=np.uint32)
+    # Cut into calls of some tenths of a second, so that a fit can be interrupted.
     groups = np.array_split(outputs, min(thread_count(), len(outputs)))
     step, begin = max(1, SEGMENT // (run * _width(data) * len(groups[0]))), 0
     for start in range(0, count, step):
@@ -93,9 +94,9 @@ def sweep_block(data: LoopRows, weights: Weights, training: Training, outputs: A
 
 
 def _arranged(count: int, per_pool: int, generator: Any) -> Array:
-    """Runs in random order, but one from each part of the table in turn: a sorted table fills no pool with one class.
+    """Runs in stratified random order, one from each part of the table in turn, so that pools of a sorted table mix.
 
-    The parts take turns in van der Corput's order, in which every few of them lie all over the table.
+    The parts take turns in van der Corput order, in which any few successive ones are spread over the whole table.
     """
     size = min(per_pool, count)
     turn = np.argsort(np.argsort([_mirrored(k) for k in range(size)]))
@@ -109,7 +110,7 @@ def _arranged(count: int, per_pool: int, generator: Any) -> Array:
 
 
 def _mirrored(k: int) -> float:
-    """The binary digits of k mirrored at the point: ½, ¼, ¾, ⅛, … for 1, 2, 3, 4, …"""
+    """The van der Corput sequence, the binary digits of k mirrored at the point: ½, ¼, ¾, ⅛, … for 1, 2, 3, 4, …"""
     return int(f"{k:b}"[::-1], 2) / (1 << k.bit_length())
 
 
@@ -125,7 +126,7 @@ def _damping(data: LoopRows) -> float:
 
 
 def _cut(data: LoopRows, batch: int) -> tuple[int, int]:
-    """Rows in a run, and in a pool, which holds whole batches; all pools are about equal."""
+    """The number of rows in a run and in a pool; pools hold whole batches and are of about equal size."""
     row_bytes = data.X.dtype.itemsize * _width(data)
     run = max(1, RUN_BYTES // row_bytes) if data.size > FEW_ROWS else 1
     pools = max(1, round(data.size * row_bytes / POOL_BYTES))
@@ -133,7 +134,7 @@ def _cut(data: LoopRows, batch: int) -> tuple[int, int]:
 
 
 def stochastic(blocks: Callable[[], Iterable[LoopRows]], training: Training, seed: Any, names: Any = None) -> Advance:
-    """A function that makes one pass over blocks of rows and returns the mean loss of each output."""
+    """A function that makes one stochastic pass over blocks of rows and returns the mean loss of each output."""
 
     def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
         total, size = np.zeros(len(weights.S)), 0
@@ -151,7 +152,7 @@ def stochastic(blocks: Callable[[], Iterable[LoopRows]], training: Training, see
 
 
 def full(rows: Rows, training: Training, weight: float) -> Advance:
-    """A function that makes one step on all rows, of this weight, and returns the mean losses before it."""
+    """A function that makes one step on all rows, of total weight `weight`, and returns the mean losses before it."""
     l1, l2, pull, p = training.strengths()
     rest: Any = PNorm(pull, p) if pull > 0 else L1(l1)
 
@@ -162,7 +163,7 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
         rate = training.rate
         eta = (S[k, RATE] / (rate.offset + S[k, TIME]) ** rate.power)[:, None]
         V[k] = (1.0 - eta * l2) * V[k] - eta * slope / weight
-        if l1 > 0 or pull > 0:
+        if l1 > 0 or pull > 0:  # L2 is part of the gradient step, the other penalties are a proximal step after it
             V[k] = rest.prox(V[k], eta)
         if training.fit_intercept:
             S[k, BIAS] -= eta[:, 0] * slope0 / weight
@@ -208,7 +209,7 @@ def losses_and_slopes(
 
 
 def row_blocks(rows: Rows, unit: float = 1.0, left_out: Array | None = None) -> Callable[[], Iterable[LoopRows]]:
-    """A function that opens the blocks of any rows, in order; rows in memory are one block, made once."""
+    """A function that yields the blocks of any rows in order; rows in memory are one block, prepared once."""
     if rows.n_rows is not None:
         whole = loop_rows(rows.whole(), unit, left_out)
         return lambda: [whole]

@@ -1,9 +1,9 @@
-"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it survived.
+"""The compiled voted perceptron: every weight vector is kept, with the number of rows that it classified correctly.
 
-Layout: vectors are appended until there is no room; `last[0]` is the place of the present one::
+Layout: vectors are appended until the arrays are full; `last[0]` is the index of the current one::
 
-    voters (room, p)  [ w_0 | w_1 | … | w_last | room ]
-    biases, votes     [  ·  |  ·  | … |   ·    | room ]
+    voters (capacity, p)        [ w_0 | w_1 | … | w_last | free ]
+    biases, votes (capacity,)   [ b_0 | b_1 | … | b_last | free ]
 """
 
 from typing import Any
@@ -20,10 +20,10 @@ def vote(
     rows: Any, y: Array, weights: Array, order: Array, begin: int, positive: int, eta: float, fit_intercept: bool,
     voters: Array, biases: Array, votes: Array, last: Array, losses: Array,
 ) -> int:  # fmt: skip
-    """Rows of the order from `begin` on; where the next one stands when there is no room for another vector.
+    """Visit order[begin:]; returns the position to continue at once the store has grown, or len(order) at the end.
 
-    `last` holds the place of the present vector. A row on its right side is a vote for it; a row on the wrong side, or
-    on the boundary, is a mistake: a copy moves towards the row and begins with one vote. `losses[0]` sums max(0, −y·z).
+    A row on the correct side of the current vector is a vote for it. A row on the wrong side, or on the boundary, is a
+    mistake: an updated copy of the vector is appended, with one vote. `losses[0]` sums max(0, −y·z).
     """
     k = last[0]
     for m in range(begin, order.shape[0]):
@@ -33,7 +33,7 @@ def vote(
         if side * z > 0.0:
             votes[k] += 1.0
             continue
-        if k + 1 == voters.shape[0]:
+        if k + 1 == voters.shape[0]:  # full: the caller enlarges the arrays and continues with this row
             last[0] = k
             return m
         step = eta * side * (weights[i] if weights.shape[0] > 0 else 1.0)

@@ -1,12 +1,13 @@
-"""Compiled products with one row, the same for arrays and compressed sparse matrices.
+"""Compiled products with one row, written once for arrays and CSR matrices.
 
-A loop takes rows as `Dense(X)` or `Sparse(data, indices, indptr)` and asks for the entries of row i at the positions
-begin1 … end1 − 1, each with its column. What the two do differently is decided when the loop is compiled.
+A loop takes rows as `Dense(X)` or `Sparse(data, indices, indptr)` and reads the entries of row i at the positions
+begin1 … end1 − 1, each with its column. Which of the two it is is resolved when the loop is compiled.
 
 Layout::
 
-    Dense   X (n, p) row by row: entries of row i at 0 … p − 1, column k at position k
-    Sparse  data, indices [ row 0 | row 1 | … ]: entries of row i at indptr[i] … indptr[i + 1] − 1
+    Dense   X (n, p) row by row: row i has the positions 0 … p − 1, and position k is column k
+    Sparse  data     [ values of row 0  | values of row 1 | … ]
+            indices  [ columns of row 0 | …                   ]   row i: positions indptr[i] … indptr[i + 1] − 1
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ class Dense(NamedTuple):
         return 0
 
     def end1(self, i: int) -> int:
-        """The position behind its last entry."""
+        """The position after the last entry of row i."""
         return self.X.shape[1]
 
     def column1(self, k: int) -> int:
@@ -48,17 +49,17 @@ class Dense(NamedTuple):
         return self.X[i, k]
 
     def scattered1(self) -> bool:
-        """Whether neighbouring entries belong to columns apart."""
+        """Whether successive entries may belong to distant columns."""
         return False
 
     def ask1(self, i: int) -> None:
-        """Ask for all cache lines of row i."""
+        """Prefetch all cache lines of row i."""
         for k in range(0, self.X.shape[1], CACHE_LINE):
             prefetch(self.X, np.uint64(i), np.uint64(k))
 
 
 class Sparse(NamedTuple):
-    """Rows of a matrix in compressed form."""
+    """Rows of a CSR matrix."""
 
     data: Array
     indices: Array
@@ -69,11 +70,11 @@ class Sparse(NamedTuple):
         return self.indptr[i]
 
     def end1(self, i: int) -> int:
-        """The position behind its last entry."""
+        """The position after the last entry of row i."""
         return self.indptr[i + 1]
 
     def column1(self, k: int) -> Any:
-        """The column of the entry at position k, unsigned: there is no counting from the end."""
+        """The column of the entry at position k, unsigned: no test for negative indices is compiled."""
         return np.uint64(self.indices[np.uint64(k)])
 
     def entry1(self, i: int, k: int) -> float:
@@ -81,11 +82,11 @@ class Sparse(NamedTuple):
         return self.data[np.uint64(k)]
 
     def scattered1(self) -> bool:
-        """Whether neighbouring entries belong to columns apart."""
+        """Whether successive entries may belong to distant columns."""
         return True
 
     def ask1(self, i: int) -> None:
-        """Ask for all cache lines of row i."""
+        """Prefetch all cache lines of row i."""
         for k in range(self.indptr[i], self.indptr[i + 1], CACHE_LINE):
             prefetch(self.data, np.uint64(0), np.uint64(k))
             prefetch(self.indices, np.uint64(0), np.uint64(k))
@@ -102,7 +103,7 @@ def row_dot(rows: Any, i: int, v: Array) -> float:
 
 @jit
 def scattered_dot(rows: Any, i: int, v: Array) -> float:
-    """Row i times v in four sums: single reads are faster than the gather instructions that a compiler would take."""
+    """Row i times v in four partial sums: scalar loads are faster than the gather instructions of vectorised code."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     begin, end = begin1(rows, i), end1(rows, i)
     whole = begin + (end - begin) // 4 * 4

@@ -2,9 +2,10 @@ r"""Gradient descent on a linear model, row by row, batch by batch or on all row
 
 .. math:: f(w) = \frac1n \sum_i s_i\,\ell(y_i, x_i^Tw + b) + \text{penalty}(w)
 
-A step t moves the weights by the rate :math:`\eta_t = a/(c + t)^q` against the gradient of one row, of a batch or of
-all rows. Several outputs (one against the rest) are learnt side by side; each stops by itself. Rows and batches go
-through compiled loops, so their order matters; a step on all rows is one pass of mapreduce (both in `passes`).
+Step t moves the weights against the gradient of one row, of a batch or of all rows, at the rate
+:math:`\eta_t = a/(c + t)^q`. Several outputs (one versus rest) are learnt side by side; each stops by itself. Steps on
+rows and batches run in compiled loops, and their order matters; a step on all rows is one map-reduce pass (both are in
+`passes`).
 
 Robbins, Monro (1951), doi:10.1214/aoms/1177729586; Bottou (2012), doi:10.1007/978-3-642-35289-8_25; averaging: Polyak,
 Juditsky (1992), doi:10.1137/0330046.
@@ -23,13 +24,13 @@ from didact.engines.loop.result import Result
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, NUMBERS, RATE, SCALE, TIME, UPDATES, Plan
 from didact.parts.penalties import L1, L2, ElasticNet, Penalty, PNorm
 
-SMALLEST_RATE = 1e-6
+SMALLEST_RATE = 1e-6  # below, an adaptive rate is not cut any more
 
 
 class Rate(NamedTuple):
-    """The rate scale/(offset + t)^power of step t = 1, 2, …; `adaptive`: cut to a fifth whenever progress ends.
+    """The rate scale/(offset + t)^power of step t = 1, 2, …; `adaptive`: divided by 5 whenever progress ends.
 
-    `aggressive` of 1 or 2: each row's step takes its loss to 0 if the scale, as C of PA-I or PA-II, allows it.
+    `aggressive` of 1 or 2: passive-aggressive steps (PA-I or PA-II), with the scale as their C.
     """
 
     scale: float
@@ -40,19 +41,19 @@ class Rate(NamedTuple):
 
 
 class Training(NamedTuple):
-    """What is minimised, and by which steps."""
+    """The objective (loss and penalty) and the steps that minimise it."""
 
     loss: Any
     penalty: Penalty | None
     rate: Rate
     fit_intercept: bool = True
-    batch: int = 1  # rows a step; 0: all of them
+    batch: int = 1  # rows per step; 0: all of them
     averaged_from: float = math.inf  # the first step whose weights count in the average
     shuffle: bool = True
 
     @property
     def targets(self) -> tuple[float, float]:
-        """The numbers that stand for a negative and a positive class."""
+        """The targets of the negative and the positive class."""
         return self.loss.classes or (-1.0, 1.0)
 
     def strengths(self) -> tuple[float, float, float, float]:
@@ -83,10 +84,10 @@ class Weights:
     """The state of learning: one row for each output. Between passes all weights are up to date."""
 
     V: Array  # (K, p) weights
-    D: Array  # (K, p) accounts of an L1 or p-norm penalty, else (K, 0)
-    A: Array  # (K, p) minus the sum of the weights that are averaged, else (K, 0)
-    S: Array  # (K, NUMBERS)
-    positives: Array  # (K,) the class that each output tells from the rest; −1 for numbers
+    D: Array  # (K, p) state of the lazy L1 or p-norm shrinkage (see `sgd_loops`), else (K, 0)
+    A: Array  # (K, p) minus the sum of the averaged weights, else (K, 0)
+    S: Array  # (K, NUMBERS) scalars of each output
+    positives: Array  # (K,) the positive class of each output; −1 in regression
 
     @classmethod
     def zeros(cls, positives: Array, n_features: int, training: Training) -> "Weights":
@@ -100,7 +101,7 @@ class Weights:
         return cls(np.zeros((K, n_features)), np.zeros((K, accounts)), np.zeros((K, sums)), S, positives)
 
     def tables(self) -> tuple[Array, Array]:
-        """Coefficients (K, p) and intercepts (K,): the averages where there are any, else the present ones."""
+        """Coefficients (K, p) and intercepts (K,): averaged if averaging has begun, else the current ones."""
         count = self.S[:, AVERAGED]
         if not self.A.size or not (count > 0).all():
             return self.V.copy(), self.S[:, BIAS].copy()
@@ -110,13 +111,13 @@ class Weights:
 class Stopping(NamedTuple):
     """When to stop: after `patience` passes without an improvement by tol (None: never), or after max_iter.
 
-    The first passes, `trial` of them, do not count for that.
+    The first `trial` passes are not counted.
     """
 
     tol: float | None
     patience: int
     max_iter: int
-    judge: Callable[[Weights], Array] | None = None  # losses of held-out rows, watched in place of the objective
+    judge: Callable[[Weights], Array] | None = None  # losses of held-out rows, monitored instead of the objective
     trial: int = 0
 
 
@@ -126,8 +127,8 @@ Advance = Callable[[Weights, Array, int], Array]
 def run_passes(advance: Advance, weights: Weights, training: Training, stopping: Stopping, report: Report) -> Result:
     """Pass after pass until every output has stopped.
 
-    Of the result, `x` is the weights, `history` the objective (mean of the outputs, each loss before its step) and
-    `optimality` the last improvement. A pass on which no row had a gradient, without a penalty, is the last: nothing
+    In the result, `x` are the weights, `history` the objective (mean over outputs, each loss before its step) and
+    `optimality` is the last improvement. Without a penalty, a pass in which no row had a gradient is the last: nothing
     would change any more.
     """
     K = len(weights.S)
@@ -149,6 +150,7 @@ def run_passes(advance: Advance, weights: Weights, training: Training, stopping:
             since = np.where(gain < stopping.tol, since + 1, 0)
         best = np.minimum(best, watched)
         done = since >= stopping.patience
+        # Where progress ended, an adaptive rate is cut and the output goes on, until the rate is too small.
         if training.rate.adaptive:
             slower = done & (weights.S[:, RATE] > SMALLEST_RATE)
             weights.S[slower, RATE] /= 5.0

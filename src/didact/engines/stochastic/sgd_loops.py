@@ -1,31 +1,35 @@
 r"""Compiled stochastic gradient descent on a linear model; a slow NumPy twin stands beside its test.
 
-A step on a batch of rows moves the weights by :math:`w \leftarrow (1-\eta\lambda_2)w - \eta\,\bar g` and then pulls
-each of them towards 0 by the rest of the penalty. A row with few entries must cost as much as these entries, not as
-all features, so
+A step on a batch of rows updates the weights by :math:`w \leftarrow (1-\eta\lambda_2)w - \eta\,\bar g` and then shrinks
+each of them towards 0 by the rest of the penalty. The cost of a sparse row must be proportional to its entries, not to
+the number of features, so
 
-* :math:`w = s\,v`: shrinking changes the number s alone;
-* what the L1 or p-norm penalty has still to take from a weight is kept on a clock and taken when a row next reads that
-  weight. Both are semigroups, so late is the same as at once: sparse rows give what dense ones give. The L1 pull is
-  the cumulative one of Tsuruoka, Tsujii, Ananiadou (2009), doi:10.3115/1687878.1687946: a weight pays what it owes
-  in total, which keeps weights at 0 that single noisy steps would lift. The p-norm's is its gradient flow,
-  :math:`|w|^{2-p}` falling linearly in time;
-* rows of little more than nothing reach a weight now and then, and the intercept always: steps that suit the first
-  shake the second, and all weights with it. Its steps are `damping` times those of the weights, but never less than
-  1/(1 + t/100): at first it has to find its place fast, or rows of a rare class are learnt one by one;
-* the sum of all iterates is :math:`m\,v - a` for the sum m of all s, where a move of v by d adds m·d to a.
+* weights are stored as :math:`w = s\,v`: L2 shrinkage changes only the scalar s;
+* L1 and p-norm shrinkage is lazy: a clock counts what is due, and a weight is brought up to date when a row next reads
+  it. Both updates are semigroups, so that late is as good as at once: sparse and dense rows give the same result. The
+  L1 update is the cumulative one of Tsuruoka, Tsujii, Ananiadou (2009), doi:10.3115/1687878.1687946: a weight pays its
+  total debt, so that single noisy steps do not lift weights from 0. The p-norm update is the penalty's gradient flow,
+  under which :math:`|w|^{2-p}` falls linearly in time;
+* the intercept of very sparse rows is damped: a weight is updated now and then, the intercept by every row, so that
+  steps of the right size for the weights would make it oscillate, and all weights with it. Its steps are `damping`
+  times those of the weights, but at least 1/(1 + t/100): at first it must settle quickly, or the weights would have to
+  fit the rows of a rare class one by one;
+* the sum of all iterates, for averaging, is :math:`m\,v - a` with the sum m of all s; a change of v by d adds m·d to a.
 
-Rows come in an order that is random without being costly: runs of neighbouring rows, drawn from all parts of the
-table, fill a pool that fits a core's cache, and the pool is shuffled. One read of memory per pass, ahead of time: while
-one pool is learnt, the rows of the next are asked for. About two multiply-adds per entry.
+Rows are visited in a cheap random order: runs of consecutive rows, drawn from all parts of the table, fill a pool that
+fits a core's cache, and the pool is shuffled. Memory is read once per pass, and in advance: while one pool is being
+learnt, the rows of the next are prefetched. About two multiply-adds per entry.
 
 Layout, for K weight vectors of p features::
 
     V (K, p)        v of each; the weights are s·v
-    D (K, p)        the account of each weight with the L1 or p-norm penalty; (K, 0) without one
-    A (K, p)        a of each; (K, 0) without averages
-    S (K, 9)        TIME SCALE CLOCK MASS BIAS BIAS_SUM AVERAGED RATE UPDATES of each
-    rows            [ run | run | … ] of neighbours; pool [ rows of some runs, shuffled ]
+    D (K, p)        L1: the total taken from each weight; p-norm: the time of its last update; (K, 0) without these
+    A (K, p)        a of each; (K, 0) without averaging
+    S (K, 9)        [ TIME | SCALE | CLOCK | MASS | BIAS | BIAS_SUM | AVERAGED | RATE | UPDATES ]:
+                    t, s, shrinkage due, m, the intercept, the sum of its iterates, the number of iterates in both sums,
+                    the a of the rate, the number of rows with a gradient
+    rows            [ run | run | … ] of consecutive rows
+    pool, coming    [ rows of some runs, shuffled ], [ rows of the next runs, being prefetched ]
 """
 
 import math
@@ -50,11 +54,11 @@ from didact.engines.stochastic.row_loops import (
 )
 from didact.parts.losses import HalfSquared, Hinge, Logistic
 
-SMALLEST_SCALE = 1e-4
-SETTLING = 100.0  # steps within which a damped intercept finds its place
-STEEPEST = 1e12  # a first step that is far too long can still be mended by the shorter ones that follow
+SMALLEST_SCALE = 1e-4  # below, s is folded into v
+SETTLING = 100.0  # steps within which a damped intercept settles
+STEEPEST = 1e12  # largest slope: later, shorter steps can still correct a first step that is far too long
 
-# The numbers of one weight vector's state.
+# Columns of S, the state of one weight vector.
 TIME, SCALE, CLOCK, MASS, BIAS, BIAS_SUM, AVERAGED, RATE, UPDATES = range(9)
 NUMBERS = 9
 
@@ -63,7 +67,7 @@ grad1 = dispatch("grad1")
 
 
 class Plan(NamedTuple):
-    """What stays the same during a pass: rate a/(offset + t)^power (a is in the state), penalties, batches."""
+    """Constants of a pass: the rate a/(offset + t)^power (a is in the state), penalties, batches."""
 
     offset: float
     power: float
@@ -82,7 +86,7 @@ class Plan(NamedTuple):
 
 @jit
 def rate(a: float, plan: Plan, t: float) -> float:
-    """a/(offset + t)^power, without a power where a root does."""
+    """a/(offset + t)^power, by square roots where these suffice."""
     if plan.power == 0.0:
         return a
     x = plan.offset + t
@@ -97,7 +101,7 @@ def rate(a: float, plan: Plan, t: float) -> float:
 
 @jit
 def aggressive_step(rows: Any, i: int, loss: float, most: float, kind: int) -> float:
-    """The step that takes a row's loss to 0, at most of a given length (PA-I) or shortened by it (PA-II).
+    """The step that reduces a row's loss to 0, capped at `most` (PA-I) or regularised by it (PA-II).
 
     Crammer, Dekel, Keshet, Shalev-Shwartz, Singer (2006), Online passive-aggressive algorithms, section 3.
     """
@@ -111,7 +115,7 @@ def aggressive_step(rows: Any, i: int, loss: float, most: float, kind: int) -> f
 
 @jit
 def intercept_rate(eta: float, plan: Plan, t: float) -> float:
-    """The intercept's share in a step of the weights with the rate η."""
+    """The intercept's step as a share of the weights' step with the rate η."""
     if not plan.fit_intercept:
         return 0.0
     if plan.damping == 1.0 or eta <= 0.0:
@@ -121,9 +125,9 @@ def intercept_rate(eta: float, plan: Plan, t: float) -> float:
 
 @jit
 def settled(x: float, debt: float, clock: float, plan: Plan) -> tuple[float, float]:
-    """A weight after all that the penalty has to take until now, and its account.
+    """A weight after all shrinkage that is due by now, and its new entry of D (`debt`).
 
-    For L1 the account is the sum of what was taken, with its sign; for the p-norm the time of the last visit.
+    For L1 that is the signed total taken from the weight so far; for the p-norm the time of its last update.
     """
     if plan.pull == 0.0:
         new = x
@@ -152,7 +156,7 @@ def settle_row(rows: Any, i: int, v: Array, debt: Array, shift: Array, clock: fl
 
 @jit
 def rescale(v: Array, debt: Array, shift: Array, s: Array) -> None:
-    """Fold the scale into v, and what was summed up for the average into the shift."""
+    """Fold the scale s into v, and m·v into the shift, so that s = 1 and m = 0."""
     scale, mass = s[SCALE], s[MASS]
     for j in range(shift.shape[0]):
         shift[j] -= mass * v[j]
@@ -166,7 +170,7 @@ def rescale(v: Array, debt: Array, shift: Array, s: Array) -> None:
 
 @jit
 def finish(v: Array, debt: Array, shift: Array, s: Array, plan: Plan) -> None:
-    """End a pass: all weights up to date, the scale 1, minus the sum of the iterates in the shift."""
+    """End a pass: bring all weights up to date, with a scale of 1 and minus the sum of the iterates in the shift."""
     for j in range(debt.shape[0]):
         old = v[j]
         v[j], debt[j] = settled(old, debt[j], s[CLOCK], plan)
@@ -180,9 +184,9 @@ def sgd_steps(
     rows: Any, y: Array, weights: Array, order: Array, count: int, coming: Array, more: int, positive: int, loss: Any,
     plan: Plan, v: Array, debt: Array, shift: Array, s: Array, slopes: Array,
 ) -> float:  # fmt: skip
-    """Steps on the first `count` rows of the order, for one weight vector; the sum of the losses before each step.
+    """Steps on the first `count` rows of `order` for one weight vector; returns the sum of the losses before each step.
 
-    Meanwhile the first `more` of the coming rows are asked for, so that they are in the cache when they are needed.
+    Meanwhile the first `more` of the coming rows are prefetched.
     """
     total, guard, updates, batch, value = 0.0, 0.0, 0, plan.batch, 0.0
     t, scale, clock, mass, bias = s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS]
@@ -229,12 +233,12 @@ def sgd_steps(
         t += 1.0
     s[TIME], s[SCALE], s[CLOCK], s[MASS], s[BIAS] = t, scale, clock, mass, bias
     s[UPDATES] += updates
-    return total + 0.0 * guard
+    return total + 0.0 * guard  # NaN if any prediction was infinite or NaN, even where the loss stays finite
 
 
 @jit
 def next_rows(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: Array) -> int:
-    """The next rows of the pass in line, from where the cursor stands; how many there are."""
+    """Fill the pool with the next rows of the pass, from the cursor on; returns their number."""
     count = 0
     while count < pool.shape[0] and cursor[0] < runs.shape[0]:
         first = runs[cursor[0]] * run
@@ -251,7 +255,7 @@ def next_rows(runs: Array, run: int, kept: Array, n: int, cursor: Array, pool: A
 
 @jit
 def mix(pool: Array, count: int, words: Array, cursor: Array) -> None:
-    """Shuffle a pool (Fisher and Yates) with the next random words, one a row."""
+    """Shuffle a pool (Fisher–Yates) with the next random 32-bit words, one per row."""
     for m in range(count - 1, 0, -1):
         other = (np.int64(words[cursor[2] + m]) * (m + 1)) >> 32
         pool[m], pool[other] = pool[other], pool[m]
@@ -263,8 +267,8 @@ def sgd_sweep(
     rows: Any, y: Array, weights: Array, kept: Array, n: int, runs: Array, run: int, words: Array, size: int,
     outputs: Array, positives: Array, loss: Any, plan: Plan, V: Array, D: Array, A: Array, S: Array, losses: Array,
 ) -> None:  # fmt: skip
-    """One pass over the runs, for some of the outputs; each has its positive class, or −1 for y as it is."""
-    cursor = np.zeros(3, np.int64)
+    """One pass over the runs for some of the outputs; each has a positive class, or −1 for y taken as a number."""
+    cursor = np.zeros(3, np.int64)  # run, row within it, random word
     pool, coming = np.empty(size, np.int64), np.empty(size, np.int64)
     slopes = np.empty(min(plan.batch, size))
     count = next_rows(runs, run, kept, n, cursor, pool)

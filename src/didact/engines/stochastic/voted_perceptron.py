@@ -1,4 +1,4 @@
-"""Passes of the voted perceptron: like those of gradient descent, but all weight vectors stay and vote.
+"""Passes of the voted perceptron: like those of gradient descent, but all weight vectors are kept and vote.
 
 Freund, Schapire (1999), Large margin classification using the perceptron algorithm, doi:10.1023/A:1007662407062.
 Memory: one vector for each mistake.
@@ -29,14 +29,14 @@ class Voters(NamedTuple):
 
 
 class Store:
-    """Room for the vectors of one output, which grows."""
+    """A growing store for the weight vectors of one output."""
 
     def __init__(self, vectors: Array, intercepts: Array, votes: Array):
         self.vectors, self.intercepts, self.votes = vectors, intercepts, votes
         self.last = np.array([len(votes) - 1])
 
     def grow(self) -> None:
-        """Twice the room, and some more."""
+        """Double the capacity, and add some."""
         more = len(self.votes) + FIRST_ROOM
         self.vectors = np.concatenate([self.vectors, np.zeros((more, self.vectors.shape[1]))])
         self.intercepts, self.votes = (np.concatenate([a, np.zeros(more)]) for a in (self.intercepts, self.votes))
@@ -48,7 +48,7 @@ class Store:
 
 
 def stores(weights: Weights, voters: Voters | None = None) -> list[Store]:
-    """One store for each output: the vectors so far, or the present weights without a vote."""
+    """One store for each output: with the vectors so far, or the current weights without a vote."""
     if voters is None:
         return [Store(weights.V[[k]], weights.S[[k], BIAS], np.zeros(1)) for k in range(len(weights.S))]
     mine = [voters.outputs == k for k in range(len(weights.S))]
@@ -70,6 +70,7 @@ def voted(kept: list[Store]) -> Callable[..., Advance]:
         def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
             losses, size = np.zeros(len(weights.S)), 0
             for number, data in enumerate(blocks()):
+                # A stream of its own for each pass and block: the order does not depend on what came before.
                 key = (*seed.spawn_key, epoch, number)
                 generator = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
                 order = data.kept if len(data.kept) else np.arange(data.size)
@@ -103,7 +104,7 @@ def _pass(data: LoopRows, order: Array, store: Store, positive: int, training: T
 
 
 def voted_scores(X: Any, vectors: Array, intercepts: Array, votes: Array, outputs: Array, classes: Array) -> Any:
-    """The share of votes for the positive class less that against it: (n,) for two classes, else (n, K)."""
+    """The share of votes for the positive class minus that against it: (n,) for two classes, else (n, K)."""
     xp, K = namespace(X), 1 if len(classes) == 2 else len(classes)
     total = np.maximum(np.bincount(outputs, votes, K), 1.0)
     share = np.zeros((len(votes), K))

@@ -1,4 +1,4 @@
-"""Means of the components of rows and cross-products about them, in one pass: the compiled part of `components`.
+"""Means and scatter matrices of components in one pass over their rows: the compiled part of `components`.
 
     order:  rows of component 0 | rows of component 1 | …      X:  (n, p), a row may be several times in `order`
     root:   √w of each entry    | …                            G:  (p, p) lower triangle, sums of one stretch

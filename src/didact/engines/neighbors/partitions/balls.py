@@ -1,7 +1,7 @@
 """A ball tree for any metric: the rows in the order of a tree of boxes, with a ball around each node.
 
-Growth costs O(n p log n) and n distances a level. Omohundro (1989), Five balltree construction algorithms; the bound
-by triangle inequality as in Fukunaga and Narendra (1975), doi:10.1109/T-C.1975.224297.
+Growth costs O(n p log n) and n distances per level. Omohundro (1989), Five balltree construction algorithms; the bound
+by the triangle inequality as in Fukunaga, Narendra (1975), doi:10.1109/T-C.1975.224297.
 """
 
 from itertools import pairwise
@@ -27,7 +27,7 @@ class Balls(NamedTuple):
     levels: int
 
     def check(self) -> None:
-        """Raise if the numbers do not make a tree: loops trust them."""
+        """Raise an InputError if the arrays do not form a tree (in a forged file): loops do not check indices."""
         (n, p), nodes = self.points.shape, len(self.radii)
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.centres.shape == (nodes, p) and self.order.shape == (n,) and n >= 1 << self.levels
@@ -56,7 +56,7 @@ def balls(X: Array, noun: Any, leaf_size: int = 32) -> Balls:
     def piece(edges: tuple[int, int]) -> None:
         balls_loops.enclose_balls(noun, out.points, out.levels, *edges, out.centres, out.radii)
 
-    # A level at a time, in up to 16 pieces: all nodes of a level hold all rows.
+    # In up to 16 pieces per level: the nodes of each level hold all rows.
     levels = [(1 << level) - 1 for level in range(tree.levels + 2)]
     pieces = [edges for a, b in pairwise(levels) for edges in pairwise(range(a, b + 1, max(1, (b - a) // 16)))]
     parallel_map(piece, pieces)

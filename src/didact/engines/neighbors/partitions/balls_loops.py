@@ -1,13 +1,14 @@
-"""Compiled ball tree: centres and radii of the nodes of an implicit heap, and its search, for any metric.
+"""Compiled ball tree for any metric: centres and radii of the nodes of an implicit heap, and the search.
 
-By the triangle inequality no row of a ball is nearer to a query than the distance of its centre less its radius; a
-billionth of both is left as room for the rounding of distances. One distance a node visited, one a row of a leaf.
+By the triangle inequality no row of a ball is nearer to a query than the distance of its centre minus its radius; a
+billionth of both is subtracted as a margin for rounding. Cost: one distance per node visited and per row of a leaf.
 
 Layout: nodes and `order` as in `boxes_loops`; points (n, p) are the rows in that order, row by row::
 
     points   [ rows of leaf 0 | rows of leaf 1 | … ]      centres (nodes, p)      radii (nodes,)
-    best, rows (queries, k): ascending distances and their row numbers
-    stack, bounds: nodes that are still to be visited, and the least distance of a row in each
+    nearest: best, rows (queries, k)    ascending distances and their row numbers
+    within:  rows, distances            [ those of query start | of query start + 1 | … | free ], counts[i] of query i
+    stack, bounds                       nodes still to be visited, and the lower bound of the distances in each
 """
 
 import math
@@ -22,12 +23,12 @@ from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.distances import Canberra, Chebyshev, Euclidean, Hamming, Haversine, Jaccard, Manhattan, Minkowski
 
 between1 = dispatch("between1")
-ROOM = 1e-9
+ROOM = 1e-9  # relative margin for the rounding of distances
 
 
 @jit
 def enclose_balls(noun: Any, points: Array, levels: int, start: int, stop: int, centres: Array, radii: Array) -> None:
-    """The mean of the rows of each node from start to stop as its centre, and the distance of the farthest."""
+    """Centres (the means of the rows) and radii (the largest distances from them) of the nodes start … stop − 1."""
     n, p = points.shape
     for node in range(start, stop):
         level = 0
@@ -54,7 +55,7 @@ def least_distance(d: float, radius: float) -> float:
 @jit
 def nearest_balls(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, points: Array, centres: Array,
                   radii: Array, levels: int, best: Array, rows: Array) -> None:  # fmt: skip
-    """The k nearest rows of the queries `turn`."""
+    """Find the k nearest rows of the queries `turn`, depth first, the nearer ball first."""
     n, p, k = points.shape[0], Q.shape[1], best.shape[1] - 1
     leaves = (1 << levels) - 1
     stack, bounds, q = np.empty(levels + 2, np.int64), np.empty(levels + 2), np.empty(p)
@@ -65,7 +66,7 @@ def nearest_balls(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
         while depth > 0:
             depth -= 1
             node, bound = stack[depth], bounds[depth]
-            while bound <= best[i, k] and node < leaves:
+            while bound <= best[i, k] and node < leaves:  # down to a leaf; the farther child waits on the stack
                 left = 2 * node + 1
                 a, b = between1(noun, q, centres[left]), between1(noun, q, centres[left + 1])
                 node, far = (left, left + 1) if a <= b else (left + 1, left)
@@ -86,7 +87,7 @@ def nearest_balls(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
 def within_balls(noun: Any, Q: Array, skip: Array, radius: float, start: int, order: Array, points: Array,
                  centres: Array, radii: Array, levels: int, counts: Array, rows: Array,
                  distances: Array) -> int:  # fmt: skip
-    """All rows within the radius of the queries from `start` on; the first query for which there was no room."""
+    """Find all rows within the radius, query by query from `start` on; returns the first query that found no room."""
     n, p, used = points.shape[0], Q.shape[1], 0
     leaves = (1 << levels) - 1
     stack, q = np.empty(levels + 3, np.int64), np.empty(p)
@@ -106,7 +107,7 @@ def within_balls(noun: Any, Q: Array, skip: Array, radius: float, start: int, or
             for t in range(edge(n, levels, levels, node - leaves), edge(n, levels, levels, node - leaves + 1)):
                 d = between1(noun, q, points[t])
                 if d <= radius and order[t] != skip[i]:
-                    if used + counts[i] == rows.shape[0]:
+                    if used + counts[i] == rows.shape[0]:  # full: the caller repeats this query with larger arrays
                         return i
                     rows[used + counts[i]], distances[used + counts[i]] = order[t], d
                     counts[i] += 1

@@ -1,4 +1,4 @@
-"""A k-d tree of tight boxes, balanced, in an implicit heap: what searches and sums of kernels walk over.
+"""A balanced k-d tree of tight boxes in an implicit heap, for neighbour searches and kernel sums.
 
 Growth costs O(n p log n): each level reads the rows once and splits every node at the median of its box's widest side.
 Bentley (1975), doi:10.1145/361002.361007.
@@ -20,9 +20,9 @@ from didact.engines.neighbors.tuning import SUBTREE_LEVELS
 class Boxes(NamedTuple):
     """The tree. Node i has the children 2i + 1 and 2i + 2; leaves are the last 2^levels nodes.
 
-    `order` are the row numbers by leaf. Node number t of level l holds the places edge(l, t) … edge(l, t + 1) of it and
-    its box runs from low[node] to high[node], node = 2^l − 1 + t. `points` are the rows leaf by leaf, in a leaf column
-    by column: value j of the i-th row of a leaf that begins at a and has w rows is points[a·p + j·w + i].
+    `order` holds the row numbers leaf by leaf. Node t of level l, number 2^l − 1 + t in all, holds its places
+    edge(l, t) … edge(l, t + 1) − 1, and its box runs from low[node] to high[node]. `points` are the rows leaf by leaf,
+    within a leaf column by column: column j of the i-th row of a leaf of w rows from place a on is at a·p + j·w + i.
     """
 
     order: Array
@@ -32,17 +32,17 @@ class Boxes(NamedTuple):
     levels: int
 
     def edge(self, level: int, place: int) -> int:
-        """Where node number `place` of a level begins."""
+        """The first place of node number `place` of a level."""
         return int(((place << (self.levels - level)) * len(self.order)) >> self.levels)
 
     def ranges(self) -> tuple[Array, Array]:
-        """Where each node begins and ends, the nodes in their order."""
+        """The first place of each node, and the place after its last."""
         steps = (np.arange((1 << level) + 1) << (self.levels - level) for level in range(self.levels + 1))
         edges = [(step * len(self.order)) >> self.levels for step in steps]
         return np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
 
     def check(self) -> None:
-        """Raise if the numbers do not make a tree: loops trust them."""
+        """Raise an InputError if the arrays do not form a tree (in a forged file): loops do not check indices."""
         n, (nodes, p) = len(self.order), self.low.shape
         whole = type(self.levels) is int and 0 <= self.levels < 48 and nodes == (2 << self.levels) - 1
         shapes = self.high.shape == self.low.shape and self.points.shape == (n * p,) and n >= 1 << self.levels
@@ -63,6 +63,7 @@ def boxes(X: Array, leaf_size: int = 64) -> Boxes:
     nodes = (2 << levels) - 1
     order, keys, points = np.arange(n), np.empty(n), np.empty(n * p, X.dtype)
     low, high = np.empty((nodes, p)), np.empty((nodes, p))
+    # The upper levels node by node, the lower ones as whole subtrees, which stay in a core's cache.
     top = max(0, levels - SUBTREE_LEVELS)
     for level in range(top):
         node = partial(_node, X, order, keys, low, high, levels, level)

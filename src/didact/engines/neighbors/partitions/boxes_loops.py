@@ -1,15 +1,16 @@
-"""Compiled growth of a k-d tree of boxes: quick-select at the median of the widest side, level by level.
+"""Compiled growth of a k-d tree of boxes: quickselect at the median of the widest side, level by level.
 
-Nodes stand in an implicit heap: node i has the children 2i + 1 and 2i + 2, all leaves lie on one level. Leaf number t
-of 2^levels holds the places t·n/2^levels … of the order (`edge`), so that no node has to store where it begins.
+Nodes form an implicit heap: node i has the children 2i + 1 and 2i + 2, and all leaves lie on one level. Leaf t of
+2^levels holds the entries of `order` from t·n/2^levels on (`edge`), so that no node has to store where it begins.
 
-Layout, for 11 rows in 2 levels (`order` is a permutation of the row numbers; keys move with it)::
+Layout, for 11 rows and 2 levels (`order` is a permutation of the row numbers; `keys` are swapped along with it)::
 
-    node            0
-                1       2
-              3   4   5   6            leaves: t = node − (2^levels − 1)
-    order  [ 0 1 | 2 3 4 | 5 6 7 | 8 9 10 ]     leaf t: edge(t) … edge(t + 1) − 1
-    points [ leaf 0: column 0, column 1, … | leaf 1: column 0, … | … ]
+    node                0
+                   1         2
+                3     4    5     6              leaf t is node 2^levels − 1 + t
+    place in  [ 0 1 | 2 3 4 | 5 6 7 | 8 9 10 ]  leaf t: edge(t) … edge(t + 1) − 1
+    order
+    points    [ leaf 0: column 0, column 1, … | leaf 1: column 0, … | … ]
     low, high (nodes, p): opposite corners of each node's box
 """
 
@@ -21,13 +22,13 @@ from didact.core.typing import Array
 
 @jit_unmanaged
 def edge(n: int, levels: int, level: int, place: int) -> int:
-    """Where node number `place` of a level begins in the order of the rows."""
+    """The first place in `order` of node number `place` of a level."""
     return ((place << (levels - level)) * n) >> levels
 
 
 @jit_unmanaged
 def enclose(X: Array, order: Array, start: int, stop: int, low: Array, high: Array) -> int:
-    """The box of the rows order[start:stop], and the number of its widest side; reads each of their values once."""
+    """Fill in the bounding box of the rows order[start:stop] and return its widest side; reads each value once."""
     p = X.shape[1]
     for j in range(p):
         low[j] = X[order[start], j]
@@ -46,9 +47,9 @@ def enclose(X: Array, order: Array, start: int, stop: int, low: Array, high: Arr
 
 @jit_unmanaged
 def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> None:
-    """Rearrange keys and order between start and stop: no key before `middle` is larger than one behind it.
+    """Rearrange keys and order between start and stop so that no key before `middle` exceeds one at or after it.
 
-    Hoare's quick-select with the median of three as pivot; equal keys are spread over both sides. About 3 passes.
+    Hoare's quickselect with the median of three as pivot; equal keys go to both sides. About 3 passes.
     """
     a, b = start, stop - 1
     while b > a:
@@ -65,6 +66,7 @@ def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
                 order[i], order[j] = order[j], order[i]
                 i += 1
                 j -= 1
+        # keys[a : j + 1] ≤ pivot ≤ keys[i : b + 1]: go on in the part that holds `middle`, if any.
         if middle <= j:
             b = j
         elif middle >= i:
@@ -75,7 +77,7 @@ def select(keys: Array, order: Array, start: int, stop: int, middle: int) -> Non
 
 @jit_unmanaged
 def divide(X: Array, order: Array, keys: Array, low: Array, high: Array, levels: int, level: int, place: int) -> None:
-    """The box of one node, and its rows divided among its two children."""
+    """Compute the box of one node and split its rows between its two children at the median of the widest side."""
     n, node = order.shape[0], (1 << level) - 1 + place
     start, stop = edge(n, levels, level, place), edge(n, levels, level, place + 1)
     column = enclose(X, order, start, stop, low[node], high[node])
@@ -88,9 +90,9 @@ def divide(X: Array, order: Array, keys: Array, low: Array, high: Array, levels:
 @jit_unmanaged
 def grow(X: Array, order: Array, keys: Array, low: Array, high: Array, points: Array, levels: int, level: int,
          place: int) -> None:  # fmt: skip
-    """The whole subtree below a node, level by level; leaves are copied to `points`, column by column.
+    """Grow the whole subtree of a node, level by level, and copy its leaves to `points`, column by column.
 
-    Each level reads the rows once, 8·n·p bytes, and selects, about 3·n comparisons.
+    Each level reads the rows once, 8·n·p bytes, and makes about 3·n comparisons to select medians.
     """
     n, p = X.shape
     for below in range(level, levels + 1):

@@ -1,4 +1,4 @@
-"""Search of a tree of boxes or balls, in parallel over queries that lie side by side and so visit the same nodes."""
+"""Search of a tree of boxes or balls, in parallel over groups of nearby queries, which visit the same nodes."""
 
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from didact.engines.neighbors.tuning import LONG_WALK, SHORT_WALK, UNSORTED_QUER
 
 
 def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Array, found: Array) -> None:
-    """Fill the lists of the k best of each query."""
+    """Fill in the k nearest rows of each query and their distances."""
     m = len(Q)
     turn = np.arange(m) if m <= UNSORTED_QUERIES else tree.order if skip[0] >= 0 else boxes(Q, SHORT_WALK).order
     search: Any = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
@@ -30,7 +30,7 @@ def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Ar
 def walk_within(
     tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, radius: float
 ) -> list[tuple[Array, Array, Array]]:
-    """For each block of queries how many rows lie in the radius, which (ascending), and how far."""
+    """For each block of queries: the number of rows within the radius, their numbers (ascending) and distances."""
     search: Any = within_boxes if isinstance(tree, Boxes) else within_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
@@ -38,7 +38,7 @@ def walk_within(
         here = slice(*edges)
         counts, parts, done = np.zeros(edges[1] - edges[0], np.int64), [], 0
         room = max(4096, 4 * (len(tree.order) >> tree.levels))
-        while done < len(counts):
+        while done < len(counts):  # a search stops when its arrays are full, and continues with larger ones
             rows, distances = np.empty(room, np.int64), np.empty(room)
             start, done = done, search(
                 noun, Q[here], skip[here], radius, done, *tree, counts, rows, distances
@@ -54,6 +54,6 @@ def walk_within(
 
 
 def pieces(m: int) -> list[tuple[int, int]]:
-    """The edges of pieces of m queries."""
+    """The edges of the pieces into which m queries are cut."""
     size = int(np.clip(-(-m // WALK_PIECES), SHORT_WALK, LONG_WALK))
     return list(pairwise([*range(0, m, size), m])) if m else []

@@ -1,15 +1,17 @@
 """Compiled search of a tree of boxes: the k nearest rows of a query, or all within a radius.
 
-Depth first, the nearer child first; a node is left out when its box is farther than what is asked for. The total of a
-box is gathered in the same order as that of a row, and rounding is monotone, so that no box looks farther than a row in
-it. In a leaf the totals of all rows are gathered column by column, which compiles to vector instructions: 3 p
-operations a row, 8 rows at a time, against 8 p bytes from the cache.
+The search is depth first, the nearer child first; a node is pruned when its box is farther away than the k-th best, or
+than the radius. A distance is accumulated column by column (`step1`) into a *total*, for Euclidean distances the sum of
+squares. The total of a box is accumulated in the same order as that of a row, and rounding is monotone, so no box seems
+farther than a row in it. In a leaf the totals of all rows are accumulated together, which compiles to vector
+instructions: 3 p operations per row, 8 rows at a time, for 8 p bytes from the cache.
 
 Layout: the tree as in `boxes_loops`; a leaf of w rows from place a on is read column by column::
 
     points[a·p : (a + w)·p] = [ x_0 … x_{w−1} of column 0 | of column 1 | … ]      totals [ w sums so far ]
-    best, rows (queries, k): ascending distances and their row numbers
-    stack, bounds: nodes that are still to be visited, and the total of the nearest point of each box
+    nearest: best, rows (queries, k)    ascending distances and their row numbers
+    within:  rows, distances            [ those of query start | of query start + 1 | … | free ], counts[i] of query i
+    stack, bounds                       nodes still to be visited, and the total of each box's nearest point
 """
 
 import math
@@ -30,7 +32,7 @@ reduce1 = dispatch("reduce1")
 
 @jit_unmanaged
 def add_columns(noun: Any, q: Array, points: Array, width: int, totals: Array) -> None:
-    """The totals of `width` rows that stand column by column in `points`; four columns are added at a time."""
+    """The totals of the `width` rows stored column by column in `points`; four columns are added at a time."""
     p = q.shape[0]
     for i in range(width):
         totals[i] = 0.0
@@ -53,7 +55,7 @@ def add_columns(noun: Any, q: Array, points: Array, width: int, totals: Array) -
 
 @jit_unmanaged
 def box_total(noun: Any, q: Array, low: Array, high: Array) -> float:
-    """The total of the nearest point of a box."""
+    """The total of the point of a box that is nearest to q."""
     total = 0.0
     for j in range(q.shape[0]):
         total = step1(noun, total, q[j], min(max(q[j], low[j]), high[j]), j)
@@ -62,7 +64,7 @@ def box_total(noun: Any, q: Array, low: Array, high: Array) -> float:
 
 @jit_unmanaged
 def near(totals: Array, width: int, bound: float) -> int:
-    """How many totals are at most the bound: one comparison each, without branches."""
+    """The number of totals up to the bound: one comparison each, without branches."""
     count = 0
     for i in range(width):
         count += totals[i] <= bound
@@ -72,7 +74,7 @@ def near(totals: Array, width: int, bound: float) -> int:
 @jit_unmanaged
 def nearest_of(noun: Any, q: Array, skip: int, order: Array, points: Array, low: Array, high: Array, levels: int,
                best: Array, rows: Array, stack: Array, bounds: Array, totals: Array) -> None:  # fmt: skip
-    """The k nearest rows of one query, in the list (best, rows)."""
+    """Find the k nearest rows of one query and insert them into the list (best, rows)."""
     n, p, k = order.shape[0], q.shape[0], best.shape[0] - 1
     leaves = (1 << levels) - 1
     limit = math.inf
@@ -80,7 +82,7 @@ def nearest_of(noun: Any, q: Array, skip: int, order: Array, points: Array, low:
     while depth > 0:
         depth -= 1
         node, bound = stack[depth], bounds[depth]
-        while bound <= limit and node < leaves:
+        while bound <= limit and node < leaves:  # down to a leaf; the farther child waits on the stack
             left = 2 * node + 1
             a, b = box_total(noun, q, low[left], high[left]), box_total(noun, q, low[left + 1], high[left + 1])
             node = left if a <= b else left + 1
@@ -105,7 +107,7 @@ def nearest_of(noun: Any, q: Array, skip: int, order: Array, points: Array, low:
 @jit
 def nearest_boxes(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, points: Array, low: Array, high: Array,
                   levels: int, best: Array, rows: Array) -> None:  # fmt: skip
-    """The k nearest rows of the queries `turn`, which come in an order that keeps the cache warm."""
+    """Find the k nearest rows of the queries `turn`, given in an order in which neighbours share cached nodes."""
     n, p = order.shape[0], Q.shape[1]
     totals = np.empty((n >> levels) + 1)
     stack, bounds, q = np.empty(levels + 2, np.int64), np.empty(levels + 2), np.empty(p)
@@ -118,7 +120,7 @@ def nearest_boxes(noun: Any, Q: Array, skip: Array, turn: Array, order: Array, p
 @jit_unmanaged
 def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, points: Array, low: Array, high: Array,
               levels: int, stack: Array, totals: Array, rows: Array, distances: Array, used: int) -> int:  # fmt: skip
-    """Write all rows within the radius of one query behind the first `used`; the new number, or −1 without room."""
+    """Append all rows within the radius of one query after the first `used`; returns the new number, −1 if full."""
     n, p = order.shape[0], q.shape[0]
     leaves = (1 << levels) - 1
     limit = reduce1(noun, radius)
@@ -134,13 +136,13 @@ def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, point
             continue
         start, stop = edge(n, levels, levels, node - leaves), edge(n, levels, levels, node - leaves + 1)
         width = stop - start
-        if used + width > rows.shape[0]:
+        if used + width > rows.shape[0]:  # a whole leaf may not fit: the caller repeats the query with larger arrays
             return -1
         add_columns(noun, q, points[start * p : stop * p], width, totals)
         for i in range(width):
             if totals[i] <= limit and order[start + i] != skip:
                 d = expand1(noun, totals[i])
-                if d <= radius:
+                if d <= radius:  # the total of a radius is rounded, the distance decides
                     rows[used], distances[used] = order[start + i], d
                     used += 1
     return used
@@ -149,7 +151,7 @@ def within_of(noun: Any, q: Array, skip: int, radius: float, order: Array, point
 @jit
 def within_boxes(noun: Any, Q: Array, skip: Array, radius: float, start: int, order: Array, points: Array, low: Array,
                  high: Array, levels: int, counts: Array, rows: Array, distances: Array) -> int:  # fmt: skip
-    """All rows within the radius of the queries from `start` on; the first query for which there was no room."""
+    """Find all rows within the radius, query by query from `start` on; returns the first query that found no room."""
     n, p = order.shape[0], Q.shape[1]
     totals = np.empty((n >> levels) + 1)
     stack, q, used = np.empty(levels + 3, np.int64), np.empty(p), 0
