@@ -1,4 +1,7 @@
-"""Huber's regression: value, gradient and curvature in one pass over tiles, as in `engines/linear/pass_loops`."""
+"""Huber's regression: value, gradient and curvature in one pass over tiles, as in `engines/linear/pass_loops`.
+
+Layout: that of `pass_loops`; the logarithm of the scale is one more parameter, behind the coefficients.
+"""
 
 from typing import Any
 

@@ -201,7 +201,7 @@ class Loss(OfTargets):
 
     @property
     def scalar(self) -> "Loss | None":
-        """The same loss with the scalar form `value_grad_hess1`, if there is one."""
+        """This loss with the scalar form `value_grad_hess1`, if there is one."""
         return self if hasattr(self, "value_grad_hess1") else None
 
     def value1(self, y: float, z: float) -> float:

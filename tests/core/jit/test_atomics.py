@@ -17,7 +17,7 @@ from didact.core.jit.atomics import (
     new_board,
     post,
     stop_all,
-    take,
+    take_task,
     task_of,
     wait_for_step,
 )
@@ -35,7 +35,7 @@ def count_up(counter, times):
 def play(board, cells, steps, step):
     """Pascal's triangle modulo 1009: each step reads what the step before has written, in other tasks."""
     while True:
-        ticket = take(board)
+        ticket = take_task(board)
         if is_over(board, ticket):
             return
         if not is_task(ticket):

@@ -31,7 +31,7 @@ from didact.parts.losses import (
     Tweedie,
 )
 from didact.parts.losses.classification import SquaredSoftmax
-from didact.parts.losses.expected import Expected, NegativeBinomial
+from didact.parts.losses.expected import ExpectedLoss, NegativeBinomial
 
 REGRESSION = [
     HalfSquared(),
@@ -123,7 +123,7 @@ def test_scalar_forms_equal_array_forms(loss):
 
 
 SCALAR = [loss for loss in LOSSES if loss.scalar is not None]
-SCALAR += [Expected(loss) for loss in (Gamma(), Tweedie(0), Tweedie(1.5), Tweedie(2), Tweedie(3))]
+SCALAR += [ExpectedLoss(loss) for loss in (Gamma(), Tweedie(0), Tweedie(1.5), Tweedie(2), Tweedie(3))]
 SCALAR += [NegativeBinomial(0.5), NegativeBinomial(1e-9)]
 
 

@@ -27,7 +27,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class MomentLassoSolver:
-    """The same problem from cross-products alone: for many more rows than columns, out of core and on a cluster."""
+    """The lasso problem from cross-products alone: for many more rows than columns, out of core and on a cluster."""
 
     def __init__(self, S: Moments, target: int | slice, positive: bool = False):
         self.gram, self.product = S.xx / S.weight, S.xy[:, target] / S.weight

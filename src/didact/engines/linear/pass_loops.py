@@ -153,7 +153,7 @@ def sparse_pass(
     data: Array, indices: Array, indptr: Array, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
     spare: Array, gradient: Array,
 ) -> float:  # fmt: skip
-    """The same for CSR rows, without curvature."""
+    """Value and gradient of CSR rows, without curvature."""
     total, lost = 0.0, 0.0
     for start in range(0, y.shape[0], spare.shape[1]):
         rows = min(spare.shape[1], y.shape[0] - start)

@@ -35,7 +35,7 @@ def grow_from_bins(table: Coded, targets: Targets, limits: Limits, seed: int = 0
 
 
 def grow_on(threads: int, table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
-    """The same on so many threads."""
+    """Grow a tree on so many threads."""
     p, n = table.codes.shape
     rows = np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
     nodes = empty_nodes(capacity(len(rows), limits), targets.channels, set_words(table), seed)

@@ -177,7 +177,7 @@ class Objective:
         )
 
     def of(self, rows: Array) -> "Objective":
-        """The same loss over some of the rows."""
+        """The objective over some of the rows."""
         return Objective(self.given, self.y[rows], None if self.w is None else self.w[rows], self.outputs)
 
 

@@ -262,6 +262,6 @@ class _Growth:
 
 
 def _longer(nodes: Nodes, count: int) -> Nodes:
-    """The same nodes with room for more."""
+    """A copy of the nodes with room for more."""
     more = max(count, 2 * len(nodes.at))
     return Nodes(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))

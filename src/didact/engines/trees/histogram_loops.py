@@ -39,7 +39,7 @@ def add_rows(codes: Array, words: Array, labels: Array, rows: Array, first: Arra
 def add_columns(
     codes: Array, words: Array, labels: Array, rows: Array, start: Int, stop: Int, first: Array, hist: Array
 ) -> None:
-    """The same for the columns start … stop − 1."""
+    """Add rows to the histograms of the columns start … stop − 1."""
     for a in range(start, stop, GROUP):
         b = min(a + GROUP, stop)
         if labels.shape[1] == 1:

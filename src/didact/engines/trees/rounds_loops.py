@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-from didact.core.jit.atomics import is_last, is_over, is_task, post, take, task_of, wait_for_step
+from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.grow_loops import Nodes, Sample, Space, Work, make_children, record
 from didact.engines.trees.histogram_loops import add_totals, subtract
@@ -39,7 +39,7 @@ def grow_together(
     """What each thread does, from the root on, whose record is there; False: call again, there may be more to do."""
     counted = np.int64(0)
     while counted < PATIENCE:
-        ticket = take(team.board)
+        ticket = take_task(team.board)
         if is_over(team.board, ticket):
             return True
         if not is_task(ticket):

@@ -167,7 +167,7 @@ def scan_words(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
 ) -> bool:  # fmt: skip
-    """The same for any number of classes or targets, and with monotone bounds; words[2] gets the best left side."""
+    """Scan the cuts of a column for any number of classes or targets, and with monotone bounds; words[2] gets the best left side."""
     C, left, right, found = total.shape[0], words[0], words[1], False
     for c in range(C):
         left[c] = hist[start, c] if start >= 0 else 0
@@ -189,7 +189,7 @@ def scan_bins(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
 ) -> bool:  # fmt: skip
-    """The same by whichever way is faster."""
+    """Scan the cuts of a column in whichever way is faster."""
     if is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf:
         return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
                           best, words[2], lines)  # fmt: skip

@@ -16,7 +16,7 @@ from didact.parts import losses
 from didact.parts.families.log_densities import gaussian_log_density, log_gamma, log_poisson
 from didact.parts.families.tweedie_density import tweedie_log_density
 from didact.parts.links import Identity, Inverse, InverseSquared, Log, Power
-from didact.parts.losses.expected import Expected
+from didact.parts.losses.expected import ExpectedLoss
 from didact.parts.noun import Family, Link, Loss, Plain, require, xlogy
 
 
@@ -50,7 +50,7 @@ class Gaussian(Family, Plain):
         """With the identity ½(η − y)²; with the log link ½e^2η − y·e^η."""
         if link == Identity():
             return losses.HalfSquared()
-        return Expected(losses.Tweedie(0.0)) if link == Log() else None
+        return ExpectedLoss(losses.Tweedie(0.0)) if link == Log() else None
 
     def start(self, y: AnyArray) -> AnyArray:
         """y itself."""
@@ -116,7 +116,7 @@ class _GammaShape(Family):
 
     def shortcut(self, link: Link) -> Loss | None:
         """With the log link: η + y·e^−η, expected curvature 1."""
-        return Expected(losses.Gamma()) if link == Log() else None
+        return ExpectedLoss(losses.Gamma()) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
@@ -176,7 +176,7 @@ class InverseGaussian(Family, Plain):
 
     def shortcut(self, link: Link) -> Loss | None:
         """With the log link: ½y·e^−2η − e^−η."""
-        return Expected(losses.Tweedie(3.0)) if link == Log() else None
+        return ExpectedLoss(losses.Tweedie(3.0)) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""
@@ -235,7 +235,7 @@ class Tweedie(Family, NamedTuple("Tweedie", [("power", float)])):
         """With the log link: e^((2−p)η)/(2−p) − y·e^((1−p)η)/(1−p)."""
         if self.power in _NAMED:
             return _NAMED[self.power].shortcut(link)
-        return Expected(losses.Tweedie(self.power)) if link == Log() else None
+        return ExpectedLoss(losses.Tweedie(self.power)) if link == Log() else None
 
     def log_density(self, y: AnyArray, mu: AnyArray, dispersion: float) -> AnyArray:
         """The log density of each y."""

@@ -33,7 +33,7 @@ class NegativeBinomial(Loss, NamedTuple("NegativeBinomial", [("alpha", float)]))
         return value, (mu - y) * shrink, mu * shrink
 
     def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
-        """The same for one row."""
+        """Value, gradient and expected curvature of one row."""
         mu = exp1(min(z, 700.0))
         grown = self.alpha * mu
         logarithm = log1p1(grown) if grown <= 1.0 else log1(1.0 + grown)
@@ -41,7 +41,7 @@ class NegativeBinomial(Loss, NamedTuple("NegativeBinomial", [("alpha", float)]))
         return (y + ratio1(1.0, self.alpha)) * logarithm - y * z, (mu - y) * shrink, mu * shrink
 
 
-class Expected(Loss, NamedTuple("Expected", [("loss", Any)])):
+class ExpectedLoss(Loss, NamedTuple("Expected", [("loss", Any)])):
     """A loss with the expected curvature (Fisher scoring) instead of its own.
 
     >>> import numpy as np
@@ -57,5 +57,5 @@ class Expected(Loss, NamedTuple("Expected", [("loss", Any)])):
         return self.loss.value_grad_fisher(y, z)
 
     def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
-        """The same for one row."""
+        """Value, gradient and expected curvature of one row."""
         return value_grad_fisher1(self.loss, y, z)

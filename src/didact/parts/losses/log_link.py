@@ -92,7 +92,7 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         return value, gradient, exact if 1.0 <= self.power <= 2.0 else expected
 
     def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
-        """The same with the expected curvature e^((2−p)z)."""
+        """Value, gradient and the expected curvature e^((2−p)z)."""
         a, b = 1.0 - self.power, 2.0 - self.power
         mean, pull = exp1(min(b * z, 700.0)), y * exp1(min(a * z, 700.0))
         value = (mean * ratio1(1.0, b) if b != 0.0 else z) - (pull * ratio1(1.0, a) if a != 0.0 else y * z)
@@ -139,6 +139,6 @@ class Gamma(Tweedie):
         return z + t, 1.0 - t, t
 
     def value_grad_fisher1(self, y: float, z: float) -> tuple[float, float, float]:
-        """The same with the expected curvature."""
+        """Value, gradient and the expected curvature."""
         t = y * exp1(min(-z, 700.0))
         return z + t, 1.0 - t, 1.0

@@ -1,5 +1,7 @@
 """Means and scatter matrices of components in one pass over their rows: the compiled part of `components`.
 
+Layout::
+
     order:  rows of component 0 | rows of component 1 | …      X:  (n, p), a row may be several times in `order`
     root:   √w of each entry    | …                            G:  (p, p) lower triangle, sums of one stretch
             ^ edges[0]            ^ edges[1]                   A:  a tile of rows √w (x − c), in the L1 cache

@@ -11,7 +11,7 @@ from didact.core.rows.memory import in_pieces
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 
-TASK = 100_000  # labels that are worth a task
+COUNTED_ROWS = 100_000  # labels that are worth a task
 
 
 class Labelled:
@@ -108,8 +108,8 @@ def label_codes(y: Any, values: Array) -> Any:
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
     y = np.asarray(y)
-    if len(y) >= 2 * TASK:
-        parts = np.array_split(y, min(len(y) // TASK, 64))
+    if len(y) >= 2 * COUNTED_ROWS:
+        parts = np.array_split(y, min(len(y) // COUNTED_ROWS, 64))
         return np.concatenate(parallel_map(lambda part: label_codes(part, values), parts))
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         # A look-up table for small integers; its last entry, −1, is for labels out of range.
