@@ -1,6 +1,6 @@
 """Huber's regression: value, gradient and curvature in one pass over tiles, as in `engines/linear/pass_loops`.
 
-Layout: that of `pass_loops`; the logarithm of the scale is one more parameter, behind the coefficients.
+Layout: that of `pass_loops`; the scale of the residuals stands beside the parameters.
 """
 
 from typing import Any

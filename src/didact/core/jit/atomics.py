@@ -38,7 +38,7 @@ _config: Any = numba.config
 
 TICKET, FINISHED, STOP = 0, 8, 16  # places on the board, each in a cache line of its own
 BITS = 20  # of the number of a task
-MOST_TASKS = (1 << BITS) - 1
+TASK_MASK = (1 << BITS) - 1
 SPINS = 300  # looks at the board before the core is given away
 
 
@@ -132,25 +132,25 @@ def take_task(board):  # type: ignore[no-untyped-def]
 @numba.extending.register_jitable
 def task_of(ticket):  # type: ignore[no-untyped-def]
     """The number of the task."""
-    return ticket & MOST_TASKS
+    return ticket & TASK_MASK
 
 
 @numba.extending.register_jitable
 def is_task(ticket):  # type: ignore[no-untyped-def]
     """Whether the ticket is for a task; else all tasks of the step have been taken."""
-    return (ticket & MOST_TASKS) < ((ticket >> BITS) & MOST_TASKS)
+    return (ticket & TASK_MASK) < ((ticket >> BITS) & TASK_MASK)
 
 
 @numba.extending.register_jitable
 def is_over(board, ticket):  # type: ignore[no-untyped-def]
     """Whether there will be no more tasks."""
-    return (ticket >> BITS) & MOST_TASKS == 0 or atomic_load(board, STOP) != 0
+    return (ticket >> BITS) & TASK_MASK == 0 or atomic_load(board, STOP) != 0
 
 
 @numba.extending.register_jitable
 def is_last(board, ticket):  # type: ignore[no-untyped-def]
     """Say that a task is finished; whether it was the last one of its step."""
-    return atomic_add(board, FINISHED, 1) + 1 == (ticket >> BITS) & MOST_TASKS
+    return atomic_add(board, FINISHED, 1) + 1 == (ticket >> BITS) & TASK_MASK
 
 
 @numba.extending.register_jitable
