@@ -167,7 +167,7 @@ def scan_words(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
     inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
 ) -> bool:  # fmt: skip
-    """Scan the cuts of a column for any number of classes or targets, and with monotone bounds; words[2] gets the best left side."""
+    """Scan cuts for any number of classes or targets, with monotone bounds; words[2] gets the best left side."""
     C, left, right, found = total.shape[0], words[0], words[1], False
     for c in range(C):
         left[c] = hist[start, c] if start >= 0 else 0
