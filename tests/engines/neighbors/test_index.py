@@ -391,3 +391,9 @@ def test_distances_beyond_all_numbers_are_refused():
     assert index.nearest(np.array([[-1e307]]), 1)[0][0, 0] == 1e307
     with pytest.raises(InputError, match=r"distance of query 1 .* larger than the largest number"):
         index.nearest(np.array([[0.0], [-1.7e308]]), 2)
+
+
+def test_a_tree_of_no_rows_is_refused():
+    """A forged file can have them: the loops that grow a tree read its first row."""
+    with pytest.raises(InputError, match="no rows to search"):
+        boxes(np.empty((0, 3)))

@@ -59,6 +59,8 @@ def boxes(X: Array, leaf_size: int = 64) -> Boxes:
     ([3, 1], [1.0])
     """
     n, p = X.shape
+    if not n:
+        raise InputError("There are no rows to search: the model, or the file that it was read from, is empty.")
     levels = max(0, int(np.ceil(np.log2(max(n, 1) / max(leaf_size, 2)))))
     nodes = (2 << levels) - 1
     order, keys, points = np.arange(n), np.empty(n), np.empty(n * p, X.dtype)
