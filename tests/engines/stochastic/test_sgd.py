@@ -15,7 +15,7 @@ from didact.core.rows import Block, MemoryRows
 from didact.engines.stochastic.passes import full, loop_rows, row_blocks, stochastic, sweep_block
 from didact.engines.stochastic.row_loops import Dense, Sparse, add_row, row_dot, scattered_dot
 from didact.engines.stochastic.sgd import Rate, Stopping, Training, Weights, run_passes
-from didact.engines.stochastic.sgd_loops import BIAS, BIAS_SUM, RATE, TIME, mix, next_rows, settled
+from didact.engines.stochastic.sgd_loops import BIAS, BIAS_SUM, RATE, STEEPEST, TIME, mix, next_rows, settled
 from didact.parts import losses
 from didact.parts.penalties import L1, L2, ElasticNet, PNorm
 
@@ -37,7 +37,7 @@ def twin(X, y, w, order, training, damping=1.0):
         rows = order[start : start + training.batch]
         z = X[rows] @ v + b
         total += np.sum(w[rows] * training.loss.value(y[rows], z))
-        g = w[rows] * training.loss.gradient(y[rows], z)
+        g = w[rows] * np.clip(training.loss.gradient(y[rows], z), -STEEPEST, STEEPEST)
         eta = rate.scale / (rate.offset + t) ** rate.power
         shrink = max(0.0, 1 - eta * l2)
         v, paid, owed = shrink * v - eta * g @ X[rows] / len(rows), shrink * paid, shrink * owed + eta * l1
