@@ -142,4 +142,4 @@ def test_skeleton_is_ridge_wherever_the_rows_are(skeleton):
 @pytest.mark.slow
 def test_skeleton_passes_the_checks_of_scikit_learn(skeleton):
     check_estimator(skeleton.SmallRidge(), on_skip=None)
-    assert "alpha : a float in the range [0.0, inf), default=1.0" in skeleton.SmallRidge.__doc__
+    assert "alpha : float in the interval [0, inf), default=1.0" in skeleton.SmallRidge.__doc__

@@ -222,7 +222,7 @@ def part_of(X: Any, index: Array, pairwise: bool) -> Any:
     return X[index][:, index] if pairwise else X[index]
 
 
-def parts_of_rows(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:
+def row_params(rows: Any, index: Array, params: dict[str, Any]) -> dict[str, Any]:
     """Metadata of some rows: values with one entry per row are indexed, all others stay as they are."""
     n = rows.shape[0]
     return {

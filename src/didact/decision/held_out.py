@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from didact.core.errors import InputError
-from didact.core.meta import fit_each, fit_model, parts_of_rows
+from didact.core.meta import fit_each, fit_model, row_params
 from didact.core.typing import Array
 
 
@@ -79,7 +79,7 @@ def held_out_probabilities(
         seen, unseen = (some_rows(X, rows) for rows in (train, test))
         if get_tags(model).input_tags.pairwise:  # a precomputed kernel
             seen, unseen = seen[:, train], unseen[:, train]
-        one = fit_model(clone(model), seen, y[train], part, parts_of_rows(y, train, params))
+        one = fit_model(clone(model), seen, y[train], part, row_params(y, train, params))
         P = np.zeros((len(test), len(classes)))
         P[:, code_of(one.classes_, classes)] = one.predict_proba(unseen)
         return test, P

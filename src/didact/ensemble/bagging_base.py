@@ -17,7 +17,7 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.meta import OfModels, fit_each, fit_model, parts_of_rows, seeded, takes_weights
+from didact.core.meta import OfModels, fit_each, fit_model, row_params, seeded, takes_weights
 from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
@@ -51,7 +51,7 @@ def fit_draw(
     if pairwise:
         features = index
     part = X[index] if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[index][:, features]
-    return fit_model(model, part, y[index], counts, parts_of_rows(X, index, params)), features
+    return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
 
 
 class _Bagging(OfLearners, OfModels, Estimator):

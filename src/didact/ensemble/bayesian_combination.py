@@ -23,7 +23,7 @@ from sklearn.model_selection import check_cv
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, parts_of_rows, seeded
+from didact.core.meta import IN_MEMORY, WEIGHTED_DRAWS, OfSeveral, fit_each, fit_model, row_params, seeded
 from didact.core.parameters import above, array_like, attr, between, none, one_of, param, random_state, splitter, whole
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
@@ -161,7 +161,7 @@ class BayesianModelCombination(OfSeveral, ClassifierMixin, Estimator):
         def fold(task: tuple[int, Array, Array]) -> None:
             m, train, test = task
             part = None if w is None else w[train]
-            model = fit_model(clone(models[m]), X[train], codes[train], part, parts_of_rows(X, train, metadata[m]))
+            model = fit_model(clone(models[m]), X[train], codes[train], part, row_params(X, train, metadata[m]))
             out[test, m] = class_probabilities(model, X[test], len(self.classes_))[np.arange(len(test)), codes[test]]
 
         fit_each(fold, tasks)

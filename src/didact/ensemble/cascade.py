@@ -17,7 +17,7 @@ from sklearn.base import ClassifierMixin
 
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, parts_of_rows, seeded
+from didact.core.meta import IN_MEMORY, WEIGHTED_SPLITS, OfSeveral, fit_model, row_params, seeded
 from didact.core.parameters import array_like, attr, between, none, one_of, param, random_state
 from didact.core.random import streams
 from didact.core.typing import Array
@@ -148,11 +148,9 @@ class CascadeClassifier(OfSeveral, ClassifierMixin, Estimator):
         train, held = split_rows(codes, w, self.validation_fraction, split)
 
         def fit_stage(number: int, rows: Array) -> Any:
-            name, model = pairs[number]
-            part = None if w is None else w[rows]
-            return fit_model(
-                seeded(model, seeds[number]), X[rows], codes[rows], part, parts_of_rows(X, rows, params[name])
-            )
+            (name, model), part = pairs[number], None if w is None else w[rows]
+            some = row_params(X, rows, params[name])
+            return fit_model(seeded(model, seeds[number]), X[rows], codes[rows], part, some)
 
         self._fit_stages(fit_stage, X, codes, np.ones(len(codes)) if w is None else w, train, held)
         return self

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier
 
 from didact.core.estimator import Estimator, report_convergence
-from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, parts_of_rows, seeded
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, fit_model, row_params, seeded
 from didact.core.parameters import at_least, attr, has, none, param, random_state, whole
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
@@ -91,7 +91,7 @@ class _Clusterwise(OfModels, Estimator):
             index = np.flatnonzero((found == task[0]) & (weights > 0))
             model = seeded(self._base(), np.random.default_rng(task[1]))
             part = None if w is None else w[index]
-            return self._fit_one(model, X[index], y[index], part, parts_of_rows(X, index, params))
+            return self._fit_one(model, X[index], y[index], part, row_params(X, index, params))
 
         self.estimators_ = fit_each(fit_cluster, zip(used, seeds[self.n_init :], strict=False))
 

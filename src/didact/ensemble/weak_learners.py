@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from didact.core.errors import ParameterError
-from didact.core.meta import check_parameters, fit_model, parts_of_rows, seeded, takes_weights
+from didact.core.meta import check_parameters, fit_model, row_params, seeded, takes_weights
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
 from didact.engines.trees.forest import grow_from
@@ -64,7 +64,7 @@ def _weighted(base: Any, X: Any, y: Array, w: Array, rng: Any, params: dict[str,
 
 def _drawn(base: Any, X: Any, y: Array, w: Array, rng: Any, params: dict[str, Any]) -> tuple[Any, Array]:
     index = rng.choice(len(y), len(y), p=w / w.sum())
-    model = fit_model(seeded(base, rng), X[index], y[index], None, parts_of_rows(X, index, params))
+    model = fit_model(seeded(base, rng), X[index], y[index], None, row_params(X, index, params))
     return model, predicted(model, X)
 
 

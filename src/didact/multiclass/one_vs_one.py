@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, parts_of_rows
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params
 from didact.core.parameters import attr, has, none, one_of, param
 from didact.core.typing import Array
 from didact.linear_model import LogisticRegression
@@ -102,9 +102,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
             index, pair = task
             second = (codes[index] == pair[1]).astype(int)
             part = None if w is None else w[index]
-            return fit_sides(
-                clone(self._base()), part_of(X, index, kernel), second, part, parts_of_rows(X, index, params)
-            )
+            return fit_sides(clone(self._base()), part_of(X, index, kernel), second, part, row_params(X, index, params))
 
         self.estimators_ = fit_each(fit_pair, zip(pairs, combinations(range(self.n_classes_), 2), strict=True))
         self.pairwise_indices_ = pairs if kernel else None
@@ -131,9 +129,7 @@ class OneVsOneClassifier(OfModels, ClassifierMixin, Estimator):
                 return model
             weights = {} if w is None else {"sample_weight": w[index]}
             second = (y[index] == pair[1]).astype(int)
-            return model.partial_fit(
-                X[index], second, classes=np.arange(2), **weights, **parts_of_rows(X, index, params)
-            )
+            return model.partial_fit(X[index], second, classes=np.arange(2), **weights, **row_params(X, index, params))
 
         self.estimators_ = fit_each(go_on, zip(models, pairs, strict=True))
         self.classes_, self.n_classes_, self.pairwise_indices_ = known, len(known), None

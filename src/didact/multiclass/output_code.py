@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.estimator import Estimator
-from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, parts_of_rows, seeded
+from didact.core.meta import IN_MEMORY, OfModels, fit_each, part_of, row_params, seeded
 from didact.core.parameters import above, array_like, attr, has, none, one_of, param, random_state
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
@@ -149,6 +149,6 @@ def fit_letters(
         part = None if w is None else w[index]
         rows = X if len(index) == len(column) else part_of(X, index, pairwise)
         model = seeded(base, np.random.default_rng(stream))
-        return fit_sides(model, rows, (column[index] > 0).astype(int), part, parts_of_rows(X, index, params))
+        return fit_sides(model, rows, (column[index] > 0).astype(int), part, row_params(X, index, params))
 
     return fit_each(fit_column, zip(letters.T, seed.spawn(letters.shape[1]), strict=True))

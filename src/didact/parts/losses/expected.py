@@ -41,12 +41,12 @@ class NegativeBinomial(Loss, NamedTuple("NegativeBinomial", [("alpha", float)]))
         return (y + ratio1(1.0, self.alpha)) * logarithm - y * z, (mu - y) * shrink, mu * shrink
 
 
-class ExpectedLoss(Loss, NamedTuple("Expected", [("loss", Any)])):
+class ExpectedLoss(Loss, NamedTuple("ExpectedLoss", [("loss", Any)])):
     """A loss with the expected curvature (Fisher scoring) instead of its own.
 
     >>> import numpy as np
     >>> from didact.parts.losses import Gamma
-    >>> Expected(Gamma()).grad_hess(np.array([3.0]), np.array([0.0]))
+    >>> ExpectedLoss(Gamma()).grad_hess(np.array([3.0]), np.array([0.0]))
     (array([-2.]), array([1.]))
     """
 
