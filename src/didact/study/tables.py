@@ -1,4 +1,4 @@
-"""One door for tables: CSV and Parquet files and data frames of any kind come in, Polars frames go on."""
+"""One entrance for tables: CSV and Parquet files and data frames of any kind come in, Polars frames go on."""
 
 import difflib
 from pathlib import Path
