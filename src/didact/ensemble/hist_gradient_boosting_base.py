@@ -194,9 +194,8 @@ class _Boosting(Estimator):
             rows = self._rows(X, y, w, target=self._target, reset=False)
         except ValueError as error:
             raise InputError(f"In the validation set (X_val, y_val, sample_weight_val): {error}") from error
-        if not isinstance(rows, MemoryRows):
-            raise InputError("X_val must be in memory, as an array or a data frame: collections can only be fitted.")
-        return rows.columns[:3]
+        sentence = "X_val must be in memory, as an array or a data frame: collections can only be fitted."
+        return rows.require_memory(sentence).columns[:3]
 
     def _continues(self) -> bool:
         """Whether trees are added to those of the last fit."""

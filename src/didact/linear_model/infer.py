@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
 from didact.core.rows import Batches, Block, Rows, is_dask
-from didact.linear_model.inference import Inference, _Source, read_only
+from didact.linear_model.inference import Inference, _Source, locked
 from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
 from didact.linear_model.influence import Point
 from didact.parts.families import Bernoulli, Binomial, Gaussian, GLMLoss
@@ -122,8 +122,8 @@ def build(model: Any, rows: Rows, point: Point, options: Options, classes: Seque
     spread = linalg.block_diag(*[T] * len(table)) @ known.spread
     return Inference(
         names=tuple(names) if not point.several else tuple(f"{c}: {name}" for c in classes[:-1] for name in names),
-        coefficients=read_only(table.ravel().copy()),
-        covariance=read_only(spread @ spread.T),
+        coefficients=locked(table.ravel().copy()),
+        covariance=locked(spread @ spread.T),
         covariance_type=options.covariance,
         dispersion=known.dispersion,
         n=known.n,

@@ -107,7 +107,7 @@ class Inference:
     @cached_property
     def standard_errors(self) -> Array:
         """Square roots of the covariance's diagonal."""
-        return read_only(np.sqrt(np.diag(self.covariance)))
+        return locked(np.sqrt(np.diag(self.covariance)))
 
     @cached_property
     def statistics(self) -> Array:
@@ -118,7 +118,7 @@ class Inference:
     @cached_property
     def p_values(self) -> Array:
         """Two-sided p-values."""
-        return read_only(2.0 * self._tail(np.abs(self.statistics)))
+        return locked(2.0 * self._tail(np.abs(self.statistics)))
 
     @property
     def uses_t(self) -> bool:
@@ -290,7 +290,7 @@ class Inference:
         return self.summary()
 
 
-def read_only(array: Array) -> Array:
+def locked(array: Array) -> Array:
     """The array, which can no longer be written to."""
     array.flags.writeable = False
     return array

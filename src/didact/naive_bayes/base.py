@@ -86,9 +86,6 @@ class _NaiveBayes(ClassifierMixin, Estimator):
     def _log_priors(self) -> Array:
         return self.class_log_prior_
 
-    def _joint_values(self) -> list[Any]:
-        return [getattr(self, name) for name in self._joint_attributes]
-
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
         return self._after_fit()._map_rows(X, in_blocks, self._joint)

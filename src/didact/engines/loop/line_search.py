@@ -63,12 +63,7 @@ class LineSearch(Protocol):
     """A rule for the length of a step; returns None when it finds no acceptable length."""
 
     def __call__(
-        self,
-        objective: AnyObjective,
-        start: Point,
-        direction: Array,
-        length: float = 1.0,
-        noise: float = NOISE,
+        self, objective: AnyObjective, start: Point, direction: Array, length: float = 1.0, noise: float = NOISE
     ) -> Step | None:
         """Search from the start along the direction, trying `length` first."""
         ...
@@ -104,12 +99,7 @@ class Fixed(NamedTuple):
     step: float
 
     def __call__(
-        self,
-        objective: AnyObjective,
-        start: Point,
-        direction: Array,
-        length: float = 1.0,
-        noise: float = NOISE,
+        self, objective: AnyObjective, start: Point, direction: Array, length: float = 1.0, noise: float = NOISE
     ) -> Step | None:
         """The point at the fixed step length."""
         point = start.x + self.step * direction
@@ -130,12 +120,7 @@ class Armijo(NamedTuple):
     trials: int = 30
 
     def __call__(
-        self,
-        objective: AnyObjective,
-        start: Point,
-        direction: Array,
-        length: float = 1.0,
-        noise: float = NOISE,
+        self, objective: AnyObjective, start: Point, direction: Array, length: float = 1.0, noise: float = NOISE
     ) -> Step | None:
         """The first trial point with a sufficient decrease."""
         value, slope = start.value, inner(start.gradient, direction)
@@ -165,12 +150,7 @@ class WeakWolfe(NamedTuple):
     trials: int = SEARCH_TRIALS
 
     def __call__(
-        self,
-        objective: AnyObjective,
-        start: Point,
-        direction: Array,
-        length: float = 1.0,
-        noise: float = NOISE,
+        self, objective: AnyObjective, start: Point, direction: Array, length: float = 1.0, noise: float = NOISE
     ) -> Step | None:
         """A point that satisfies the weak Wolfe conditions, else the farthest with a sufficient decrease."""
         low, high = 0.0, math.inf
@@ -214,12 +194,7 @@ class StrongWolfe(NamedTuple):
     trials: int = SEARCH_TRIALS
 
     def __call__(
-        self,
-        objective: AnyObjective,
-        start: Point,
-        direction: Array,
-        length: float = 1.0,
-        noise: float = NOISE,
+        self, objective: AnyObjective, start: Point, direction: Array, length: float = 1.0, noise: float = NOISE
     ) -> Step | None:
         """A point that satisfies the strong Wolfe conditions, else the lowest with a sufficient decrease."""
         low: _End = _End(0.0, start.value, inner(start.gradient, direction))
