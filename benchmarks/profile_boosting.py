@@ -59,7 +59,13 @@ def in_place_of(function: Any, new: Any) -> None:
 
 
 def put_clocks(clocks: Clocks) -> None:
-    from didact.engines.trees import bins, boost, boost_loss, grow_loops, histogram_loops, joint, joint_loops
+    from didact.engines.trees.boosting import booster as boost
+    from didact.engines.trees.boosting import objective as boost_loss
+    from didact.engines.trees.growers import histogram_node_loops as grow_loops
+    from didact.engines.trees.rows import bins
+    from didact.engines.trees.rows import bundles as joint
+    from didact.engines.trees.rows import bundles_loops as joint_loops
+    from didact.engines.trees.splits import histogram_loops
 
     partition, part_rows, move_rows = (
         clocks.around("partition", getattr(histogram_loops, name)) for name in ("partition", "part_rows", "move_rows")

@@ -8,9 +8,9 @@ from dask.sizeof import sizeof
 from sklearn.base import clone
 
 from didact.core.random import row_uniforms
-from didact.engines.trees.bins import Coded
-from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.spread_rows import Part
+from didact.engines.trees.boosting.objective import Objective
+from didact.engines.trees.boosting.spread_rows import Part
+from didact.engines.trees.rows.bins import Coded
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from didact.ensemble import hist_gradient_boosting_base as base
 from didact.parts.losses import Huber
@@ -167,7 +167,7 @@ def test_empty_blocks_and_trees_without_limits(monkeypatch):
     chunks = (0, 150, 0, 250)
     DX, Dy = da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=(chunks,))
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
-    monkeypatch.setattr("didact.engines.trees.passes.ROOM", 1)  # as for a tree that may have very many leaves
+    monkeypatch.setattr("didact.engines.trees.growers.passes.ROOM", 1)  # as for a tree that may have very many leaves
     monkeypatch.setattr(base, "Spread", None)
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
 

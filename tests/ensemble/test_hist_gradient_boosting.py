@@ -12,7 +12,8 @@ import didact
 from didact import EarlyStopping
 from didact.core import threads
 from didact.core.errors import InputError, ParameterError
-from didact.engines.trees import boost, grow
+from didact.engines.trees.boosting import booster as boost
+from didact.engines.trees.growers import histogram as grow
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from didact.parts.losses import ExponentialLoss, HalfSquared, Logistic, Poisson, SquaredHinge, Tweedie
 

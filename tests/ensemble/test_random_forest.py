@@ -154,7 +154,7 @@ def test_quantiles_against_weights_by_hand():
     levels = np.array([0.9, 0.1, 0.5])
     found = forest.predict_quantiles(X[300:330], levels)
     leaves, inside = forest.apply(X[300:330]), forest.apply(X[:300])
-    from didact.engines.trees.forest import draw_counts
+    from didact.engines.trees.growers.forest import draw_counts
 
     counts = np.stack([draw_counts(seed, 300, 300) for seed in forest._seeds], axis=1)
     order = np.argsort(y[:300], kind="stable")

@@ -11,10 +11,10 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from didact.core.errors import InputError
-from didact.engines.trees.c45 import Cases, Rule, grow, packed, possible_splits
-from didact.engines.trees.c45_loops import scan_thresholds
-from didact.engines.trees.c45_prune import expected_errors, prune_pessimistic
-from didact.engines.trees.multiway import LEAF, MultiwayTree
+from didact.engines.trees.variants.c45 import Cases, Rule, grow, packed, possible_splits
+from didact.engines.trees.variants.c45_loops import scan_thresholds
+from didact.engines.trees.variants.c45_prune import expected_errors, prune_pessimistic
+from didact.engines.trees.variants.multiway import LEAF, MultiwayTree
 from didact.parts.criteria.impurity import Gini
 from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier
 
@@ -275,8 +275,8 @@ def test_reduced_error_pruning_makes_no_more_errors_than_any_other_pruned_tree()
     X_held, y_held = noisy(200, 7)
     tree = model.tree_
     inner = np.flatnonzero(tree.feature != LEAF)
-    from didact.engines.trees.c45_prune import cut
-    from didact.engines.trees.multiway import class_fractions
+    from didact.engines.trees.variants.c45_prune import cut
+    from didact.engines.trees.variants.multiway import class_fractions
 
     def errors(t):
         return int((class_fractions(X_held, t).argmax(axis=1) != y_held).sum())

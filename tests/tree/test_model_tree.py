@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
-from didact.engines.trees.model_tree import Growth, best_split, unexplained
+from didact.engines.trees.variants.model_tree import Growth, best_split, unexplained
 from didact.tree import DecisionTreeRegressor, ModelTreeRegressor, export_rules, export_text
 
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 
-from didact.engines.trees.oblique import fisher, least_squares, principal
-from didact.engines.trees.oblique_loops import best_cut
+from didact.engines.trees.variants.oblique import fisher, least_squares, principal
+from didact.engines.trees.variants.oblique_loops import best_cut
 from didact.parts.criteria.impurity import Entropy, Gini, SquaredError
 from didact.tree import (
     DecisionTreeClassifier,

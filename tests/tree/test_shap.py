@@ -13,9 +13,9 @@ from sklearn.ensemble import RandomForestRegressor as SklearnForestRegressor
 from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
 from didact.core.errors import InputError
-from didact.engines.trees.shap import shap_of_trees
+from didact.engines.trees.predict.shap import shap_of_trees
+from didact.engines.trees.predict.unpack import unpacked
 from didact.engines.trees.tree import TreeBuilder
-from didact.engines.trees.unpack import unpacked
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from didact.tree import (
     C45Classifier,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact import Batches
-from didact.engines.trees import passes
+from didact.engines.trees.growers import passes
 from didact.ensemble import RandomForestClassifier, RandomForestRegressor
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor, tree_base
 

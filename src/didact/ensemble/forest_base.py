@@ -32,9 +32,9 @@ from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.coded_walk import CodedTrees, code_trees, predict_coded
-from didact.engines.trees.forest import Recipe, draw, draw_counts, grow_forest
-from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
+from didact.engines.trees.growers.blocks import coded_rows, learn_bins_rows
+from didact.engines.trees.growers.forest import Recipe, draw, draw_counts, grow_forest
+from didact.engines.trees.predict.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
 from didact.tree.tree_base import (

@@ -12,8 +12,8 @@ from didact.core.errors import ParameterError
 from didact.core.parameters import attr, is_bool, none, one_of, param
 from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
-from didact.engines.trees.forest import Recipe, draw_counts
-from didact.engines.trees.targets import drawn_counts, label_targets, value_targets
+from didact.engines.trees.growers.forest import Recipe, draw_counts
+from didact.engines.trees.rows.targets import drawn_counts, label_targets, value_targets
 from didact.ensemble.forest_base import _Forest
 from didact.ensemble.forest_importance import PermutationImportances, permutation_importances
 from didact.ensemble.forest_quantiles import collect, quantiles_of

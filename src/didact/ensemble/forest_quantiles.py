@@ -11,7 +11,7 @@ from didact.core.backend import local, of_types
 from didact.core.errors import InputError, ParameterError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.quantile_loops import leaf_quantiles
+from didact.engines.trees.predict.quantile_loops import leaf_quantiles
 from didact.engines.trees.tree import Tree, apply
 
 

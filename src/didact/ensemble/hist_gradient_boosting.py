@@ -23,8 +23,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import attr, between, has, none, one_of, param
 from didact.core.typing import Array
-from didact.engines.trees.boost_loss import Following
-from didact.engines.trees.spread_rows import Spread
+from didact.engines.trees.boosting.objective import Following
+from didact.engines.trees.boosting.spread_rows import Spread
 from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import decisions, log_shares, most_probable, shares, targets
 from didact.parts.losses import (

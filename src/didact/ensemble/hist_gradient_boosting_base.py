@@ -35,16 +35,16 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
 from didact.core.typing import Array
-from didact.engines.trees.bins import Coded, bin_codes, learn_bins
-from didact.engines.trees.boost import Booster, Plan
-from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.boost_rows import RowsBooster, begin, following, residual_width
-from didact.engines.trees.grow_rows import coded_rows, learn_bins_rows
+from didact.engines.trees.boosting.booster import Booster, Plan
+from didact.engines.trees.boosting.cluster_booster import RowsBooster, begin, following, residual_width
+from didact.engines.trees.boosting.objective import Objective
+from didact.engines.trees.boosting.spread_rows import Spread, Statistics, first_rows, split
+from didact.engines.trees.growers.blocks import coded_rows, learn_bins_rows
+from didact.engines.trees.growers.passes import Collection
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.packed import Packed, predict_sum
-from didact.engines.trees.passes import Collection
-from didact.engines.trees.small_trees import Trees
-from didact.engines.trees.spread_rows import Spread, Statistics, first_rows, split
+from didact.engines.trees.predict.packed import Packed, predict_sum
+from didact.engines.trees.predict.small_trees import Trees
+from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
 from didact.engines.trees.tree import Tree
 from didact.ensemble.held_out import stratified_split
 from didact.ensemble.hist_gradient_boosting_constraints import interaction_groups, named_signs

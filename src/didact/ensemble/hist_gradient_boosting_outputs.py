@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.trees.boost import raw_predictions
-from didact.engines.trees.packed import Packed, join, pack
-from didact.engines.trees.small_trees import Trees
+from didact.engines.trees.boosting.booster import raw_predictions
+from didact.engines.trees.predict.packed import Packed, join, pack
+from didact.engines.trees.predict.small_trees import Trees
 from didact.engines.trees.tree import Tree
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from didact.core.errors import ParameterError
 from didact.core.typing import Array
-from didact.engines.trees.boost import Booster
-from didact.engines.trees.boost_loss import Objective
-from didact.engines.trees.boost_rows import RowsBooster
-from didact.engines.trees.packed import pack, predict_sum
+from didact.engines.trees.boosting.booster import Booster
+from didact.engines.trees.boosting.cluster_booster import RowsBooster
+from didact.engines.trees.boosting.objective import Objective
+from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.tree import Tree
 
 Rows = tuple[Any, Any, Any]  # X, y and weights or None

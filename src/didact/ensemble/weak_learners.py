@@ -14,9 +14,9 @@ from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters, fit_model, row_params, seeded, takes_weights
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
-from didact.engines.trees.forest import grow_from
-from didact.engines.trees.prune import prune_cost_complexity
-from didact.engines.trees.targets import label_targets, value_targets
+from didact.engines.trees.growers.forest import grow_from
+from didact.engines.trees.pruning import prune_cost_complexity
+from didact.engines.trees.rows.targets import label_targets, value_targets
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from didact.tree.tree_base import feature_count, growth_limits, growth_table, monotone_signs

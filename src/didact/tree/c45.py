@@ -1,13 +1,13 @@
 r"""C4.5: trees by gain ratio, with thresholds on numbers, n-way splits on categories and missing values in fractions.
 
-Steps: grow (see `didact.engines.trees.c45`) until no test has two branches with cases enough, then prune, by default
-with the pessimistic errors of `didact.engines.trees.c45_prune`.
+Steps: grow (see `didact.engines.trees.variants.c45`) until no test has two branches with cases enough, then prune, by
+default with the pessimistic errors of `didact.engines.trees.variants.c45_prune`.
 
 Quinlan (1993), C4.5: Programs for Machine Learning; Quinlan (1996), doi:10.1613/jair.279.
 """
 
 from didact.core.parameters import at_least, between, is_bool, none, one_of, param
-from didact.engines.trees.c45 import Rule
+from didact.engines.trees.variants.c45 import Rule
 from didact.tree.multiway_base import _MultiwayClassifier
 
 

@@ -25,10 +25,10 @@ from didact.core.parameters import attr, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.core.validation import SQUARES, SUMS
-from didact.engines.trees.grow_rows import coded_rows
-from didact.engines.trees.passes import Collection, target_sums, tree_of_labels, tree_of_values
-from didact.engines.trees.prune import prune_cost_complexity, prune_reduced_error
-from didact.engines.trees.targets import label_targets, value_targets
+from didact.engines.trees.growers.blocks import coded_rows
+from didact.engines.trees.growers.passes import Collection, target_sums, tree_of_labels, tree_of_values
+from didact.engines.trees.pruning import prune_cost_complexity, prune_reduced_error
+from didact.engines.trees.rows.targets import label_targets, value_targets
 from didact.engines.trees.tree import Tree, values, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.parts.statistics.counts import label_counts

@@ -13,7 +13,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.parameters import between, is_bool, none, one_of, param, whole
 from didact.core.typing import Array
-from didact.engines.trees.c45 import Rule, midpoint
+from didact.engines.trees.variants.c45 import Rule, midpoint
 from didact.tree.multiway_base import _MultiwayClassifier
 
 

@@ -1,7 +1,7 @@
 r"""Model trees: a regression tree with a linear model in every leaf.
 
-Splits, pruning and smoothing are in `didact.engines.trees.model_tree`. Quinlan (1992), Learning with continuous classes
-(M5); Frank et al. (1998), doi:10.1023/A:1007421302149.
+Splits, pruning and smoothing are in `didact.engines.trees.variants.model_tree`. Quinlan (1992), Learning with
+continuous classes (M5); Frank et al. (1998), doi:10.1023/A:1007421302149.
 """
 
 from typing import Any
@@ -15,9 +15,9 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.trees.model_tree import Growth, LinearTree, grow, packed, prune, smooth
-from didact.engines.trees.oblique import column_means, filled, powers
-from didact.engines.trees.targets import refuse_huge
+from didact.engines.trees.rows.targets import refuse_huge
+from didact.engines.trees.variants.model_tree import Growth, LinearTree, grow, packed, prune, smooth
+from didact.engines.trees.variants.oblique import column_means, filled, powers
 from didact.parts.statistics.weights import in_cases
 
 

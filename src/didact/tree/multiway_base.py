@@ -13,9 +13,9 @@ from didact.core.parameters import array_like, attr, between, none, one_of, para
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.core.typing import Array
-from didact.engines.trees.c45 import Cases, Rule, grow, packed
-from didact.engines.trees.c45_prune import prune_pessimistic, prune_reduced_error
-from didact.engines.trees.multiway import class_fractions, importances
+from didact.engines.trees.variants.c45 import Cases, Rule, grow, packed
+from didact.engines.trees.variants.c45_prune import prune_pessimistic, prune_reduced_error
+from didact.engines.trees.variants.multiway import class_fractions, importances
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes

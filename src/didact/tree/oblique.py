@@ -1,6 +1,6 @@
 r"""Oblique trees: every split is a fitted linear discriminant :math:`w^Tx \le t`, or one feature where that is better.
 
-See `didact.engines.trees.oblique` for the directions. Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63.
+See `didact.engines.trees.variants.oblique` for the directions. Murthy, Kasif, Salzberg (1994), doi:10.1613/jair.63.
 """
 
 from typing import Any, ClassVar
@@ -14,10 +14,10 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.trees.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
-from didact.engines.trees.prune import prune_cost_complexity
-from didact.engines.trees.targets import refuse_huge
+from didact.engines.trees.pruning import prune_cost_complexity
+from didact.engines.trees.rows.targets import refuse_huge
 from didact.engines.trees.tree import weighed
+from didact.engines.trees.variants.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
 from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases

@@ -21,8 +21,8 @@ import numpy as np
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.typing import Array
-from didact.engines.trees.c45_prune import expected_errors
 from didact.engines.trees.outline import Condition, Place, joined
+from didact.engines.trees.variants.c45_prune import expected_errors
 from didact.tree.reading import Words, read, rows_in_memory, trees_of
 
 STRONGEST = 20  # rules of a forest that are returned by default

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError
 from didact.core.typing import Array
-from didact.engines.trees.shap import shap_of_trees
-from didact.engines.trees.unpack import raw_sums, unpacked
+from didact.engines.trees.predict.shap import shap_of_trees
+from didact.engines.trees.predict.unpack import raw_sums, unpacked
 from didact.tree.reading import rows_in_memory, trees_of
 
 

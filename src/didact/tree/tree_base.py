@@ -17,13 +17,13 @@ from didact.core.parameters import array_like, at_least, attr, between, none, on
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.typing import Array
-from didact.engines.trees.bins import Coded, bin_codes, learn_bins
-from didact.engines.trees.forest import code_table, exact_table, grow_from
-from didact.engines.trees.grow_rows import learn_bins_rows
+from didact.engines.trees.growers.blocks import learn_bins_rows
+from didact.engines.trees.growers.forest import code_table, exact_table, grow_from
+from didact.engines.trees.growers.passes import Collection
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.passes import Collection
-from didact.engines.trees.prune import prune_cost_complexity, pruning_path
-from didact.engines.trees.targets import Targets
+from didact.engines.trees.pruning import prune_cost_complexity, pruning_path
+from didact.engines.trees.rows.bins import Coded, bin_codes, learn_bins
+from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.parts.statistics.weights import in_cases
 

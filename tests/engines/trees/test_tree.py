@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from didact.core.errors import InputError
-from didact.engines.trees.coded_walk import code_trees, predict_coded
-from didact.engines.trees.random_loops import child_state, next_state, uniform
-from didact.engines.trees.sort_loops import sort_keys, sort_packed
+from didact.engines.trees.predict.coded_walk import code_trees, predict_coded
+from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
+from didact.engines.trees.splits.sort_loops import sort_keys, sort_packed
 from didact.engines.trees.tree import TreeBuilder, apply, decision_path, importances, pruned, values
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from didact.core.errors import InputError
-from didact.engines.trees.forest import exact_table, grow_from
+from didact.engines.trees.growers.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.targets import value_targets
+from didact.engines.trees.rows.targets import value_targets
 from didact.engines.trees.tree import LEAF, apply
 from didact.parts.criteria.base import OfNumbers, Outputs
 

@@ -9,7 +9,7 @@ from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
-from didact.engines.trees.boost_loss import Objective
+from didact.engines.trees.boosting.objective import Objective
 from didact.ensemble import HistGradientBoostingRegressor
 from didact.linear_model import SGDRegressor
 from didact.parts.noun import Loss, Plain

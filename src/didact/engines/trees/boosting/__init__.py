@@ -1,0 +1,1 @@
+"""Trees fitted one after the other to a loss."""

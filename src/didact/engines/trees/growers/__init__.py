@@ -1,0 +1,1 @@
+"""From rows to a tree: in memory, on threads, in passes over blocks."""

@@ -1,0 +1,271 @@
+"""The histogram grower: one tree from binned rows, for every criterion that is a function of sums.
+
+How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Channels` of them; codes and bins come from
+`learn_bins` and `bin_codes`::
+
+    codes = bin_codes(X, bins := learn_bins(X, w, max_bins, categorical))
+    channels = label_channels(class_codes, n_classes, weights)          # classification
+    channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
+    channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
+    grown = grow(codes, bins, channels, criterion, limits, seed)
+
+A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
+the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
+score(left) + score(right) − score(parent); `value1` is the node's prediction and `score_at1(sums, start, n, value)`
+its score if it predicts `value` instead (both for monotone constraints). Array forms on (nodes, sums): `values`.
+
+Cost of a tree of L leaves on n rows: at most n·p·log₂L additions, as only the smaller child of a node is counted, and
+two scores per bin and node. All sums are exact, so threads, order and blocks of rows do not change a tree.
+"""
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit.atomics import new_board, stop_all
+from didact.core.threads import parallel_map, thread_count
+from didact.core.typing import Array
+from didact.engines.trees.growers.histogram_node_loops import FEATURE, NODE, Nodes, Sample, Space, Work
+from didact.engines.trees.growers.node_loops import leaf_rows, preorder
+from didact.engines.trees.growers.rounds_loops import grow_together
+from didact.engines.trees.growers.task_loops import PACK, SPLIT, STATE, TASK, Source, Team
+from didact.engines.trees.limits import Limits
+from didact.engines.trees.rows.bins import Bins
+from didact.engines.trees.rows.bundles import join_columns, plain
+from didact.engines.trees.rows.fixed_point import Channels
+from didact.engines.trees.rows.fixed_point_loops import Reading
+from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
+from didact.engines.trees.splits.histogram_loops import LABELS
+from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
+
+MANY = 20_000  # rows from which it is tried to join columns
+CODES = 200_000  # of the rows, for each thread that helps to grow a tree
+HISTOGRAMS = 64  # kept at a time without a limit of leaves
+
+
+class Grown(NamedTuple):
+    """A tree, and where its rows ended: leaf k of `leaf_nodes` holds the rows order[starts[k]:stops[k]]."""
+
+    tree: Tree
+    order: Array  # until the grower's next tree
+    leaf_nodes: Array
+    starts: Array
+    stops: Array
+    sums: Array  # (nodes, targets + weight, or classes) float64
+    bounds: Array  # (nodes, 2): what monotone constraints allow a node to predict
+
+    def leaves(self, n_rows: int) -> Array:
+        """The leaf of each row, −1 for rows that were not in the sample."""
+        out = np.full(n_rows, -1, np.int32)
+        leaf_rows(self.starts, self.stops, self.leaf_nodes, self.order, out)
+        return out
+
+
+class Grower:
+    """What is the same for many trees on the same rows, with its buffers; used by one caller at a time."""
+
+    def __init__(
+        self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
+        monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
+    ) -> None:  # fmt: skip
+        self.columns, self.bins, self.criterion = np.ascontiguousarray(codes.T), bins, criterion
+        self.limits = limits = Limits(*limits)  # any tuple with the same fields in front
+        p = codes.shape[1]
+        self.features = np.zeros(p, FEATURE)
+        self.features["n_bins"], self.features["categorical"] = bins.n_bins, bins.categorical
+        self.features["monotone"] = 0 if monotone is None else monotone
+        self.features["first"] = np.cumsum(bins.n_bins + 1) - (bins.n_bins + 1)
+        self.slots = int((bins.n_bins + 1).sum())
+        first = self.features["first"]
+        self.joint = join_columns(codes, self.columns, first, self.slots) if len(codes) >= MANY else plain(codes, first)
+        self.member = group_bits(interactions, p)
+        self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
+        self.bit_words = bit_words(bins)
+        self.threads = min(thread_count(), max(codes.size // CODES, 1))
+        self.n_channels = channels.n_channels
+        self.furnish()
+
+    def furnish(self) -> None:
+        """The buffers."""
+        C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.joint.n_codes
+        self.parts = np.zeros((self.threads, slots, C), np.int64)
+        self.works = [self._work(C, part) for part in self.parts]
+        keeps = limits.max_features == 0 or 2 * limits.max_features >= p
+        count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
+        self.hists = np.empty((min(count, 4 * HISTOGRAMS), slots, C), np.int64)
+        self.order, self.spare = np.empty((2, self.columns.shape[1]), np.uint32)
+
+    def alone(self) -> "Grower":
+        """Another one for the same rows, on one thread."""
+        twin = copy(self)
+        twin.threads = 1
+        twin.furnish()
+        return twin
+
+    def _work(self, C: int, hist: Array) -> Work:
+        widest = int(self.bins.n_bins.max(initial=1)) + 1
+        lines = Lines(np.zeros((2, widest), np.int64), np.zeros(widest))
+        return Work(
+            np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
+            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64), lines,
+            np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), hist,
+        )  # fmt: skip
+
+    def _team(self, n_nodes: int, n_rows: int, source: Source) -> Team:
+        """What the threads share, before the first step of a tree."""
+        threads = min(self.threads, max(n_rows * len(self.columns) // CODES, 1))
+        most, first = 10 * threads + 2, 2 * threads if threads > 1 else 1
+        tasks, edges = np.zeros(most, TASK), np.linspace(0, len(source.g), first + 1).astype(np.int64)
+        tasks["start"][:first], tasks["stop"][:first] = edges[:-1], edges[1:]
+        splits, now = np.zeros(4 * threads if threads > 1 else 1, SPLIT), np.zeros(1, STATE)
+        now["step"], now["tasks"], now["threads"], now["splits"], now["nodes"] = PACK, first, threads, 1, 1
+        splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
+        now["free"] = max(len(self.hists) - 1, 0)
+        return Team(
+            new_board(first), now, np.empty(n_nodes, np.int64), np.arange(len(self.hists))[::-1].copy(), splits, tasks,
+            np.zeros(most, BEST), np.empty((most, self.n_channels), np.int64),
+            np.empty((most, self.bit_words), np.uint64), self.parts, np.zeros(self.threads, np.int64), self.spare,
+            source,
+        )  # fmt: skip
+
+    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, source: Source | None = None) -> Grown:
+        """One tree on these rows (ascending; None: all); of a `source` the words are made first."""
+        order = self.order[: len(self.order) if rows is None else len(rows)]
+        if source is None or rows is not None:
+            order[:] = np.arange(len(order)) if rows is None else rows
+        sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
+        how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
+        space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
+        nodes = self.node_room(len(order), channels.n_channels)
+        self.make_root(nodes, len(order), seed)
+        team = self._team(len(nodes.at), len(order), source or Source(np.empty(0), np.empty(0), 1.0, 1.0, False))
+
+        def join(k: int) -> None:
+            try:
+                while not grow_together(
+                    k, sample, space, self.limits, self.criterion, nodes, self.hists, team, self.works[k]
+                ):
+                    pass
+            except BaseException:  # Ctrl-C between two calls; others may wait for this thread's task
+                stop_all(team.board)
+                raise
+
+        parallel_map(join, range(int(team.now["threads"][0])))
+        undo(team.waiting[: int(team.now["waiting"][0])], nodes, order)
+        return finished(nodes, sample, channels, self.bins, self.criterion)
+
+    def node_room(self, n: int, C: int) -> Nodes:
+        limits = self.limits
+        leaves = max(n // max(limits.min_samples_leaf, 1), 1)
+        leaves = min(leaves, 1 << min(limits.max_depth, 40))
+        if limits.max_leaf_nodes:
+            # Several threads may split nodes that are not needed in the end.
+            leaves = min(leaves, (1 + (self.threads > 1)) * limits.max_leaf_nodes)
+        m = 2 * leaves + 1
+        masks = np.empty((m, self.member.shape[1] + self.bit_words), np.uint64)
+        return Nodes(np.empty(m, NODE), np.empty((m, 2, C), np.int64), masks)
+
+    def make_root(self, nodes: Nodes, n: int, seed: int) -> None:
+        """The record of the root but for its sums."""
+        root = nodes.at[0]
+        root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
+        root["left"] = root["right"] = root["hist"] = -1
+        root["low"], root["high"] = -np.inf, np.inf
+        nodes.masks[0], nodes.words[0, 0] = ~np.uint64(0), 0
+
+
+def undo(waiting: Array, nodes: Nodes, order: Array) -> None:
+    """Undo splits of nodes that the tree has not come to: their rows ascend again."""
+    for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
+        order[node["start"] : node["stop"]].sort()
+    nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
+
+
+def grow(
+    codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
+    rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
+) -> Grown:  # fmt: skip
+    """Grow one tree; on one thread when called from a thread of the pool (forests: one tree a task).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n, p)
+        Codes of all rows, from `bin_codes`.
+    bins : Bins
+        How they were made.
+    channels : Channels
+        Targets and weights of all rows.
+    criterion : noun
+        See above.
+    limits : Limits
+        When to stop.
+    seed : int
+        64 bits from which all random choices follow.
+    rows : ndarray, optional
+        The rows of the sample, ascending (of a bootstrap those with positive weight); None: all.
+    monotone : ndarray of shape (p,), optional
+        1 where the prediction must not fall in a feature, −1 where it must not rise, else 0.
+    interactions : list of lists of int, optional
+        Groups of features; only features of one group stand on a path. Features without a group are never used.
+    features : ndarray of int, optional
+        The features that may be used; None: all.
+    """
+    grower = Grower(
+        codes, bins, channels, criterion, limits, monotone=monotone, interactions=interactions, features=features
+    )
+    return grower.grow(channels, seed, rows)
+
+
+def group_bits(interactions: Any, p: int) -> Array:
+    """The groups of each feature as bits (p, words); no words if there are no groups."""
+    if interactions is None:
+        return np.zeros((p, 0), np.uint64)
+    member = np.zeros((p, -(-len(interactions) // 64)), np.uint64)
+    for g, group in enumerate(interactions):
+        for f in group:
+            member[f, g // 64] |= np.uint64(1) << np.uint64(g % 64)
+    return member
+
+
+def bit_words(bins: Bins) -> int:
+    """Words of 64 bits that hold a set of categories."""
+    return int(-(-int(bins.n_bins[bins.categorical].max(initial=1)) // 64))
+
+
+def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, criterion: Any) -> Grown:
+    """The nodes that are reached from the root, as a tree."""
+    table = nodes.at
+    left, right = np.ascontiguousarray(table["left"]), np.ascontiguousarray(table["right"])
+    at = np.empty(len(table), np.int64)
+    at = at[: preorder(left, right, at)]
+    number = np.full(len(table) + 1, LEAF, np.int32)
+    number[at] = np.arange(len(at), dtype=np.int32)
+    left, right, table = number[left[at]], number[right[at]], table[at]
+    leaf = left == LEAF
+    feature = np.where(leaf, NO_FEATURE, table["feature"]).astype(np.int32)
+    sets = ~leaf & (table["bin"] < 0)
+    threshold, numeric = np.full(len(at), float(NO_FEATURE)), ~leaf & ~sets
+    threshold[numeric] = bins.thresholds[feature[numeric], table["bin"][numeric]]
+    sums, counts = channels.sums(nodes.words[at, 0])
+    weights = sums.sum(axis=1) / max(channels.labels.shape[1], 1) if channels.kind == LABELS else sums[:, -1]
+    values = criterion.values(sums)
+    bounds = np.column_stack([table["low"], table["high"]])
+    if np.isfinite(bounds).any():
+        values = held(values, bounds)
+    missing, rank = np.where(leaf, 0, table["missing_left"]), np.where(sets, np.cumsum(sets) - 1, -1)
+    tree = Tree(
+        left, right, feature, threshold, missing.astype(np.uint8), rank.astype(np.int32),
+        nodes.masks[at[sets], -bit_words(bins) :], criterion.impurities(sums), counts, weights, values,
+        len(bins.n_bins),
+    )  # fmt: skip
+    ends = np.flatnonzero(leaf).astype(np.int32)
+    return Grown(tree, sample.order, ends, table["start"][ends], table["stop"][ends], sums, bounds)
+
+
+def held(values: Array, bounds: Array) -> Array:
+    """Values held within the bounds of monotone constraints: one number a node, or the share of the second class."""
+    if values.shape[2] == 1:
+        return np.clip(values, bounds[:, 0, None, None], bounds[:, 1, None, None])
+    share = np.clip(values[:, :, 1], bounds[:, 0, None], bounds[:, 1, None])
+    return np.stack([1.0 - share, share], axis=2)

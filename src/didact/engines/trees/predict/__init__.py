@@ -1,0 +1,1 @@
+"""Rows down many trees, and what a prediction is made of."""

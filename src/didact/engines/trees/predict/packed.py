@@ -1,0 +1,123 @@
+"""Many trees packed for prediction: blocks of rows go through one tree after the other.
+
+For large trees, few rows and the numbers of leaves; `small_trees` is quicker where it can be used. Nodes of a tree are
+put in the order of a walk level by level, so that a right child follows its sibling and the nodes that most rows pass
+lie together.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.threads import parallel_map
+from didact.core.typing import Array
+from didact.engines.trees.predict.packed_loops import NODE, Packed, add_predictions, all_leaves
+from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
+
+BLOCK = 1024  # rows that go through all trees together
+TASK = 16_384  # rows of one task
+
+
+def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
+    """Pack trees; tree t adds its leaf's values, flattened, to the columns from outputs[t] (default 0) on."""
+    parts, sets, start, n_sets = [], [], 0, 0
+    values, numbers, roots, weights = [], [], [], []
+    for tree in trees:
+        order = level_order(tree)
+        tree = renumbered(tree, order)
+        leaf = tree.children_left == LEAF
+        nodes = np.empty(tree.node_count, NODE)
+        nodes["threshold"] = np.where(leaf, np.inf, tree.threshold)
+        nodes["left"] = np.where(leaf, np.arange(tree.node_count), tree.children_left) + start
+        nodes["feature"] = np.where(leaf, 1, 2 * tree.feature + tree.missing_go_to_left)
+        parts.append(nodes)
+        values.append(tree.value.reshape(tree.node_count, -1))
+        numbers.append(np.where(tree.category_set < 0, -1, tree.category_set + n_sets))
+        sets.append(tree.category_sets)
+        weights.append(tree.weighted_n_node_samples)
+        roots.append(start)
+        start, n_sets = start + tree.node_count, n_sets + len(tree.category_sets)
+    width = max((s.shape[1] for s in sets), default=1)
+    merged = np.zeros((n_sets, width), np.uint64)
+    at = 0
+    for s in sets:
+        merged[at : at + len(s), : s.shape[1]] = s
+        at += len(s)
+    where = np.concatenate(numbers).astype(np.int32) if n_sets else np.empty(0, np.int32)
+    columns = np.zeros(len(trees), np.int64) if outputs is None else np.asarray(outputs, np.int64)
+    return Packed(
+        np.concatenate(parts), np.asarray(roots, np.int64), columns, np.concatenate(values), where, merged,
+        np.concatenate(weights).astype(np.float64),
+    )  # fmt: skip
+
+
+def join(a: Packed | None, b: Packed) -> Packed:
+    """Two packs as one."""
+    if a is None:
+        return b
+    nodes = b.nodes.copy()
+    nodes["left"] += len(a.nodes)
+    width = max(a.category_sets.shape[1], b.category_sets.shape[1])
+    tables = [np.pad(s, ((0, 0), (0, width - s.shape[1]))) for s in (a.category_sets, b.category_sets)]
+    full = [p.sets if len(p.sets) else np.full(len(p.nodes), -1, np.int32) for p in (a, b)]
+    shifted = np.where(full[1] < 0, -1, full[1] + len(a.category_sets)).astype(np.int32)
+    sets = np.concatenate([full[0], shifted]) if len(a.sets) or len(b.sets) else np.empty(0, np.int32)
+    return Packed(
+        np.concatenate([a.nodes, nodes]), np.concatenate([a.roots, b.roots + len(a.nodes)]),
+        np.concatenate([a.output, b.output]), np.concatenate([a.values, b.values]), sets, np.concatenate(tables),
+        np.concatenate([a.weights, b.weights]),
+    )  # fmt: skip
+
+
+def level_order(tree: Tree) -> Array:
+    """The nodes level by level, siblings side by side."""
+    found, level = [np.zeros(1, np.int64)], np.zeros(1, np.int64)
+    while len(level):
+        inner = level[tree.children_left[level] != LEAF]
+        level = np.column_stack([tree.children_left[inner], tree.children_right[inner]]).ravel().astype(np.int64)
+        found.append(level)
+    return np.concatenate(found)
+
+
+def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | None = None) -> Array:
+    """Add the values of the trees first … last − 1 to out (n, columns), which is returned."""
+    last = len(packed.roots) if last is None else last
+    check_columns(packed, X, out)
+    if not 0 <= first <= last <= len(packed.roots):
+        raise InputError(f"There are no trees {first} to {last - 1} among {len(packed.roots)}.")
+
+    def task(start: int) -> None:
+        stop = min(start + TASK, X.shape[0])
+        found = np.empty(BLOCK, np.int64)
+        for a in range(start, stop, BLOCK):
+            b = min(a + BLOCK, stop)
+            add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
+
+    parallel_map(task, range(0, X.shape[0], TASK))
+    return out
+
+
+def apply_all(packed: Packed, X: Any) -> Array:
+    """The leaf of every row in every tree (n, trees), numbered level by level within the tree."""
+    check_columns(packed, X)
+    out = np.empty((X.shape[0], len(packed.roots)), np.int32)
+
+    def task(start: int) -> None:
+        block = rows_of(X[start : start + BLOCK])
+        all_leaves(packed, block, np.empty(len(block), np.int64), out[start : start + BLOCK])
+
+    parallel_map(task, range(0, X.shape[0], BLOCK))
+    return out
+
+
+def check_columns(packed: Packed, X: Any, out: Array | None = None) -> None:
+    """Refuse rows, and room for the sums, that have fewer columns than the trees ask for; and trees nobody checked."""
+    if not isinstance(packed, Packed):
+        raise InputError("These trees make no sense: they are not packed.")
+    needed = int(packed.nodes["feature"].max(initial=0) >> 1)
+    if needed >= X.shape[1]:
+        raise InputError(f"The trees ask for column {needed}, but X has {X.shape[1]} columns.")
+    if out is not None and packed.output.max(initial=0) + packed.values.shape[1] > out.shape[1]:
+        raise InputError(f"The trees add to more outputs than the {out.shape[1]} that there are.")

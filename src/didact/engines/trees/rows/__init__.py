@@ -1,0 +1,1 @@
+"""What a grower reads: binned columns, bundles of them, targets and their exact sums."""

@@ -1,0 +1,60 @@
+"""Compiled parts of `joint`: two columns of codes joined into one; histograms of joint codes spread to columns."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import jit_unmanaged
+from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import add_rows, clear
+
+
+@jit_unmanaged
+def join(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -> int:
+    """Number the pairs of codes (a < 256, b < 256) of every `step`-th row as they come; how many, or `most` + 1.
+
+    `numbers` has 65,536 places and is negative throughout, before and after; `out` gets the numbers, unless it is
+    empty.
+    """
+    many, stop = 0, a.shape[0]
+    for i in range(0, a.shape[0], step):
+        place = np.uint64(a[i]) << np.uint64(8) | np.uint64(b[i])
+        if numbers[place] < 0:
+            if many == most:
+                many, stop = most + 1, i
+                break
+            numbers[place] = many
+            many += 1
+        if out.shape[0]:
+            out[i] = numbers[place]
+    for i in range(0, stop, step):
+        numbers[np.uint64(a[i]) << np.uint64(8) | np.uint64(b[i])] = -1
+    return many
+
+
+@jit_unmanaged
+def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
+    """Add the words of each slot from `first` on to its targets: the slots of the codes that make up a joint one."""
+    for k in range(starts.shape[0] - 1):
+        at, some = first + k, False
+        for c in range(hist.shape[1]):
+            some |= hist[at, c] != 0
+        for e in range(starts[k] if some else 0, starts[k + 1] if some else 0):
+            to = np.uint64(targets[e])
+            for c in range(hist.shape[1]):
+                hist[to, c] += hist[at, c]
+
+
+@jit_unmanaged
+def count_rows(joint: Any, words: Array, labels: Array, rows: Array, slots: int, hist: Array) -> None:
+    """The histograms of some rows."""
+    clear(hist)
+    add_rows(joint.codes, words, labels, rows, joint.first, hist)
+    spread(slots, joint.starts, joint.targets, hist)
+
+
+def warm() -> None:
+    """Compile for the types in use."""
+    zero = np.zeros(1, np.uint8)
+    join(zero, zero, 1, 1, np.full(1 << 16, -1, np.int32), zero)
+    spread(0, np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))

@@ -1,0 +1,185 @@
+"""What rows add to a node: targets and weights in the form that compiled growers read, and node values from sums."""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from didact.core.overflow import too_large
+from didact.core.typing import Array
+from didact.engines.trees.rows.chosen_loops import chosen
+from didact.engines.trees.rows.fixed_point import power_below
+from didact.engines.trees.rows.stat_loops import Labels, Scalar
+from didact.engines.trees.rows.value_loops import Values
+from didact.engines.trees.splits.category_loops import RandomSplit
+from didact.engines.trees.splits.median_loops import Absolute
+from didact.engines.trees.splits.sorted_loops import Bounds, Split, Stock
+from didact.parts.criteria.base import Criterion
+
+HUGE = 2.0**400  # squares and their sums stay finite up to here (10¹²⁰)
+
+
+class NodeStatistic(Protocol):
+    """What rows add to a node: a noun whose methods compiled growers call, each resolved when they are compiled.
+
+    `line` holds the rows of a node in the order of a feature, rank << 32 | row; `bench` the buffers of a thread.
+    `Scalar`, `Labels` and `Values` sum up targets and weights. `Absolute` has no sums: it offers `scan1`, `value1`,
+    `stock1`, `categories1`, `random1`, `bins1`, `gather1` and `near1`, which is what growers themselves ask for; the
+    nouns with sums are each a `SummedStatistic`.
+    """
+
+    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+        """The best cut of a line."""
+
+    def value1(self, sums: Array) -> float:
+        """The value of a node, for monotone constraints."""
+
+    def stock1(self, line: Array, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
+                    state: np.uint64) -> Split:  # fmt: skip
+        """The best set of categories."""
+
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+        """A cut at random."""
+
+    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
+        """The best cut of a column of codes."""
+
+    def gather1(self, rows: Array, out: Any) -> None:
+        """Copy rows to another noun of this kind."""
+
+    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+        """Put what the rows of a node bring side by side."""
+
+
+class SummedStatistic(NodeStatistic, Protocol):
+    """A sum over rows: what `sorted_loops`, `coded_loops` and `category_loops` ask of a statistic besides."""
+
+    def add1(self, sums: Array, i: int) -> None:
+        """Add row i to the sums."""
+
+    def base1(self, i: int) -> float:
+        """w·b(y) of row i."""
+
+    def total1(self, sums: Array) -> float:
+        """The score of a node with these sums."""
+
+    def weight1(self, sums: Array) -> float:
+        """The weight of a node with these sums."""
+
+    def order1(self, groups: Array, g: int, channel: int) -> float:
+        """The key by which a group of rows is sorted."""
+
+    def orders1(self, channels: int) -> int:
+        """How many orders of the groups are worth a try."""
+
+    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
+        """Add rows to a histogram of their codes, all but those with the common one."""
+
+    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+               best: float) -> Split:  # fmt: skip
+        """The best cut of a histogram."""
+
+
+class Targets(NamedTuple):
+    """A noun of `stat_loops`, the number of its sums, which rows count, and how sums become values."""
+
+    stat: NodeStatistic
+    channels: int
+    keep: Array | None
+    classes: int  # most classes of an output; 0: numbers
+    outputs: int
+    centre: Array
+    weights: Array | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether all sums are of whole numbers, and exact."""
+        return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
+
+    def values(self, sums: Array) -> Array:
+        """Values of nodes with these sums: (nodes, outputs, classes or 1)."""
+        if not self.classes:
+            return (sums[:, :-1] / sums[:, -1:] + self.centre)[:, :, None]
+        if isinstance(self.stat, Scalar):
+            second = sums[:, 0] / sums[:, 1]
+            return np.stack([1.0 - second, second], axis=1)[:, None, :]
+        counts = sums.reshape(len(sums), self.outputs, self.classes)
+        return counts / counts.sum(axis=2, keepdims=True)
+
+
+def label_targets(codes: Array, classes: int, weights: Array | None, criterion: Criterion) -> Targets:
+    """Class codes (n,) or (n, outputs), each below `classes`."""
+    codes = codes[:, None] if codes.ndim == 1 else codes
+    n, outputs = codes.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if outputs == 1 and classes == 2:
+        stat: NodeStatistic = Scalar(np.column_stack([w * codes[:, 0], w]), chosen(criterion, outputs))
+        channels = 2
+    else:
+        stat = Labels((codes + classes * np.arange(outputs)).astype(np.int32), w, chosen(criterion, outputs))
+        channels = outputs * classes
+    return Targets(stat, channels, _kept(weights), classes, outputs, np.zeros(outputs), weights)
+
+
+def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targets:
+    """Numbers (n,) or (n, outputs). Squared errors are about the overall mean, which keeps digits."""
+    Y = np.asarray(y[:, None] if y.ndim == 1 else y, np.float64)
+    n, outputs = Y.shape
+    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    if not criterion.additive:
+        return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
+    refuse_huge(Y)
+    criterion.refuse(bool((Y < 0).any()), w @ Y)
+    centre = np.average(Y, axis=0, weights=w) if criterion.centred else np.zeros(outputs)
+    sums = (Y - centre) * w[:, None]
+    rows = np.column_stack([exact(sums) if criterion.positive else sums, w])
+    which = chosen(criterion, outputs)
+    stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
+    return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
+
+
+def refuse_huge(y: Array) -> None:
+    """Refuse targets whose squares would overflow."""
+    most = float(np.abs(y).max(initial=0.0))
+    if most > HUGE:
+        raise too_large("Input y", most)
+
+
+def exact(columns: Array) -> Array:
+    """Columns of numbers ≥ 0 in steps of a power of two, so small that all sums and differences of rows are exact."""
+    scale = np.array([power_below(2.0**52, float(total)) for total in columns.sum(axis=0)])
+    return np.asarray(np.rint(columns * scale) / scale)
+
+
+def drawn_counts(y: Array, weights: Array | None, drawn: Array | None) -> Array:
+    """Targets of a `positive` criterion for a tree on a draw of rows: the mean of all where no drawn one is above 0.
+
+    Such a draw knows no rate, and a tree of it would predict 0, against which every count has an infinite deviance.
+    """
+    none = np.atleast_1d(y.sum(axis=0) if drawn is None else drawn @ y) <= 0
+    return np.where(none, np.average(y, axis=0, weights=weights), y) if none.any() else y
+
+
+def absolute_stat(Y: Array, w: Array) -> Absolute:
+    """Targets by rank, with empty trees of sums for each output."""
+    n, outputs = Y.shape
+    ranks, distinct = np.empty((n, outputs), np.int64), np.full((outputs, n), np.inf)
+    for o in range(outputs):
+        values, ranks[:, o] = np.unique(Y[:, o], return_inverse=True)
+        distinct[o, : len(values)] = values
+    size = 1 << max(1, int(n).bit_length())
+    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((4, n + 1)))
+
+
+def few_rows(stat: Any, n: int) -> Any:
+    """A noun of the same kind with room for n rows."""
+    names = [name for name in ("rows", "codes", "ranks", "weights") if name in stat._fields]
+    return stat._replace(**{k: np.empty((n, *(a := getattr(stat, k)).shape[1:]), a.dtype) for k in names})
+
+
+def _kept(weights: Array | None) -> Array | None:
+    """Which rows have weight; None if all."""
+    return None if weights is None or (weights > 0).all() else np.asarray(weights > 0)

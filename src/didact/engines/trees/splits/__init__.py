@@ -1,0 +1,1 @@
+"""The best cut of one feature of one node, by kind of candidate."""

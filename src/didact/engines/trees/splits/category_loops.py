@@ -1,0 +1,157 @@
+"""Compiled scans of a node that are not a walk along sorted values: sets of categories, and random cuts.
+
+Rows are summed up by category; the categories then stand in the order of their mean target (of each channel in turn
+where there are several), and every cut of that order is scored. Missing values are one more category. For C categories
+in the node this costs n + C log C. A random split takes a random order and one random cut of it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit, jit_unmanaged
+from didact.core.typing import Array
+from didact.engines.trees.splits.random_loops import next_state, uniform
+from didact.engines.trees.splits.sort_loops import sort_keys
+from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, add1, missing_at, total1, weight1
+
+RandomSplit = tuple[float, int, bool, float]
+
+order1 = dispatch("order1")
+orders1 = dispatch("orders1")
+value1 = dispatch("value1")
+
+
+@jit
+def sum_groups(stat: Any, line: Array, channels: int) -> tuple[Array, Array, Array, int]:
+    """Sums, codes and counts of the categories in a line, which come one after the other."""
+    many = 1
+    for i in range(1, line.shape[0]):
+        many += line[i] >> 32 != line[i - 1] >> 32
+    groups, codes, counts = np.zeros((many, channels)), np.empty(many, np.int64), np.zeros(many, np.int64)
+    g = -1
+    for i in range(line.shape[0]):
+        if i == 0 or line[i] >> 32 != line[i - 1] >> 32:
+            g += 1
+            codes[g] = line[i] >> 32
+        add1(stat, groups[g], line[i] & 0xFFFFFFFF)
+        counts[g] += 1
+    return groups, codes, counts, many
+
+
+@jit_unmanaged
+def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> bool:
+    """Whether both children are large enough, and their means within the node's bounds."""
+    if n_left < bounds.min_samples or n_right < bounds.min_samples:
+        return False
+    if weight1(stat, left) < bounds.min_weight or weight1(stat, right) < bounds.min_weight:
+        return False
+    if bounds.low == -np.inf and bounds.high == np.inf:
+        return True
+    a, b = value1(stat, left), value1(stat, right)
+    return bounds.low <= min(a, b) and max(a, b) <= bounds.high
+
+
+@jit
+def scan_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array,
+                    random_split: bool, state: np.uint64) -> Split:  # fmt: skip
+    """The best set of categories for the left side, as bits; position 0 stands for "see the bits"."""
+    groups, codes, counts, many = sum_groups(stat, line, sums.shape[0])
+    keys, order = np.empty(many), np.empty(many, np.int64)
+    left, right = np.empty(sums.shape[0]), np.empty(sums.shape[0])
+    best, side, n = NO_SPLIT, False, line.shape[0]
+    for channel in range(1 if random_split else orders1(stat, sums.shape[0])):
+        for g in range(many):
+            state = next_state(state)
+            keys[g] = uniform(state) if random_split else order1(stat, groups, g, channel)
+        sort_keys(keys, order)
+        state = next_state(state)
+        only = int(uniform(state) * (many - 1)) if random_split else -1
+        before = 0
+        for j in range(sums.shape[0]):
+            left[j] = 0.0
+        for k in range(many - 1):
+            before += counts[order[k]]
+            for j in range(sums.shape[0]):
+                left[j] += groups[order[k], j]
+                right[j] = sums[j] - left[j]
+            if (only >= 0 and k != only) or not fits(stat, left, right, before, n - before, bounds):
+                continue
+            score = total1(stat, left) + total1(stat, right)
+            if score > best + tie:
+                best, side = score, write_set(codes, order, k + 1, top, bits)
+    return best, 0, side
+
+
+@jit_unmanaged
+def write_set(codes: Array, order: Array, many: int, top: int, bits: Array) -> bool:
+    """The first categories of an order as bits; whether the missing ones are among them."""
+    for j in range(bits.shape[0]):
+        bits[j] = np.uint64(0)
+    missing = False
+    for k in range(many):
+        code = codes[order[k]]
+        if code >= top:
+            missing = True
+        else:
+            bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+    return missing
+
+
+@jit
+def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Bounds,
+               state: np.uint64) -> RandomSplit:  # fmt: skip
+    """A cut at a value drawn between the smallest and the largest; missing values go to a side drawn by lot."""
+    n, m = line.shape[0], missing_at(line, values.shape[0])
+    left, right = np.zeros(sums.shape[0]), np.empty(sums.shape[0])
+    missing_left = m < n and uniform(next_state(state)) < 0.5
+    threshold, at = np.inf, m
+    if m > 0 and line[0] >> 32 != line[m - 1] >> 32:
+        low, high = values[line[0] >> 32], values[line[m - 1] >> 32]
+        threshold = low + uniform(state) * (high - low)
+        threshold = low if threshold >= high else threshold
+        at = 0
+        while values[line[at] >> 32] <= threshold:
+            at += 1
+    elif missing_left:
+        missing_left = False  # present values against missing ones is the only cut
+    for i in range(at):
+        add1(stat, left, line[i] & 0xFFFFFFFF)
+    if missing_left:
+        for i in range(m, n):
+            add1(stat, left, line[i] & 0xFFFFFFFF)
+    many = at + (n - m if missing_left else 0)
+    for k in range(sums.shape[0]):
+        right[k] = sums[k] - left[k]
+    if not fits(stat, left, right, many, n - many, bounds):
+        return NO_SPLIT, -1, False, 0.0
+    if bounds.sign != 0 and (value1(stat, left) - value1(stat, right)) * bounds.sign > 0.0:
+        return NO_SPLIT, -1, False, 0.0
+    return total1(stat, left) + total1(stat, right), at, missing_left, threshold
+
+
+@jit_unmanaged
+def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+           buffers: Array) -> float:  # fmt: skip
+    """The score of the division of rows, which have these codes, at one code; −∞ if it is not allowed."""
+    left, right, many, n = buffers[0], buffers[1], 0, rows.shape[0]
+    for k in range(sums.shape[0]):
+        left[k] = 0.0
+    for i in range(n):
+        code = codes[i]
+        if (code <= cut) if code < top else missing_left:
+            add1(stat, left, rows[i])
+            many += 1
+    for k in range(sums.shape[0]):
+        right[k] = sums[k] - left[k]
+    return halves_score(stat, left, right, many, n - many, bounds)
+
+
+@jit_unmanaged
+def halves_score(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> float:
+    """The score of two halves with these sums; −∞ if they are not allowed."""
+    if not fits(stat, left, right, n_left, n_right, bounds):
+        return NO_SPLIT
+    if bounds.sign != 0 and (value1(stat, left) - value1(stat, right)) * bounds.sign > 0.0:
+        return NO_SPLIT
+    return total1(stat, left) + total1(stat, right)

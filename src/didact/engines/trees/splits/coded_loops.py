@@ -1,0 +1,185 @@
+"""Compiled scans of a column of codes of one node: the best cut between two codes that occur in it.
+
+Rows are added to a histogram of their codes, and a bit is set for each bin that is not empty. Only such bins are swept
+and cleared, so that a node of few rows costs as many steps as it has rows, however many bins there are.
+
+A split is (score, code, missing left): rows with at most this code go left. Between two codes that are apart the cut is
+in the middle; the last code stands for "all present values left, missing ones right".
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit_unmanaged, lowest_bit
+from didact.core.typing import Array
+from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
+
+fill1 = dispatch("fill1")
+sweep1 = dispatch("sweep1")
+ONE = np.uint64(1)
+
+
+@jit_unmanaged
+def scan_bins(stat: Any, column: Array, rows: Array, bench: Any, top: int, tie: float, bounds: Bounds,
+              common: int) -> Split:  # fmt: skip
+    """The best cut of the rows of a node; code −2 if all have the same code."""
+    n, counts, sums = rows.shape[0], bench.counts, bench.sums[: bench.places[bench.sums.shape[0]]]
+    fill1(stat, column, rows, bench, common)
+    mark_bins(column, rows, top, counts, bench.marks)
+    if common >= 0:
+        fill_common(common, n, sums, bench.hist, counts, bench.marks)
+    best = NO_SPLIT, -2, False
+    if counts[column[rows[0]]] < n:
+        best = sweep1(stat, bench, top, n, sums, tie, bounds, False, NO_SPLIT)
+        if counts[top] > 0:
+            other = sweep1(stat, bench, top, n, sums, tie, bounds, True, best[0])
+            best = other if other[0] > NO_SPLIT else best
+    clear_bins(bench.hist[:, : sums.shape[0]], counts, bench.marks)
+    return best
+
+
+@jit_unmanaged
+def take_some(sums: Array, bench: Any, every: bool) -> None:
+    """Number the channels that a node has, or every one, and put their sums side by side."""
+    many = 0
+    for k in range(sums.shape[0]):
+        bench.places[k] = many
+        if every or sums[k] != 0.0:
+            bench.sums[many] = sums[k]
+            many += 1
+    bench.places[sums.shape[0]] = many
+
+
+@jit_unmanaged
+def has_two(bench: Any) -> bool:
+    """Whether a node has two channels."""
+    return bench.places[bench.sums.shape[0]] == 2
+
+
+@jit_unmanaged
+def fill_pairs(column: Array, rows: Array, bench: Any, common: int) -> None:
+    """Add targets and weights to a histogram of the codes, but for the common code."""
+    hist, counts, near = bench.hist, bench.counts, bench.near
+    for i in range(rows.shape[0]):
+        code = column[rows[i]]
+        if code == common:
+            continue
+        hist[code, 0] += near[0, i]
+        hist[code, 1] += near[1, i]
+        counts[code] += 1
+
+
+@jit_unmanaged
+def mark_bins(column: Array, rows: Array, top: int, counts: Array, marks: Array) -> None:
+    """Set the bits of the bins that are not empty: by the rows or by the bins, whichever are fewer."""
+    if rows.shape[0] < top:
+        for i in range(rows.shape[0]):
+            code = column[rows[i]]
+            marks[code >> 6] |= ONE << np.uint64(code & 63)
+    else:
+        for code in range(top + 1):
+            if counts[code] > 0:
+                marks[code >> 6] |= ONE << np.uint64(code & 63)
+
+
+@jit_unmanaged
+def fill_common(common: int, n: int, sums: Array, hist: Array, counts: Array, marks: Array) -> None:
+    """Give the common code what the others leave of n rows and their sums."""
+    for j in range(sums.shape[0]):
+        hist[common, j] = sums[j]
+    for k in range(marks.shape[0]):
+        word = marks[k]
+        while word != 0:
+            code = 64 * k + lowest_bit(word)
+            word &= word - ONE
+            if code != common:
+                n -= counts[code]
+                for j in range(sums.shape[0]):
+                    hist[common, j] -= hist[code, j]
+    counts[common] = n
+    if n > 0:
+        marks[common >> 6] |= ONE << np.uint64(common & 63)
+
+
+@jit_unmanaged
+def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
+    """Zero for all bins that have a bit, and for the bits."""
+    for k in range(marks.shape[0]):
+        word = marks[k]
+        marks[k] = 0
+        while word != 0:
+            code = 64 * k + lowest_bit(word)
+            word &= word - ONE
+            counts[code] = 0
+            for j in range(hist.shape[1]):
+                hist[code, j] = 0.0
+
+
+@jit_unmanaged
+def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+                 best: float) -> Split:  # fmt: skip
+    """The best cut with sums in registers."""
+    hist, counts, marks, criterion = bench.hist, bench.counts, bench.marks, stat.criterion
+    S, W, s, w, many = sums[0], sums[1], 0.0, 0.0, 0
+    if missing_left:
+        s, w, many = hist[top, 0], hist[top, 1], counts[top]
+    free = bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf
+    limit, at, after, most = best + tie, -1, -1, n - max(bounds.min_samples, 1)
+    for k in range(marks.shape[0]):
+        word = marks[k]
+        while word != 0:
+            c = 64 * k + lowest_bit(word)
+            word &= word - ONE
+            if c >= top:
+                break
+            s += hist[c, 0]
+            w += hist[c, 1]
+            many += counts[c]
+            if at >= 0 and after < 0:
+                after = c
+            if many < bounds.min_samples or many > most or w < bounds.min_weight or W - w < bounds.min_weight:
+                continue
+            score = score2(criterion, s, w) + score2(criterion, S - s, W - w)
+            if score > limit and (free or allowed(bounds, s, w, S, W)):
+                best, limit, at, after = score, score + tie, c, -1
+    if at < 0:
+        return NO_SPLIT, -1, False
+    return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left
+
+
+@jit_unmanaged
+def sweep_vector(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
+                 best: float) -> Split:  # fmt: skip
+    """The best cut with vectors of sums."""
+    hist, counts, marks, channels, many = bench.hist, bench.counts, bench.marks, sums.shape[0], 0
+    left, right = hist[hist.shape[0] - 2, :channels], hist[hist.shape[0] - 1, :channels]
+    for j in range(channels):
+        left[j] = hist[top, j] if missing_left else 0.0
+    if missing_left:
+        many = counts[top]
+    limit, at, after, most = best + tie, -1, -1, n - max(bounds.min_samples, 1)
+    for k in range(marks.shape[0]):
+        word = marks[k]
+        while word != 0:
+            c = 64 * k + lowest_bit(word)
+            word &= word - ONE
+            if c >= top:
+                break
+            for j in range(channels):
+                left[j] += hist[c, j]
+                right[j] = sums[j] - left[j]
+            many += counts[c]
+            if at >= 0 and after < 0:
+                after = c
+            if many < bounds.min_samples or many > most:
+                continue
+            if bounds.min_weight > 0.0 and min(weight1(stat, left), weight1(stat, right)) < bounds.min_weight:
+                continue
+            score = total1(stat, left) + total1(stat, right)
+            if score > limit:
+                best, limit, at, after = score, score + tie, c, -1
+    if at < 0:
+        return NO_SPLIT, -1, False
+    return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left

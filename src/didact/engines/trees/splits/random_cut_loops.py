@@ -1,0 +1,184 @@
+"""A random cut of a node of coded rows, for extremely randomised trees, and the tables that it is drawn from.
+
+Trees with random cuts are deep, and most of their nodes have a handful of rows: what counts is what a node costs, not a
+row. The codes stand column by column for large nodes, and row by row for small ones, where a row's codes are one or two
+lines of the cache for all features. What rows add to the sums stands in the order of the rows, and moves with them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.typing import Array
+from didact.engines.trees.splits.category_loops import halves_score
+from didact.engines.trees.splits.random_loops import next_state, uniform
+from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Stock
+
+CELLS = 256  # steps of the guide to the thresholds
+FEW = 32  # a node of less than one of so many rows reads codes row by row
+PAD = 8  # sums are taken of so many rows at a time
+
+base2 = dispatch("base2")
+halves1 = dispatch("halves1")
+score2 = dispatch("score2")
+share1 = dispatch("share1")
+stock1 = dispatch("stock1")
+
+
+class Lots(NamedTuple):
+    """Codes of all rows, and the thresholds between them; a missing value has the code n_bins[f]."""
+
+    codes: Array  # (p, n) uint8 or uint16
+    lines: Array  # (n, p), the same
+    thresholds: Array  # (p, most bins)
+    guide: Array  # (p, CELLS + 1) uint16: how many thresholds are below equal steps from the first to the last
+    steps: Array  # (p,) how many of these steps there are in a unit
+    n_bins: Array
+    categorical: Array
+    monotone: Array
+
+
+class Near(NamedTuple):
+    """What rows add to the sums, in the order of the rows; empty if it is read where it is."""
+
+    targets: Array
+    weights: Array
+
+
+class Room(NamedTuple):
+    """Buffers of one tree."""
+
+    rows: Array  # int32, the node's rows are a range
+    spare: Array
+    codes: Array  # of one feature in the rows of a node
+    line: Array  # int64, packed codes and rows of a node
+    sides: Array  # (2, channels)
+    order: Array  # (2p,) features, and with which others they were exchanged
+    bits: Array  # (words,)
+    near: Near
+    other: Near
+
+
+class Beside(NamedTuple):
+    """One target or two classes, which stand beside the rows."""
+
+    stat: Any
+
+    def share1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
+               bounds: Bounds, sides: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        s, w, many = sums_left(codes, near, rows.shape[0], cut, top, missing_left)
+        sides[0, 0], sides[0, 1], sides[1, 0], sides[1, 1] = s, w, sums[0] - s, sums[1] - w
+        return halves_score(self.stat, sides[0], sides[1], many, rows.shape[0] - many, bounds)
+
+    def tally1(self, rows: Array, near: Near, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+        sums[0], sums[1], base = sums_all(self.stat.criterion, near, rows.shape[0])
+        return score2(self.stat.criterion, sums[0], sums[1]), base, sums[1]
+
+
+class Apart(NamedTuple):
+    """Several classes or targets, and medians: rows are read where they are."""
+
+    stat: Any
+
+    def share1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
+               bounds: Bounds, sides: Array) -> float:  # fmt: skip
+        """The score of the division at one code."""
+        return halves1(self.stat, codes, rows, cut, top, missing_left, sums, bounds, sides)
+
+    def tally1(self, rows: Array, near: Near, sums: Array) -> Stock:
+        """Score, base and weight of a node with these rows; fills in its sums."""
+        return stock1(self.stat, rows, sums)
+
+
+@jit_unmanaged(fastmath={"reassoc"})
+def sums_left(codes: Array, near: Near, n: int, cut: int, top: int, missing_left: bool) -> tuple[float, float, Any]:
+    """Sums, weight and number of the rows whose code is at most `cut`; without branches, so that several go at once.
+
+    Their number is rounded up: after the codes of the rows come others that go right.
+    """
+    s, w, many, targets, weights = 0.0, 0.0, np.int64(0), near.targets, near.weights
+    last, first = np.int32(cut), np.int32(top if missing_left else 0x7FFFFFFF)
+    for i in range((np.uint64(n) + np.uint64(PAD - 1)) & ~np.uint64(PAD - 1)):
+        code = np.int32(codes[i])
+        goes = (code <= last) | (code >= first)
+        s += targets[i] if goes else 0.0
+        w += weights[i] if goes else 0.0
+        many += goes
+    return s, w, many
+
+
+@jit_unmanaged(fastmath={"reassoc"})
+def sums_all(criterion: Any, near: Near, n: int) -> tuple[float, float, float]:
+    """Sums, weight and base of the first n rows."""
+    s, w, base = 0.0, 0.0, 0.0
+    for i in range(np.uint64(n)):
+        s += near.targets[i]
+        w += near.weights[i]
+        base += base2(criterion, near.targets[i], near.weights[i])
+    return s, w, base
+
+
+@jit_unmanaged(forceinline=True)
+def gather(table: Lots, f: int, rows: Array, codes: Array) -> None:
+    """The codes of rows, in one piece."""
+    n = np.uint64(rows.shape[0])
+    if rows.shape[0] * FEW < table.lines.shape[0]:
+        for i in range(n):
+            codes[i] = table.lines[np.uint32(rows[i]), np.uint32(f)]
+    else:
+        column = table.codes[f]
+        for i in range(n):
+            codes[i] = column[np.uint32(rows[i])]
+
+
+@jit_unmanaged(forceinline=True)
+def extremes(codes: Array, n: int, top: int) -> tuple[Any, Any, int]:
+    """The smallest and the largest code that is not missing, and the number of missing ones."""
+    low, high, missing = codes[0], codes[0], 0
+    for i in range(np.uint64(n)):
+        low, high = min(low, codes[i]), max(high, codes[i])
+    if high < top:
+        return np.int64(low), np.int64(high), 0
+    last = np.int64(-1)
+    for i in range(n):
+        missing += codes[i] >= top
+        last = max(last, np.int64(codes[i]) if codes[i] < top else np.int64(-1))
+    return np.int64(low), last, missing
+
+
+@jit_unmanaged(forceinline=True)
+def place_cut(table: Lots, f: int, low: Any, high: Any, share: float) -> Any:
+    """The threshold nearest to this share of the way from the first to the last one between two codes."""
+    cuts, last = table.thresholds[f], high - 1
+    place = cuts[low] + share * (cuts[last] - cuts[low])
+    cell = min(max(int((place - cuts[0]) * table.steps[f]), 0), CELLS - 1)
+    cut, span = np.int64(table.guide[f, cell]), np.int64(table.guide[f, cell + 1]) - np.int64(table.guide[f, cell])
+    while span > 0:  # the first threshold at or after the place
+        half = (span + 1) // 2
+        cut += half if cuts[cut + half - 1] < place else 0
+        span -= half
+    cut = min(max(cut, low), last)
+    return cut - 1 if cut > low and place - cuts[cut - 1] < cuts[cut] - place else cut
+
+
+@jit_unmanaged(forceinline=True)
+def draw_cut(table: Lots, f: int, rows: Array, near: Near, sums: Array, noun: Any, bounds: Bounds, room: Room,
+             state: np.uint64) -> Split:  # fmt: skip
+    """A random threshold between the smallest and largest of the node, uniform in value: (score, code, missing left).
+
+    The code is −2 if all rows have the same.
+    """
+    top, n, codes = table.n_bins[f], rows.shape[0], room.codes
+    gather(table, f, rows, codes)
+    low, high, missing = extremes(codes, n, top)
+    if missing == n or (low >= high and missing == 0):
+        return NO_SPLIT, -2, False
+    cut = place_cut(table, f, low, high, uniform(state)) if low < high else top - 1
+    missing_left = missing > 0 and low < high and uniform(next_state(state)) < 0.5
+    for i in range(n, n + PAD):
+        codes[i] = high if missing_left else top
+    score = share1(noun, codes, rows, near, cut, top, missing_left, sums, bounds, room.sides)
+    return (score, cut, missing_left) if score > NO_SPLIT else (NO_SPLIT, -1, False)

@@ -1,0 +1,1 @@
+"""Trees with other splits or leaves: many branches, oblique cuts, linear models."""
