@@ -1,5 +1,6 @@
 """Rows of every kind: what reduce sees, in which order, how often a source is opened, and what map gives back."""
 
+import resource
 import threading
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import didact
 from didact import Batches
 from didact.core.errors import InputError
 from didact.core.rows import BatchRows, Block, ClusterRows, KeptBlocks, MemoryRows, is_dask, memory
+from didact.core.rows.memory import memory_limit, refuse_square
 
 
 class Seen(NamedTuple):
@@ -568,3 +570,12 @@ def test_no_row_with_weight_is_no_whole():
     for rows in three_kinds(X, np.arange(12.0), np.zeros(12))[1:]:
         with pytest.raises(InputError, match="All sample weights are zero"):
             rows.whole()
+
+
+def test_matrices_beyond_the_memory_of_the_process_are_refused(monkeypatch):
+    """A limit on the process counts like the machine's memory, and it is three matrices that have to fit."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, resource.RLIM_INFINITY))
+    assert memory_limit() == 1 << 30
+    refuse_square(6_000, "…")
+    with pytest.raises(InputError, match=r"3 matrices of 7000 × 7000 numbers .* 1 GiB.*: use fewer columns\."):
+        refuse_square(7_000, "use fewer columns")

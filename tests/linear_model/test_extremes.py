@@ -8,6 +8,7 @@ from didact import Batches
 from didact.core.errors import InputError
 from didact.linear_model import (
     BayesianLinearRegression,
+    ElasticNetCV,
     GammaRegressor,
     GeneralizedLeastSquares,
     GeneralizedLinearRegressor,
@@ -113,3 +114,15 @@ def test_inference_in_extreme_units_is_refused_by_name():
     X[:, 2] *= UNIT
     with pytest.raises(InputError, match="Input X in column 2"):
         PoissonRegressor(alpha=0).fit(X, y).inference(X, y)
+
+
+def test_weights_at_the_end_of_numbers_are_refused_in_a_sentence():
+    X, y = problem(p=3)
+    with pytest.raises(InputError, match="weights below 1e-300"):
+        LogisticRegression().fit(X, y > 2, np.full(len(y), 5e-324))
+
+
+def test_folds_without_weight_are_refused_in_a_sentence():
+    X, y = problem(p=3)
+    with pytest.raises(InputError, match="validation rows of a fold have no weight"):
+        ElasticNetCV(cv=5).fit(X, y, np.arange(len(y)) >= len(y) // 5)

@@ -1,5 +1,7 @@
 """The kernel smoother: all pairs, leaving out by hand, the density of (x, y), statsmodels' definition, refusals."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -126,3 +128,14 @@ def test_values_whose_squares_overflow_are_refused_in_words():
     X[3, 1] = 1e160
     with pytest.raises(InputError, match=r"Column 1 has values .* overflow"):
         model.fit(X, X[:, 0])
+
+
+def test_no_covariance_is_formed_to_choose_a_width():
+    """Of 40,000 columns it would take 12 GiB; the widths come from variances."""
+    X = np.random.default_rng(0).normal(size=(2, 40_000))
+    tracemalloc.start()
+    model = KernelSmoother().fit(X, [0.0, 1.0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+    np.testing.assert_allclose(model.predict(X), [0.0, 1.0], atol=1e-6)

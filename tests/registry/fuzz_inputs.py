@@ -50,7 +50,7 @@ MEMORY = 6 << 30
 SLOW = ("shape/2 × 30,000", "shape/2 × 3,000")  # take long where they are right, so they are not in the sample
 SENTENCES = ("could not convert string to float", "setting an array element with a sequence", "Complex data")
 EXTREME = ("extreme", "new rows")  # cases whose values lie at the ends of the range of numbers
-UNBOUNDED = ("decision_function", "score_samples", "kneighbors")  # what is beyond all numbers is infinite
+UNBOUNDED = ("decision_function", "score_samples", "kneighbors", "transform")  # what is beyond all numbers is infinite
 LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")  # of nothing is −∞
 
 

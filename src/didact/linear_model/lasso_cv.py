@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
+from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.core.progress import FitProgress
@@ -63,6 +64,8 @@ def fold_errors(
     """Mean squared errors (ratios, alphas) on the test rows of paths walked on the training rows."""
     problem = Problem(rows.some(train), model.fit_intercept, search.positive)
     X, y, w, *_ = rows.some(test).columns
+    if w is not None and not w.any():
+        raise InputError("The validation rows of a fold have no weight: shuffle the rows, or leave these out.")
     Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:

@@ -29,6 +29,7 @@ from didact.core.parameters import above, array_like, attr, is_bool, none, one_o
 from didact.core.progress import FitProgress
 from didact.core.rows import Rows
 from didact.core.rows.gather import dense
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.smoothing.local_regression import (
     LocalPoints,
@@ -171,7 +172,9 @@ class LocallyWeightedRegression(RegressorMixin, Estimator):
     def _rules(self, points: LocalPoints) -> list[LocalRule]:
         """The rule, or all candidates for it."""
         total, base = float(points.w.sum()), LocalRule(self.kernel, int(self.degree), 0.0, 0.0)
-        least = min(2.0 + base.terms(points.X.shape[1]), total)
+        terms = base.terms(points.X.shape[1])
+        refuse_square(terms, "use degree=0, or fewer columns")
+        least = min(2.0 + terms, total)
         fixed = self.bandwidth is not None
         wanted = self.bandwidth if fixed else self.span
         if wanted == "cv":

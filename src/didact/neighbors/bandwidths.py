@@ -57,17 +57,22 @@ def candidates(grid: Any, start: float) -> Array:
 
 
 def covariance(X: Array, w: Array) -> Array:
-    """The covariance of rows that are repeated w times."""
+    """The covariance of rows, two at least, that are repeated w times."""
+    centred = X - w @ X / w.sum()
+    return (w[:, None] * centred).T @ centred / (w.sum() - 1.0)
+
+
+def variances(X: Array, w: Array) -> Array:
+    """The variances of the columns of rows that are repeated w times: the diagonal of their covariance."""
     total = w.sum()
     if total <= 1.0:
         raise InputError("The spread of the columns needs at least two rows, and n_samples = 1.")
-    centred = X - w @ X / total
-    return (w[:, None] * centred).T @ centred / (total - 1.0)
+    return w @ np.square(X - w @ X / total) / (total - 1.0)
 
 
 def deviations(X: Array, w: Array, names: Any = None) -> Array:
     """Standard deviations of the columns; an error names a constant one."""
-    spread = np.sqrt(np.diagonal(covariance(X, w)))
+    spread = np.sqrt(variances(X, w))
     flat = np.flatnonzero(spread <= FLAT * np.abs(X).max(axis=0))
     if len(flat):
         column = flat[0] if names is None else repr(str(names[flat[0]]))
@@ -106,13 +111,13 @@ def log_volume(F: Array) -> float:
 
 def spreads(X: Array, w: Array) -> Array:
     """Standard deviations of the columns; 1 for constant ones."""
-    spread = np.sqrt(np.diagonal(covariance(X, w)))
+    spread = np.sqrt(variances(X, w))
     return np.where(spread > FLAT * np.abs(X).max(axis=0), spread, 1.0)
 
 
 def typical_width(X: Array, w: Array) -> float:
     """The geometric mean of the standard deviations of the columns that vary."""
-    spread = np.sqrt(np.diagonal(covariance(X, w)))
+    spread = np.sqrt(variances(X, w))
     varying = spread[spread > FLAT * np.abs(X).max(axis=0)]
     if not len(varying):
         raise InputError("All rows are equal, so there is no bandwidth to choose: give one.")

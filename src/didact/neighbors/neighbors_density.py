@@ -27,7 +27,10 @@ from didact.parts.distances import Euclidean
 from didact.parts.statistics.weights import in_cases
 from didact.parts.windows import log_ball
 
-EQUAL_ROWS = ("shape/equal rows", "shape/zeros", "weights/huge", "weights/from tiny to huge")
+EQUAL_ROWS = (  # or rows that become equal as numbers
+    *("shape/equal rows", "shape/zeros", "weights/huge", "weights/from tiny to huge"),
+    *("type/uint64", "type/large whole numbers", "type/bool", "type/times"),
+)
 
 
 def log_density(X: Any, rows: Array, w: Array, k: int) -> Any:

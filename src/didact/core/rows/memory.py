@@ -20,6 +20,11 @@ from didact.core.overflow import all_finite, listed, refuse_extreme
 from didact.core.rows.gather import keep, stacked
 from didact.core.threads import parallel_map
 
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    resource = None  # type: ignore[assignment]
+
 BLOCK_ROWS = 2048  # with a few dozen float64 columns a block fits into the L2 cache
 PIECES = 32  # at most this many independent pieces of work
 JOINED_ROWS, JOINED_ENTRIES = 25_000, 1 << 21  # rough size of a piece for `in_pieces` functions, given eight or more
@@ -292,13 +297,21 @@ def finite_sum(X: Any) -> bool:
         return all_finite(sum(parallel_map(lambda part: part.sum(), parts)))
 
 
-def refuse_square(p: int, instead: str) -> None:
-    """Refuse p columns if a p × p matrix exceeds the machine's memory; `instead` tells the user what to do."""
+def memory_limit() -> int:
+    """Bytes that this process may use at most: the machine's memory, or less where a limit is set."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
-    if 8 * p * p > machine:
+    if resource is None:
+        return machine
+    own = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return machine if own == resource.RLIM_INFINITY else min(machine, own)
+
+
+def refuse_square(p: int, instead: str, matrices: int = 3) -> None:
+    """Refuse p columns if so many p × p matrices exceed the memory; `instead` tells the user what to do."""
+    if 8 * matrices * p * p > memory_limit():
         raise InputError(
-            f"A matrix of {p} × {p} numbers, a row for each column of X, takes {8 * p * p / 2**30:.0f} GiB, more than "
-            f"this machine's memory: {instead}."
+            f"For these columns {matrices} matrices of {p} × {p} numbers are needed, which take "
+            f"{8 * matrices * p * p / 2**30:.0f} GiB, more than this process may use: {instead}."
         )
 
 

@@ -66,7 +66,7 @@ def fit_linear(
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
             "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
-            " or a warm start is far away. Divide y by a power of ten."
+            " weights below 1e-300, or a warm start is far away. Divide y, or multiply the weights, by a power of ten."
         )
     return result
 
@@ -122,8 +122,8 @@ class Steep(Exception):
 
 
 def looked_at(f: Callable[[Array], Any], steep: float) -> Callable[[Array], Any]:
-    """The objective, whose first gradient must not be larger than that."""
-    limit = [steep]
+    """The objective, whose first gradient must not be larger than that; infinity is no limit."""
+    limit = [steep] if np.isfinite(steep) else []
 
     def checked(x: Array) -> Any:
         found = f(x)

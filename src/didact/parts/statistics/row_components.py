@@ -1,6 +1,5 @@
 """The components of rows of any kind by their labels, in one pass; columns whose sums overflow are refused by name."""
 
-import os
 from functools import reduce
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_overflow
-from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite
+from didact.core.rows.memory import PIECES, Block, Rows, in_pieces, refuse_infinite, refuse_square
 from didact.core.typing import Array
 from didact.parts.statistics.components import MATRICES, Components, components
 from didact.parts.statistics.counts import label_counts
@@ -23,7 +22,11 @@ def row_components(rows: Rows, shape: str) -> Components:
     p = rows.n_features
     if shape not in MATRICES:
         return _looked_at(rows.reduce(variance_rows, shape), rows).finished()
-    _require_memory(p)
+    refuse_square(
+        p,
+        "use fewer columns, or GaussianNB, which needs variances only; or fill missing values and pass the rows as an "
+        "array in memory: with fewer rows than columns, no covariance is formed",
+    )
     if shape == "tied" or p <= NARROW:
         return _looked_at(rows.reduce(matrix_rows, shape, None), rows).finished()
     labels = rows.reduce(label_counts).values
@@ -68,15 +71,4 @@ def require_values(S: Components, rows: Rows) -> None:
         raise InputError(
             f"Column {column!r} has no value in class {S.labels.tolist()[k]!r}, so its mean is unknown: drop or "
             "fill the column."
-        )
-
-
-def _require_memory(p: int) -> None:
-    """Refuse p columns if their covariance exceeds the machine's memory."""
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 34
-    if 8 * p * p > machine:
-        raise InputError(
-            f"A covariance of {p} columns takes {8 * p * p / 2**30:.0f} GiB, more than this machine's memory: use "
-            "fewer columns, or GaussianNB, which needs variances only; or fill missing values and pass the rows as an "
-            "array in memory: with fewer rows than columns, no covariance is formed."
         )
