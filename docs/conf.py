@@ -21,7 +21,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.extlinks",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "api_sections",
     "docstrings",
     "mathml",
 ]
@@ -42,6 +45,8 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery/examples",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("didact",),
     "reset_modules": ("matplotlib", "picture_style.use"),
     "download_all_examples": False,
     "show_signature": False,
@@ -54,7 +59,11 @@ if tags.has("quick"):  # noqa: F821  # a name that Sphinx gives; pages alone: no
     sphinx_gallery_conf["plot_gallery"] = False
     suppress_warnings.append("image.not_readable")
 
-html_theme = "alabaster"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-output):not(.sphx-glr-script-out) > div.highlight > pre"
+
+html_theme = "pydata_sphinx_theme"
 html_title = "didact"
 html_static_path = ["_static"]
 html_css_files = ["house.css"]
@@ -62,17 +71,23 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "description": "Classical machine learning in one package",
-    "fixed_sidebar": True,
-    "page_width": "1240px",
-    "sidebar_width": "230px",
-    "font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
-    "head_font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
-    "code_font_family": "'DejaVu Sans Mono', Menlo, Consolas, monospace",
-    "code_font_size": "0.8em",
-    "font_size": "16px",
-    "show_powered_by": False,
-    "show_relbars": False,
-    "globaltoc_maxdepth": 2,
+    "logo": {"text": "didact"},
+    "switcher": {"json_url": "_static/switcher.json", "version_match": release},
+    "navbar_start": ["navbar-logo", "version-switcher"],
+    "navbar_end": ["theme-switcher"],
+    "navbar_align": "left",
+    "search_bar_text": "Search",
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "show_nav_level": 1,
+    "navigation_depth": 2,
+    "collapse_navigation": True,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "primary_sidebar_end": [],
 }
-html_sidebars = {"**": ["about.html", "searchfield.html", "globaltoc.html"]}
+html_sidebars = {
+    "index": [],
+    "api": ["api-sections"],
+    "gallery/api/*": ["api-sections"],
+}
