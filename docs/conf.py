@@ -1,5 +1,6 @@
 """Settings of the documentation: pages in MyST, numpydoc docstrings, and the examples as a gallery."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -47,6 +49,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery/examples",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("didact",),
+    "inspect_global_variables": False,  # an example belongs to the names that it imports, not to their base classes
     "reset_modules": ("matplotlib", "picture_style.use"),
     "download_all_examples": False,
     "show_signature": False,
@@ -70,6 +73,13 @@ html_css_files = ["house.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
+html_context = {
+    "version_name": next(
+        entry["name"]
+        for entry in json.loads((HERE / "_static" / "switcher.json").read_text(encoding="utf-8"))
+        if entry["version"] == release
+    ),
+}
 html_theme_options = {
     "logo": {"text": "didact"},
     "switcher": {"json_url": "_static/switcher.json", "version_match": release},
