@@ -55,6 +55,11 @@ API = """# API reference
 """
 
 
+def built(test):
+    """Mark a test that reads the small site: slow, and all in one process, so that the site is built once."""
+    return pytest.mark.slow(pytest.mark.xdist_group("site")(test))
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Two pages, three names and one example under the settings of the documentation; no example runs."""
@@ -78,7 +83,7 @@ def read(page):
     return page.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@built
 def test_page_has_search_both_colours_the_version_and_its_formula_without_a_script(site):
     page = read(site / "index.html")
     assert "pydata-sphinx-theme" in page
@@ -91,7 +96,7 @@ def test_page_has_search_both_colours_the_version_and_its_formula_without_a_scri
     assert (site / "searchindex.js").exists()
 
 
-@pytest.mark.slow
+@built
 def test_page_of_a_class_leads_to_its_examples_and_back(site):
     for name in ("LassoCV", "lasso_path"):
         page = read(site / "gallery" / "api" / f"didact.linear_model.{name}.html")
@@ -99,7 +104,7 @@ def test_page_of_a_class_leads_to_its_examples_and_back(site):
     assert "plot_lasso_path.html" not in read(site / "gallery" / "api" / "didact.linear_model.Perceptron.html")
 
 
-@pytest.mark.slow
+@built
 def test_example_can_be_downloaded_as_a_notebook(site):
     page = read(site / "gallery" / "examples" / "plot_lasso_path.html")
     (link,) = set(re.findall(r'href="([^"]+plot_lasso_path\.ipynb)"', page))
@@ -107,7 +112,7 @@ def test_example_can_be_downloaded_as_a_notebook(site):
     assert any("import" in "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
-@pytest.mark.slow
+@built
 def test_sidebar_of_a_class_has_the_names_of_its_module(site):
     page = read(site / "gallery" / "api" / "didact.linear_model.LassoCV.html")
     sidebar = page[page.index("API reference</p>") :].split("</nav>")[0]
@@ -115,7 +120,7 @@ def test_sidebar_of_a_class_has_the_names_of_its_module(site):
     assert 'href="../../api.html#didact-linear-model"' in sidebar
 
 
-@pytest.mark.slow
+@built
 def test_pages_load_nothing_from_another_machine(site):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 6
