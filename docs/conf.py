@@ -83,8 +83,7 @@ html_context = {
 html_theme_options = {
     "logo": {"text": "didact"},
     "switcher": {"json_url": "_static/switcher.json", "version_match": release},
-    "navbar_start": ["navbar-logo", "version-switcher"],
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-switcher", "theme-switcher"],
     "navbar_align": "left",
     "search_bar_text": "Search",
     "secondary_sidebar_items": ["page-toc"],
