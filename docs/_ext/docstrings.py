@@ -10,11 +10,12 @@ from typing import Any
 FORMULA = r":math:`[^`]*`|^(?P<margin> *)\.\. math::.*(?:\n(?:(?P=margin) +\S.*| *$))*"
 PROMPT = r"^ *(?:>>>|\.\.\. ).*$"
 ATTRIBUTE = r"(?<![`*\w\\:.])(?P<attribute>[A-Za-z]\w*_)(?![\w`*])"
-WORDS = re.compile(f"{FORMULA}|{PROMPT}|{ATTRIBUTE}", re.MULTILINE)
+BOLD = r"\*\*[^*\n]+\*\*"
+WORDS = re.compile(f"{FORMULA}|{PROMPT}|{BOLD}|{ATTRIBUTE}", re.MULTILINE)
 
 
 def literal(found: re.Match[str]) -> str:
-    """A fitted attribute as a literal; a formula, in which p_{t} is a letter with an index, and code as they are."""
+    """A fitted attribute as a literal; a formula, in which p_{t} has an index, code and bold names as they are."""
     return f"``{found['attribute']}``" if found["attribute"] else found[0]
 
 
