@@ -73,6 +73,7 @@ html_css_files = ["house.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
+html_use_index = html_domain_indices = False  # the search and the API page find names
 html_context = {
     "version_name": next(
         entry["name"]
