@@ -84,14 +84,14 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
             print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
             if not quick:
                 report.save(path, json.dumps(content, indent=1))
-                report.save(report.FOLDER / "RESULTS.md", report.render())
+                report.write()
     print(report.section(chapter, content))
 
 
 def main() -> None:
     if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
         scaling.main(sys.argv[2:])
-        report.save(report.FOLDER / "RESULTS.md", report.render())
+        report.write()
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
@@ -101,7 +101,7 @@ def main() -> None:
     if arguments.chapter == "setup":
         setup()
     elif arguments.chapter == "report":
-        report.save(report.FOLDER / "RESULTS.md", report.render())
+        report.write()
     else:
         if not processes.BENCH_PYTHON.exists():
             setup()
