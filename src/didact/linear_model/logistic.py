@@ -26,6 +26,8 @@ from didact.core.parameters import above_or_infinite, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.components.score_loops import CODES, LOG_POSTERIOR, POSTERIOR, score_rows
+from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -34,7 +36,7 @@ from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -109,8 +111,20 @@ def decision(X: Any, coef: Array, intercept: Array) -> Any:
     return scores[:, 0] if coef.shape[0] == 1 else scores
 
 
+def class_answers(X: Any, coef: Array, intercept: Array, answer: int) -> Any:
+    """Codes, probabilities or their logarithms in one compiled pass, for dense rows in memory; else None."""
+    if is_sparse(coef) or not in_memory(X):
+        return None
+    tables = line_tables(coef, intercept, classes=2)
+    found, lost = (None, ()) if tables is None else score_rows(X, tables, answer)
+    return None if len(lost) else found
+
+
 def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
     """The most probable label of each row."""
+    found = class_answers(X, coef, intercept, CODES)
+    if found is not None:
+        return labels_of(found, classes)
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
@@ -121,7 +135,8 @@ def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any
 
 def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Class probabilities of each row."""
-    return probabilities(decision(X, coef, intercept))
+    found = class_answers(X, coef, intercept, POSTERIOR)
+    return probabilities(decision(X, coef, intercept)) if found is None else found
 
 
 class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
@@ -266,6 +281,9 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Logarithms of the class probabilities, without underflow."""
+    found = class_answers(X, coef, intercept, LOG_POSTERIOR) if coef.shape[0] > 1 else None
+    if found is not None:
+        return found
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     if scores.ndim == 1:

@@ -10,6 +10,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.components.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
 
@@ -44,6 +45,7 @@ def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
     return np.bincount(cells, w[there], K * top).reshape(K, top)
 
 
+@scored_by(category_tables)
 def categorical_joint(X: Any, log_prior: Array, tables: list[Array]) -> Array:
     """log P(k) + Σ_j log P(x_j | k); a missing value, or one that was not there at fit, says nothing."""
     X = X.toarray() if is_sparse(X) else X

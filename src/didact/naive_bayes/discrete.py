@@ -23,6 +23,8 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.components.score_loops import Tables
+from didact.engines.components.score_tables import line_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
 from didact.parts.statistics.class_sums import ZERO_PROBABILITY, ClassSums, by_class, class_sums, log_shares
 
@@ -87,14 +89,33 @@ def binarized(X: Any, threshold: float | None) -> Any:
     return np.where(np.isnan(X), np.nan, threshold < X)
 
 
+def count_tables(log_prior: Array, weights: Array) -> Tables | None:
+    """The tables of `linear_joint`."""
+    return line_tables(weights.T, log_prior)
+
+
+@scored_by(count_tables)
 def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
     """log P(k) + Σ_j x_j w_jk; a missing count says nothing."""
     return np.asarray(without_gaps(X) @ weights) + log_prior
 
 
+def one_tables(log_prior: Array, log_one: Array, threshold: float | None) -> Tables | None:
+    """The tables of `bernoulli_joint`."""
+    log_zero = log_zeros(log_one)
+    cut = np.nan if threshold is None else float(threshold)
+    return line_tables(log_one - log_zero, log_prior + log_zero.sum(axis=1), cut)
+
+
+def log_zeros(log_one: Array) -> Array:
+    """log(1 − p) from log p."""
+    return np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+
+
+@scored_by(one_tables)
 def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
     """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
-    log_zero = np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+    log_zero = log_zeros(log_one)
     ones, missing = without_gaps(binarized(X, threshold)), gaps(X)
     joint = np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
     return joint if missing is None else joint - np.asarray(missing @ log_zero.T)

@@ -177,7 +177,12 @@ class MemoryRows(Rows):
             except (ArithmeticError, np.linalg.LinAlgError):
                 refuse_extreme(self.X, self.names)
                 raise
-            if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
+            if (
+                isinstance(found, np.ndarray)
+                and found.dtype.kind == "f"
+                and not finite_sum(found)
+                and np.isnan(found).any()
+            ):
                 refuse_extreme(self.X, self.names)
             return found
 

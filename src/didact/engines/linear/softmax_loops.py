@@ -188,11 +188,11 @@ def _scores(
         spare[2, i] = 1.0
     copy_rows(X, first, row_step, column_step, rows, table.shape[0] - 1, spare[2], A)
     for i in range(0, rows, LANES):
-        _set_scores(A, i, table, Z)
+        set_all_scores(A, i, table, Z)
 
 
 @jit_unmanaged
-def _set_scores(A: Array, i: int, table: Array, Z: Array) -> None:
+def set_all_scores(A: Array, i: int, table: Array, Z: Array) -> None:
     """Scores of four rows of A for all classes, as columns of Z."""
     a, k, n, left = np.uint64(i), np.uint64(0), np.uint64(table.shape[0]), table.shape[1] // LANES
     while left > 4 or left == 3:
