@@ -1,4 +1,4 @@
-"""Compiled scores, labels and posteriors: equal to the array form for every kind, layout and type, and blind to no gap."""
+"""Compiled scores, labels and posteriors: equal to array code for every kind, layout and type, and blind to no gap."""
 
 from functools import partial
 
