@@ -42,7 +42,8 @@ from didact.parts.statistics.counts import label_codes, label_counts, labels_of,
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
     X, w = block.X, block.weight
-    codes = label_codes(block.y, classes)
+    two = len(classes) == 2 and class_weights is None and not is_tensor(X)
+    codes = label_codes(block.y, classes, np.float64 if two else np.int64)
     xp = namespace(X, codes)
     if is_tensor(X):
         codes = xp.asarray(codes, device=X.device)
@@ -50,7 +51,7 @@ def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
     if len(classes) == 2:
-        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64)
+        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64, copy=False)
     return block._replace(y=codes, weight=w)
 
 

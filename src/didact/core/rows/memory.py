@@ -133,9 +133,10 @@ class MemoryRows(Rows):
         def summarize(piece: list[int]) -> S:
             return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
-        pieces = _joined(self.X, self._pieces) if getattr(fn, "takes_pieces", False) else self._pieces
+        bare = getattr(fn, "func", fn)  # of a `partial`
+        pieces = _joined(self.X, self._pieces) if getattr(bare, "takes_pieces", False) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
-            if getattr(fn, "takes_all", False):
+            if getattr(bare, "takes_all", False):
                 total = fn(self._whole, *args)
             else:
                 total = reduce(_merge, parallel_map(summarize, pieces))

@@ -37,6 +37,7 @@ from didact.engines.linear.pass_loops import (
     TILE,
     add_dots,
     add_lines,
+    ask_for,
     copy_rows,
     flat_view,
     whole_vectors,
@@ -103,6 +104,8 @@ def score_pass(
             rows, first = min(spare.shape[1], edges[piece + 1] - start), start * row_step
             if kind == LINE:
                 _line(X, first, row_step, column_step, rows, p, table, classes, Z)
+                if column_step == 1:
+                    ask_for(X, first + rows * row_step, row_step, min(rows, edges[piece + 1] - start - rows), p)
             else:
                 for i in range(rows):
                     spare[2, i] = 1.0

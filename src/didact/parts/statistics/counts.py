@@ -104,14 +104,17 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
     return factors
 
 
-def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label among the sorted values; a label that is not among them is refused."""
+def label_codes(y: Any, values: Array, dtype: Any = np.int64) -> Any:
+    """The position of each label among the sorted values; a label that is not among them is refused.
+
+    The `dtype` is that of the codes of arrays; those of tensors are integers.
+    """
     if is_tensor(y):
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
     y = np.asarray(y)
     if len(y) >= 2 * COUNTED_ROWS:
-        return _looked_up(y, np.empty(len(y), np.int64), lambda part, out: np.copyto(out, label_codes(part, values)))
+        return _looked_up(y, np.empty(len(y), dtype), lambda part, out: np.copyto(out, label_codes(part, values)))
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         # A look-up table for small integers; its last entry, −1, is for labels out of range.
         low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
@@ -128,7 +131,7 @@ def label_codes(y: Any, values: Array) -> Any:
             f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all "
             "labels must occur in the first pass over the rows, or be listed in the first call of partial_fit."
         )
-    return codes
+    return codes.astype(dtype, copy=False)
 
 
 def labels_of(codes: Array, values: Array) -> Array:
