@@ -245,12 +245,16 @@ def _answers(answer: int, start: int, rows: int, classes: int, Z: Array, spare: 
             spare[1, i] += share
             Z[k, i] = share if answer == POSTERIOR else less
     for i in range(rows):
-        total = log1(spare[1, i])
         if answer == LOG_SUM:
-            out[start + i, 0] = spare[0, i] + total
-        else:
+            out[start + i, 0] = spare[0, i] + log1(spare[1, i])
+        elif answer == POSTERIOR:
             for k in range(classes):
-                out[start + i, k] = ratio1(Z[k, i], spare[1, i]) if answer == POSTERIOR else Z[k, i] - total
+                out[start + i, k] = ratio1(Z[k, i], spare[1, i])
+        else:
+            out[start + i, 0] = spare[1, i]  # in the type of the answer: logarithms agree with its probabilities
+            total = log1(np.float64(out[start + i, 0]))
+            for k in range(classes):
+                out[start + i, k] = Z[k, i] - total
 
 
 def warm() -> None:
