@@ -26,7 +26,7 @@ from didact.core.parameters import above_or_infinite, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
-from didact.engines.components.score_loops import CODES, LOG_POSTERIOR, POSTERIOR, score_rows
+from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
 from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
@@ -123,7 +123,7 @@ def class_answers(X: Any, coef: Array, intercept: Array, answer: int) -> Any:
 
 def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
     """The most probable label of each row."""
-    found = class_answers(X, coef, intercept, CODES)
+    found = class_answers(X, coef, intercept, AS_CODES)
     if found is not None:
         return labels_of(found, classes)
     scores = decision(X, coef, intercept)
@@ -136,7 +136,7 @@ def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any
 
 def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Class probabilities of each row."""
-    found = class_answers(X, coef, intercept, POSTERIOR)
+    found = class_answers(X, coef, intercept, AS_POSTERIOR)
     return probabilities(decision(X, coef, intercept)) if found is None else found
 
 
@@ -282,7 +282,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Logarithms of the class probabilities, without underflow."""
-    found = class_answers(X, coef, intercept, LOG_POSTERIOR) if coef.shape[0] > 1 else None
+    found = class_answers(X, coef, intercept, AS_LOG_POSTERIOR) if coef.shape[0] > 1 else None
     if found is not None:
         return found
     scores = decision(X, coef, intercept)

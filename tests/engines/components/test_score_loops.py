@@ -11,7 +11,14 @@ from scipy import special
 import didact
 from didact.core.threads import set_threads
 from didact.engines.components import posterior as answers
-from didact.engines.components.score_loops import CODES, LOG_POSTERIOR, LOG_SUM, POSTERIOR, SCORES, score_rows
+from didact.engines.components.score_loops import (
+    AS_CODES,
+    AS_LOG_POSTERIOR,
+    AS_LOG_SUM,
+    AS_POSTERIOR,
+    AS_SCORES,
+    score_rows,
+)
 from didact.engines.components.score_tables import line_tables, tables_of
 from didact.engines.components.scores import diagonal_joint, gaussian_joint
 from didact.naive_bayes.categorical import categorical_joint
@@ -62,17 +69,17 @@ def test_every_answer_is_that_of_array_code(n, p, K, dtype, layout, kind):
     tables = tables_of(X, fn, ())
     close = {"rtol": 1e-10 if dtype == np.float64 else 1e-5, "atol": 1e-9 if dtype == np.float64 else 1e-4}
     expected = {
-        SCORES: joint,
-        POSTERIOR: special.softmax(joint, axis=1),
-        LOG_POSTERIOR: special.log_softmax(joint, axis=1),
-        LOG_SUM: special.logsumexp(joint, axis=1),
+        AS_SCORES: joint,
+        AS_POSTERIOR: special.softmax(joint, axis=1),
+        AS_LOG_POSTERIOR: special.log_softmax(joint, axis=1),
+        AS_LOG_SUM: special.logsumexp(joint, axis=1),
     }
     for answer, values in expected.items():
         found, lost = score_rows(X, tables, answer)
         assert found.dtype == dtype
         assert not len(lost)
         np.testing.assert_allclose(found, values, **close)
-    codes, _ = score_rows(X, tables, CODES)
+    codes, _ = score_rows(X, tables, AS_CODES)
     np.testing.assert_allclose(joint[np.arange(n), codes], joint.max(axis=1, initial=-np.inf), **close)
 
 
@@ -86,11 +93,11 @@ def test_gaps_and_overflow_go_to_array_code(kind):
         X[7] = 1e200
     with np.errstate(all="ignore"):
         for name in ("posterior", "log_posterior", "class_scores"):
-            answer = {"posterior": POSTERIOR, "log_posterior": LOG_POSTERIOR, "class_scores": SCORES}[name]
+            answer = {"posterior": AS_POSTERIOR, "log_posterior": AS_LOG_POSTERIOR, "class_scores": AS_SCORES}[name]
             expected = answers.ARRAY_FORMS[answer](X, fn)
             np.testing.assert_allclose(getattr(answers, name)(X, fn), expected, rtol=1e-9, atol=1e-12)
         labels = np.array(["a", "b", "c"])
-        assert (answers.most_probable(X, labels, fn) == labels[answers.ARRAY_FORMS[CODES](X, fn)]).all()
+        assert (answers.most_probable(X, labels, fn) == labels[answers.ARRAY_FORMS[AS_CODES](X, fn)]).all()
 
 
 def test_a_class_without_probability_has_none():
@@ -102,7 +109,7 @@ def test_a_class_without_probability_has_none():
 
 def test_ties_are_the_first_class():
     tables = line_tables(np.ones((1, 2)), 0.0, classes=2)
-    assert score_rows(np.array([[1.0, -1.0], [1.0, 0.0], [-1.0, 0.0]]), tables, CODES)[0].tolist() == [0, 1, 0]
+    assert score_rows(np.array([[1.0, -1.0], [1.0, 0.0], [-1.0, 0.0]]), tables, AS_CODES)[0].tolist() == [0, 1, 0]
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -112,7 +119,7 @@ def test_any_number_of_threads_gives_the_same_bits():
         tables, found = tables_of(X, kind_of_scores(kind, 20, 3, rng), ()), []
         for threads in (1, 3, 8):
             set_threads(threads)
-            found.append(score_rows(X, tables, POSTERIOR)[0])
+            found.append(score_rows(X, tables, AS_POSTERIOR)[0])
         set_threads(None)
         assert np.array_equal(found[0], found[1])
         assert np.array_equal(found[0], found[2])

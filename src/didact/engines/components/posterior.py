@@ -14,7 +14,14 @@ from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
-from didact.engines.components.score_loops import CODES, LOG_POSTERIOR, LOG_SUM, POSTERIOR, SCORES, score_rows
+from didact.engines.components.score_loops import (
+    AS_CODES,
+    AS_LOG_POSTERIOR,
+    AS_LOG_SUM,
+    AS_POSTERIOR,
+    AS_SCORES,
+    score_rows,
+)
 from didact.engines.components.score_tables import tables_of
 from didact.engines.components.tuning import MANY_POSTERIOR_ROWS, POSTERIOR_ROWS
 from didact.parts.statistics.counts import labels_of
@@ -52,7 +59,7 @@ def answered(X: Any, answer: int, fn: Any, *args: Any) -> Any:
 
 def class_scores(X: Any, fn: Any, *args: Any) -> Any:
     """The scores fn(X, *args) themselves."""
-    return answered(X, SCORES, fn, *args)
+    return answered(X, AS_SCORES, fn, *args)
 
 
 def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
@@ -70,7 +77,7 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
 
 def log_posterior(X: Any, fn: Any, *args: Any) -> Any:
     """log P(class | x)."""
-    return answered(X, LOG_POSTERIOR, fn, *args)
+    return answered(X, AS_LOG_POSTERIOR, fn, *args)
 
 
 def _log_posterior(X: Any, fn: Any, *args: Any) -> Any:
@@ -81,7 +88,7 @@ def _log_posterior(X: Any, fn: Any, *args: Any) -> Any:
 
 def posterior(X: Any, fn: Any, *args: Any) -> Any:
     """P(class | x)."""
-    return answered(X, POSTERIOR, fn, *args)
+    return answered(X, AS_POSTERIOR, fn, *args)
 
 
 def _posterior(X: Any, fn: Any, *args: Any) -> Any:
@@ -93,12 +100,12 @@ def _posterior(X: Any, fn: Any, *args: Any) -> Any:
 
 def log_density(X: Any, fn: Any, *args: Any) -> Any:
     """log p(x), summed over the classes."""
-    return answered(X, LOG_SUM, fn, *args)
+    return answered(X, AS_LOG_SUM, fn, *args)
 
 
 def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
     """The label with the largest joint probability."""
-    return labels_of(answered(X, CODES, fn, *args), classes)
+    return labels_of(answered(X, AS_CODES, fn, *args), classes)
 
 
 def _codes(X: Any, fn: Any, *args: Any) -> Array:
@@ -144,9 +151,9 @@ def _log_sum(X: Any, fn: Any, *args: Any) -> Any:
 
 
 ARRAY_FORMS = {
-    SCORES: in_blocks,
-    CODES: _codes,
-    POSTERIOR: _posterior,
-    LOG_POSTERIOR: _log_posterior,
-    LOG_SUM: _log_sum,
+    AS_SCORES: in_blocks,
+    AS_CODES: _codes,
+    AS_POSTERIOR: _posterior,
+    AS_LOG_POSTERIOR: _log_posterior,
+    AS_LOG_SUM: _log_sum,
 }

@@ -46,15 +46,15 @@ from didact.engines.linear.softmax_loops import set_all_scores
 from didact.parts.exp_loops import exp1, log1, ratio1
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
-LINE, LINES, DIAGONAL, WHITENED, CATEGORIES = range(5)  # kinds of scores
-SCORES, CODES, POSTERIOR, LOG_POSTERIOR, LOG_SUM = range(5)  # answers
-LARGEST = float(np.finfo(np.float64).max)
-LEAST = -708.0  # the exponential of less is taken as 0
+ONE_LINE, SOME_LINES, DIAGONAL, WHITENED, CATEGORIES = range(5)  # kinds of scores
+AS_SCORES, AS_CODES, AS_POSTERIOR, AS_LOG_POSTERIOR, AS_LOG_SUM = range(5)  # answers
+MOST_FINITE = float(np.finfo(np.float64).max)
+LEAST_EXPONENT = -708.0  # the exponential of less is taken as 0
 NO_NUMBERS, NO_PLACES = np.zeros(0), np.zeros(0, np.int64)
 
 
 class Tables(NamedTuple):
-    """What rows are scored by; `LINE` is one score, of the second of two classes where the first has 0."""
+    """What rows are scored by; `ONE_LINE` is one score, of the second of two classes where the first has 0."""
 
     kind: int
     classes: int
@@ -72,20 +72,20 @@ def score_rows(X: Array, tables: Tables, answer: int) -> tuple[Array, Array]:
     wide, rank = whole_vectors(p + 1), tables.table.shape[1] if tables.kind == WHITENED else 1
     dear = len(tables.origins) * rank if tables.kind == WHITENED else tables.table.size // max(p, 1)
     edges = pass_edges(X, 1 + dear // 8)
-    many = answer in (SCORES, POSTERIOR, LOG_POSTERIOR)
-    out = np.empty((0 if answer == CODES else n, K if many else 1), X.dtype)
-    codes, lost = np.empty(n if answer == CODES else 0, np.int64), np.zeros(n, np.bool_)
+    many = answer in (AS_SCORES, AS_POSTERIOR, AS_LOG_POSTERIOR)
+    out = np.empty((0 if answer == AS_CODES else n, K if many else 1), X.dtype)
+    codes, lost = np.empty(n if answer == AS_CODES else 0, np.int64), np.zeros(n, np.bool_)
     rows, filled_classes = flat_view(X), whole_vectors(K)
     tile = min(max(NEAR // wide // ROWS * ROWS, 2 * ROWS), TILE)
 
     def loop(turn: Array) -> None:
-        A = aligned_zeros(tile if tables.kind != LINE else 0, wide)
+        A = aligned_zeros(tile if tables.kind != ONE_LINE else 0, wide)
         B, Y = aligned_zeros(tile if tables.kind == WHITENED else 0, wide), aligned_zeros(rank, tile)
         room = A, B, Y, aligned_zeros(filled_classes, tile), aligned_zeros(3, tile)
         score_pass(turn, edges, *rows, p, *tables, answer, *room, out, codes, lost)
 
     share_pieces(len(edges) - 1, loop)
-    found = codes if answer == CODES else out if many else out[:, 0]
+    found = codes if answer == AS_CODES else out if many else out[:, 0]
     return found, np.flatnonzero(lost)
 
 
@@ -102,7 +102,7 @@ def score_pass(
             return
         for start in range(edges[piece], edges[piece + 1], spare.shape[1]):
             rows, first = min(spare.shape[1], edges[piece + 1] - start), start * row_step
-            if kind == LINE:
+            if kind == ONE_LINE:
                 _line(X, first, row_step, column_step, rows, p, table, classes, Z)
                 if column_step == 1:
                     ask_for(X, first + rows * row_step, row_step, min(rows, edges[piece + 1] - start - rows), p)
@@ -110,7 +110,7 @@ def score_pass(
                 for i in range(rows):
                     spare[2, i] = 1.0
                 copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
-            if kind == LINES:
+            if kind == SOME_LINES:
                 _binarize(threshold, rows, p, A)
                 for i in range(0, rows, LANES):
                     set_all_scores(A, i, table, Z)
@@ -121,7 +121,7 @@ def score_pass(
             elif kind == CATEGORIES:
                 _categories(A, rows, p, classes, table, constants, places, Z)
             _look(start, rows, classes, Z, spare, lost)
-            if answer == CODES:
+            if answer == AS_CODES:
                 _largest(start, rows, classes, Z, spare, codes)
             else:
                 _answers(answer, start, rows, classes, Z, spare, out)
@@ -212,9 +212,9 @@ def _look(start: int, rows: int, classes: int, Z: Array, spare: Array, lost: Arr
     for k in range(classes):
         for i in range(rows):
             spare[0, i] = max(spare[0, i], Z[k, i])
-            spare[2, i] += 0.0 if Z[k, i] <= LARGEST else 1.0
+            spare[2, i] += 0.0 if Z[k, i] <= MOST_FINITE else 1.0
     for i in range(rows):
-        if spare[2, i] > 0.0 or not spare[0, i] >= -LARGEST:
+        if spare[2, i] > 0.0 or not spare[0, i] >= -MOST_FINITE:
             lost[start + i] = True
 
 
@@ -231,7 +231,7 @@ def _largest(start: int, rows: int, classes: int, Z: Array, spare: Array, codes:
 @jit_unmanaged
 def _answers(answer: int, start: int, rows: int, classes: int, Z: Array, spare: Array, out: Array) -> None:
     """Scores, probabilities or their logarithms, or the logarithm of the sum of all exponentials."""
-    if answer == SCORES:
+    if answer == AS_SCORES:
         for i in range(rows):
             for k in range(classes):
                 out[start + i, k] = Z[k, i]
@@ -241,13 +241,13 @@ def _answers(answer: int, start: int, rows: int, classes: int, Z: Array, spare: 
     for k in range(classes):
         for i in range(rows):
             less = Z[k, i] - spare[0, i]
-            share = exp1(less) if less > LEAST else 0.0
+            share = exp1(less) if less > LEAST_EXPONENT else 0.0
             spare[1, i] += share
-            Z[k, i] = share if answer == POSTERIOR else less
+            Z[k, i] = share if answer == AS_POSTERIOR else less
     for i in range(rows):
-        if answer == LOG_SUM:
+        if answer == AS_LOG_SUM:
             out[start + i, 0] = spare[0, i] + log1(spare[1, i])
-        elif answer == POSTERIOR:
+        elif answer == AS_POSTERIOR:
             for k in range(classes):
                 out[start + i, k] = ratio1(Z[k, i], spare[1, i])
         else:
@@ -260,4 +260,4 @@ def _answers(answer: int, start: int, rows: int, classes: int, Z: Array, spare: 
 def warm() -> None:
     """Compile for both float types."""
     for dtype in (np.float64, np.float32):
-        score_rows(np.ones((1, 1), dtype), Tables(LINE, 1, aligned_zeros(1, LANES)), SCORES)
+        score_rows(np.ones((1, 1), dtype), Tables(ONE_LINE, 1, aligned_zeros(1, LANES)), AS_SCORES)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.components.score_loops import CATEGORIES, DIAGONAL, LINE, LINES, WHITENED, Tables
+from didact.engines.components.score_loops import CATEGORIES, DIAGONAL, ONE_LINE, SOME_LINES, WHITENED, Tables
 from didact.engines.components.tuning import TABLE_NUMBERS
 from didact.engines.linear.pass_loops import whole_vectors
 from didact.parts.families.log_densities import gaussian_log_density
@@ -50,11 +50,11 @@ def line_tables(coef: Array, intercept: Any, threshold: float = np.nan, classes:
     """The score x·bₖ + bₖ₀ of each class, for coefficients (K, p); of one of two classes, where the first has 0."""
     K, p = coef.shape
     if K == 1 and threshold != threshold:
-        return Tables(LINE, classes or 1, padded_table(np.append(coef, intercept)[None].astype(np.float64)))
+        return Tables(ONE_LINE, classes or 1, padded_table(np.append(coef, intercept)[None].astype(np.float64)))
     if K * p > TABLE_NUMBERS:
         return None
     table = np.vstack([coef.T, np.broadcast_to(intercept, K)])
-    return Tables(LINES, K, padded_table(table), threshold=threshold)
+    return Tables(SOME_LINES, K, padded_table(table), threshold=threshold)
 
 
 def diagonal_tables(log_prior: Array, mean: Array, variance: Array) -> Tables:
@@ -74,8 +74,15 @@ def whitened_tables(log_prior: Array, means: Array, whiten: Array, log_dets: Arr
     origins = np.asarray(means, np.float64) if own else means.mean(axis=0, dtype=np.float64)[None]
     centres = np.zeros((K, rank)) if own else (means - origins) @ whiten[0]
     W = padded_table(np.reshape(whiten, (groups * p, rank)))
-    constants = as_numbers(log_prior + gaussian_log_density(0.0, log_dets, p))
-    return Tables(WHITENED, K, W, padded_table(centres), np.ascontiguousarray(origins), constants)
+    constants = log_prior + gaussian_log_density(0.0, log_dets, p)
+    return Tables(
+        kind=WHITENED,
+        classes=K,
+        table=W,
+        centres=padded_table(centres),
+        origins=np.ascontiguousarray(origins),
+        constants=as_numbers(constants),
+    )
 
 
 def category_tables(log_prior: Array, tables: list[Array]) -> Tables:
