@@ -76,14 +76,14 @@ def score_rows(X: Array, tables: Tables, answer: int) -> tuple[Array, Array]:
     out = np.empty((0 if answer == AS_CODES else n, K if many else 1), X.dtype)
     codes, lost = np.empty(n if answer == AS_CODES else 0, np.int64), np.zeros(n, np.bool_)
     rows, filled_classes = flat_view(X), whole_vectors(K)
-    parts: tuple[Any, ...] = tables
     tile = min(max(NEAR // wide // ROWS * ROWS, 2 * ROWS), TILE)
 
     def loop(turn: Array) -> None:
         A = aligned_zeros(tile if tables.kind != ONE_LINE else 0, wide)
         B, Y = aligned_zeros(tile if tables.kind == WHITENED else 0, wide), aligned_zeros(rank, tile)
         room = A, B, Y, aligned_zeros(filled_classes, tile), aligned_zeros(3, tile)
-        score_pass(turn, edges, *rows, p, *parts, answer, *room, out, codes, lost)
+        arguments: list[Any] = [turn, edges, *rows, p, *tables, answer, *room, out, codes, lost]
+        score_pass(*arguments)
 
     share_pieces(len(edges) - 1, loop)
     found = codes if answer == AS_CODES else out if many else out[:, 0]
