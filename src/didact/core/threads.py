@@ -18,9 +18,15 @@ from itertools import count
 from multiprocessing.process import current_process
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
+from didact.core.typing import Array
+
 T = TypeVar("T")
 R = TypeVar("R")
 
+PIECES_AT_ONCE = 16  # of a compiled loop's call, each some ten milliseconds at most: Ctrl-C waits for them
+LONG = 1 << 16  # numbers that are worth a task
 SMALL_MATRIX = 1000  # columns: a Cholesky factorisation then takes 0.3 GFlop
 
 _state = threading.local()
@@ -247,3 +253,23 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return work.results
     finally:
         del work, futures  # a traceback would keep them, and all data they hold, alive in a cycle
+
+
+def parallel_values(fn: Callable[[Any], Any], x: Any) -> Any:
+    """fn(x) for a function that works on each number of x by itself, on the library's threads if x is a long array."""
+    if not isinstance(x, np.ndarray) or len(x) < 2 * LONG:
+        return fn(x)
+    out = np.empty_like(x)
+    parallel_map(lambda a: np.copyto(out[a : a + LONG], fn(x[a : a + LONG])), range(0, len(x), LONG))
+    return out
+
+
+def share_pieces(pieces: int, loop: Callable[[Array], Any]) -> None:
+    """Have threads call loop(turn) until a number of pieces of work is done, without the interpreter between pieces.
+
+    In the compiled loop ``atomic_add(turn, 0, 1)`` is the number of the next piece; it returns when that is no longer
+    below `pieces`, or when it has worked on turn[1] of them.
+    """
+    turn = np.array([0, PIECES_AT_ONCE])
+    calls = max(min(thread_count(), pieces), -(-pieces // PIECES_AT_ONCE))
+    parallel_map(lambda _: loop(turn), range(calls))

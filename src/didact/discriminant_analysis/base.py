@@ -14,7 +14,7 @@ from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
 from didact.engines.components.posterior import (
     class_priors,
-    in_blocks,
+    class_scores,
     log_density,
     log_posterior,
     most_probable,
@@ -125,7 +125,7 @@ class _Density(_Discriminant):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self._after_fit()._map_rows(X, in_blocks, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, class_scores, self._scores, *self._score_values())
 
     def decision_function(self, X: Any) -> Any:
         r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
@@ -138,7 +138,7 @@ class _Density(_Discriminant):
 
 def discriminants(X: Any, fn: Any, *args: Any) -> Any:
     """Joint log probabilities without the constant that all classes share; for two classes their difference."""
-    joint = in_blocks(X, fn, *args)
+    joint = class_scores(X, fn, *args)
     return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint + 0.5 * LOG_2PI * X.shape[1]
 
 

@@ -26,6 +26,7 @@ from didact.core.parameters import at_least, attr, between, is_bool, one_of, par
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.core.rows.memory import in_pieces
+from didact.core.threads import parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
@@ -122,7 +123,7 @@ def estimate_parameter(objective: LinearObjective, x: Array) -> float:
 
 def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
     """The mean of y for rows X."""
-    return loss.mean(linear_scores(X, coef, intercept))
+    return parallel_values(loss.mean, linear_scores(X, coef, intercept))
 
 
 def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:

@@ -26,6 +26,8 @@ from didact.core.parameters import above_or_infinite, at_least, attr, between, i
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
+from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
@@ -34,13 +36,14 @@ from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
     X, w = block.X, block.weight
-    codes = label_codes(block.y, classes)
+    two = len(classes) == 2 and class_weights is None and not is_tensor(X)
+    codes = label_codes(block.y, classes, np.float64 if two else np.int64)
     xp = namespace(X, codes)
     if is_tensor(X):
         codes = xp.asarray(codes, device=X.device)
@@ -48,7 +51,7 @@ def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
     if len(classes) == 2:
-        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64)
+        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64, copy=False)
     return block._replace(y=codes, weight=w)
 
 
@@ -109,8 +112,20 @@ def decision(X: Any, coef: Array, intercept: Array) -> Any:
     return scores[:, 0] if coef.shape[0] == 1 else scores
 
 
+def class_answers(X: Any, coef: Array, intercept: Array, answer: int) -> Any:
+    """Codes, probabilities or their logarithms in one compiled pass, for dense rows in memory; else None."""
+    if is_sparse(coef) or not in_memory(X):
+        return None
+    tables = line_tables(coef, intercept, classes=2)
+    found, lost = (None, ()) if tables is None else score_rows(X, tables, answer)
+    return None if len(lost) else found
+
+
 def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
     """The most probable label of each row."""
+    found = class_answers(X, coef, intercept, AS_CODES)
+    if found is not None:
+        return labels_of(found, classes)
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
@@ -121,7 +136,8 @@ def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any
 
 def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Class probabilities of each row."""
-    return probabilities(decision(X, coef, intercept))
+    found = class_answers(X, coef, intercept, AS_POSTERIOR)
+    return probabilities(decision(X, coef, intercept)) if found is None else found
 
 
 class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
@@ -266,6 +282,9 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Logarithms of the class probabilities, without underflow."""
+    found = class_answers(X, coef, intercept, AS_LOG_POSTERIOR) if coef.shape[0] > 1 else None
+    if found is not None:
+        return found
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     if scores.ndim == 1:

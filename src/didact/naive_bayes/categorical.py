@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
+from didact.engines.components.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
-from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
+from didact.parts.statistics.class_sums import ClassSums, by_class, category_counts, log_shares
 
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
@@ -21,29 +23,16 @@ NORMAL_DATA = (
 )
 
 
+@in_pieces
 def category_rows(block: Block) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
-    if (X < 0).any():
-        raise InputError("Negative values in data: categories are the numbers 0, 1, 2, …")
-    return ClassSums(classes, weight, tuple(count_column(column, codes, w, len(classes)) for column in X.T))
+    return ClassSums(classes, weight, category_counts(X, codes, w, len(classes)))
 
 
-def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
-    """How often each value 0, 1, 2, … of a column goes with each class; missing values are left out."""
-    there = ~np.isnan(column) & (w > 0)
-    values = column[there]
-    if (values != np.floor(values)).any():
-        raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")
-    top = int(values.max(initial=0.0)) + 1
-    if top > 1_000_000:
-        raise InputError(f"A column of categories holds the number {top - 1}: encode its values as 0, 1, 2, …")
-    cells = codes[there] * top + values.astype(np.int64)
-    return np.bincount(cells, w[there], K * top).reshape(K, top)
-
-
+@scored_by(category_tables)
 def categorical_joint(X: Any, log_prior: Array, tables: list[Array]) -> Array:
     """log P(k) + Σ_j log P(x_j | k); a missing value, or one that was not there at fit, says nothing."""
     X = X.toarray() if is_sparse(X) else X

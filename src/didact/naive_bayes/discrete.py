@@ -22,20 +22,34 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
+from didact.engines.components.score_loops import Tables
+from didact.engines.components.score_tables import line_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
-from didact.parts.statistics.class_sums import ZERO_PROBABILITY, ClassSums, by_class, class_sums, log_shares
+from didact.parts.statistics.class_sums import (
+    ZERO_PROBABILITY,
+    ClassSums,
+    by_class,
+    dense_class_sums,
+    log_shares,
+    sparse_class_sums,
+)
 
 
+@in_pieces
 def count_rows(block: Block) -> ClassSums:
     """Sums of counts by class; a missing count adds nothing."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
-    values = X.data if is_sparse(X) else X
-    if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
+    if is_sparse(X):
+        least = np.fmin.reduce(X.data, axis=None, initial=0.0)
+        sums = sparse_class_sums(without_gaps(X), codes, w, len(classes)) if least >= 0 else None
+    else:
+        sums, _, least = dense_class_sums(X, codes, w, len(classes))
+    if sums is None or least < 0:
         raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
-    X = without_gaps(X)
-    return ClassSums(classes, weight, (class_sums(X, codes, w, len(classes)),))
+    return ClassSums(classes, weight, (sums,))
 
 
 def with_data(X: Any, data: Array) -> Any:
@@ -60,15 +74,18 @@ def gaps(X: Any) -> Any:
     return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
+@in_pieces
 def one_rows(block: Block, threshold: float | None) -> ClassSums:
     """How often each column is one, and how often it is missing (a table without columns: never), by class."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
-    K, ones, absent = len(classes), binarized(X, threshold), np.zeros((len(classes), 0))
-    if (missing := gaps(X)) is not None:
-        absent = class_sums(missing, codes, w, K)
-        ones = without_gaps(ones)
-    return ClassSums(classes, weight, (class_sums(ones, codes, w, K), absent))
+    K, none = len(classes), np.zeros((len(classes), 0))
+    if not is_sparse(X):
+        sums, absent, _ = dense_class_sums(X, codes, w, K, np.nan if threshold is None else float(threshold))
+        return ClassSums(classes, weight, (sums, absent if absent.any() else none))
+    missing, ones = gaps(X), without_gaps(binarized(X, threshold))
+    absent = none if missing is None else sparse_class_sums(missing, codes, w, K)
+    return ClassSums(classes, weight, (sparse_class_sums(ones, codes, w, K), absent))
 
 
 def one_log_probabilities(S: ClassSums, alpha: Array) -> Array:
@@ -87,14 +104,33 @@ def binarized(X: Any, threshold: float | None) -> Any:
     return np.where(np.isnan(X), np.nan, threshold < X)
 
 
+def count_tables(log_prior: Array, weights: Array) -> Tables | None:
+    """The tables of `linear_joint`."""
+    return line_tables(weights.T, log_prior)
+
+
+@scored_by(count_tables)
 def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
     """log P(k) + Σ_j x_j w_jk; a missing count says nothing."""
     return np.asarray(without_gaps(X) @ weights) + log_prior
 
 
+def one_tables(log_prior: Array, log_one: Array, threshold: float | None) -> Tables | None:
+    """The tables of `bernoulli_joint`."""
+    log_zero = log_zeros(log_one)
+    cut = np.nan if threshold is None else float(threshold)
+    return line_tables(log_one - log_zero, log_prior + log_zero.sum(axis=1), cut)
+
+
+def log_zeros(log_one: Array) -> Array:
+    """log(1 − p) from log p."""
+    return np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+
+
+@scored_by(one_tables)
 def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
     """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
-    log_zero = np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+    log_zero = log_zeros(log_one)
     ones, missing = without_gaps(binarized(X, threshold)), gaps(X)
     joint = np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
     return joint if missing is None else joint - np.asarray(missing @ log_zero.T)
