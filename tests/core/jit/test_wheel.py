@@ -50,7 +50,8 @@ from didact.core.jit.loop import Loop
 loops = {loop for m in list(sys.modules.values()) for loop in vars(m).values() if isinstance(loop, Loop) and loop.ready}
 compiled = sorted(repr(loop) for loop in loops if loop.stats.cache_misses)
 found = sum(sum(loop.stats.cache_hits.values()) for loop in loops)
-print(json.dumps({"file": importlib.import_module("didact").__file__, "compiled": compiled, "found": found, "late": late}))
+import didact
+print(json.dumps({"file": didact.__file__, "compiled": compiled, "found": found, "late": late}))
 """
 
 
@@ -99,10 +100,9 @@ def test_another_cpu_or_damage_falls_back_to_compiling(site):
     model = "naive_bayes.GaussianNB"
     assert site.run(model, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")["compiled"] != []
     assert site.run(model, DIDACT_NATIVE="1", NUMBA_CACHE_DIR=str(site.root / "native"))["compiled"] != []
-    for entry in site.target.rglob(f"class_sums*/*{entries.ENDING}"):
+    for entry in site.target.rglob(f"components_loops-*/*{entries.ENDING}"):
         content = entry.read_bytes()
         entry.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     damaged = site.run(model, NUMBA_CACHE_DIR=str(site.root / "damaged"))
-    assert [name for name in damaged["compiled"] if "class_sums" not in name] == []
-    assert damaged["compiled"] != []
+    assert any("components_loops" in name for name in damaged["compiled"])
     assert site.run(model, NUMBA_CACHE_DIR=str(site.root / "damaged"))["compiled"] == []
