@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import didact
+from didact.core.errors import ParameterError
 from didact.core.jit import disk_cache as module
 from didact.core.jit import dispatch, entries, jit
 from didact.core.threads import parallel_map
@@ -376,3 +377,45 @@ def test_warm_up_command(checkout):
 def test_loops_run_without_numba_when_it_is_switched_off(checkout):
     code = USE.replace("sum(total.stats.cache_hits.values())", "type(total.compiled).__name__")
     assert checkout.run("-c", code, NUMBA_DISABLE_JIT="1") == "3.0 function"
+
+
+# ------------------------------------------------------------------------------------------------ warming
+
+SECOND = LOOPS.replace("total", "other")
+LOUD = """
+import sys
+from didact.core.jit.warming import warm
+print("in the code of this module", file=sys.stderr)
+print(warm(report=lambda done, total, left: print(done, total, left >= 0)))
+"""
+
+
+def test_warming_in_several_processes_reports_and_leaves_code_for_the_baseline(checkout):
+    (checkout.package / "engines" / "more_loops.py").write_text(SECOND)
+    assert checkout.run("-c", LOUD) == "1 2 True\n2 2 True\n2"
+    keys = [entries.key_of(file) for file in checkout.files(entries.ENDING)]
+    assert len(keys) == 4
+    if module.has_baseline():
+        assert {key.split(" ")[1] for key in keys} == {module.BASELINE}
+    assert checkout.run("-c", USE) == "3.0 1"
+    assert checkout.run("-c", USE, DIDACT_NATIVE="1") == "3.0 0", "the CPU itself, for who asks for it"
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+def test_warming_a_chapter_compiles_what_it_uses(checkout):
+    (checkout.package / "engines" / "more_loops.py").write_text(SECOND)
+    (checkout.package / "tree").mkdir()
+    (checkout.package / "tree" / "__init__.py").write_text("from didact.engines.more_loops import other\n")
+    assert "loops of 1 module ready" in checkout.run("-m", "didact.core.jit", "tree")
+    assert {file.parent.name.partition("-")[0] for file in checkout.files(entries.ENDING)} == {"more_loops"}
+
+
+def test_a_chapter_that_does_not_exist_is_named():
+    with pytest.raises(ParameterError, match=r"'trees' is no chapter of didact; there are .*linear_model.*tree"):
+        didact.warm("trees")
+
+
+def test_a_file_of_loops_that_fails_is_named(checkout):
+    (checkout.package / "engines" / "bad_loops.py").write_text("def warm():\n    raise ValueError('no good')\n")
+    code = "from didact.core.jit.warming import warm\ntry:\n    warm(jobs=1)\nexcept RuntimeError as e:\n    print(e)"
+    assert checkout.run("-c", code) == "Compiling ahead has failed: didact.engines.bad_loops: ValueError: no good"

@@ -21,7 +21,12 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     begin = time.perf_counter()
     report = _bar if sys.stderr.isatty() else None
-    count = warm(*given.chapters, native=given.native, jobs=given.jobs, report=report)
+    try:
+        count = warm(*given.chapters, native=given.native, jobs=given.jobs, report=report)
+    except ValueError as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted; what has been compiled is kept.")
     seconds = time.perf_counter() - begin
     modules = "1 module" if count == 1 else f"{count} modules"
     folder = cache_folder()

@@ -43,6 +43,8 @@ def warm(*chapters: str, native: bool = False, jobs: int | None = None, report: 
     >>> didact.warm("multiclass")  # it has no loops of its own
     0
     """
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs must be a whole number of at least 1, not {jobs!r}.")
     waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
     files = loops_of(chapters)
     for file in files:
