@@ -182,7 +182,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, tmp_path):
 def test_warm_needs_no_extra(monkeypatch, capsys):
     assert "Compile ahead" in run("--help").output
     monkeypatch.setitem(sys.modules, "typer", None)
-    monkeypatch.setattr(sys, "argv", ["didact", "warm", "multiclass"])
+    monkeypatch.setattr(sys, "argv", ["didact", "warm", "datasets"])
     main()
     assert "loops of 0 modules ready" in capsys.readouterr().out
     for wrong, sentence in ((["trees"], "'trees' is no chapter"), (["tree", "--jobs", "0"], "at least 1")):

@@ -40,7 +40,7 @@ def warm(*chapters: str, native: bool = False, jobs: int | None = None, report: 
     Examples
     --------
     >>> import didact
-    >>> didact.warm("multiclass")  # it has no loops of its own
+    >>> didact.warm("datasets")  # it has no loops
     0
     """
     if jobs is not None and jobs < 1:
