@@ -126,7 +126,7 @@ def test_switched_on_without_a_terminal(monkeypatch, stream):
 
 def test_the_estimate_counts_what_a_loop_calls_once():
     alone = [len(function.py_func.__code__.co_code) // 2 for function in (inner, outer)]
-    assert estimate(outer.py_func) == pytest.approx(notice.RATE * sum(alone))
+    assert estimate(outer.py_func) == pytest.approx(notice.SECONDS_PER_STEP * sum(alone))
 
 
 def test_compiling_is_heard_of(monkeypatch):

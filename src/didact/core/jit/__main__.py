@@ -8,7 +8,7 @@ from pathlib import Path
 from didact.core.jit.disk_cache import cache_folder
 from didact.core.jit.warming import pack, warm
 
-WIDTH = 30
+BAR_WIDTH = 30
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _bar(done: int, total: int, left: float) -> None:
-    filled = "#" * (WIDTH * done // total)
-    line = f"\rcompiling [{filled:.<{WIDTH}}] {done} of {total}, about {left:.0f} s left"
+    filled = "#" * (BAR_WIDTH * done // total)
+    line = f"\rcompiling [{filled:.<{BAR_WIDTH}}] {done} of {total}, about {left:.0f} s left"
     sys.stderr.write("\r\033[K" if done == total else f"{line}\033[K")
     sys.stderr.flush()
 

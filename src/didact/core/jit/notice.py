@@ -18,7 +18,7 @@ from didact.core.jit.loop import Loop
 AFTER = 1.0  # seconds of compiling before the line
 PAUSE = 2.0  # seconds without compiling after which it is said anew
 LONG = 10.0  # seconds from which on progress is shown
-RATE = 2.5e-3  # seconds of compiling for each instruction of Python's bytecode, measured
+SECONDS_PER_STEP = 2.5e-3  # seconds of compiling for each instruction of Python's bytecode, measured
 
 _wanted: bool | None = None
 
@@ -85,7 +85,7 @@ class Notice:
 
 def estimate(function: Callable[..., Any]) -> float:
     """Seconds that compiling a function and all loops that it calls takes, by the length of their bytecode."""
-    return RATE * sum(len(found.__code__.co_code) // 2 for found in _called(function, set()))
+    return SECONDS_PER_STEP * sum(len(found.__code__.co_code) // 2 for found in _called(function, set()))
 
 
 def _called(function: Any, seen: set[Any]) -> Iterator[Any]:
