@@ -18,10 +18,10 @@ from didact.core.jit import entries
 from didact.core.jit.disk_cache import BASELINE, cache_folder, folder_name, has_baseline
 from didact.core.jit.sources import PACKAGE, reached
 
-Report = Callable[[int, int, float], None]  # (files done, files in all, seconds left)
+WarmReport = Callable[[int, int, float], None]  # (files done, files in all, seconds left)
 
 
-def warm(*chapters: str, native: bool = False, jobs: int | None = None, report: Report | None = None) -> int:
+def warm(*chapters: str, native: bool = False, jobs: int | None = None, report: WarmReport | None = None) -> int:
     """Compile the loops of some chapters, or of all, ahead of time, and keep the code; the number of files of loops.
 
     What has been compiled before, or came with the wheel, is not compiled again.
@@ -86,7 +86,7 @@ def _weight(file: Path) -> int:
 class _Count:
     """Counts the files that are done, and knows how long the others will take."""
 
-    def __init__(self, weight: int, total: int, report: Report | None) -> None:
+    def __init__(self, weight: int, total: int, report: WarmReport | None) -> None:
         self.weight, self.total, self.report = weight, total, report
         self.done = self.done_weight = 0
         self.began, self.lock = time.monotonic(), threading.Lock()
