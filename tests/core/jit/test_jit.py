@@ -402,6 +402,18 @@ def test_warming_in_several_processes_reports_and_leaves_code_for_the_baseline(c
     assert checkout.run("-c", USE) == "3.0 1"
 
 
+@pytest.mark.slow
+def test_warming_for_this_very_cpu_comes_beside_the_baseline(checkout):
+    checkout.run("-m", "didact.core.jit")
+    before = set(checkout.files(entries.ENDING))
+    checkout.run("-m", "didact.core.jit", "--native")
+    fresh = set(checkout.files(entries.ENDING)) - before
+    if module.has_baseline():
+        assert len(fresh) == len(before) == 2
+        assert all(entries.key_of(file).split(" ")[1] != module.BASELINE for file in fresh)
+    assert checkout.run("-c", USE, DIDACT_NATIVE="1") == "3.0 1"
+
+
 def test_warming_a_chapter_compiles_what_it_uses(checkout):
     (checkout.package / "engines" / "more_loops.py").write_text(SECOND)
     (checkout.package / "tree").mkdir()

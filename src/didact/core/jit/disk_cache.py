@@ -111,8 +111,9 @@ def _load(file: Path, key: str, target_context: Any) -> Any:
     if data is not None:
         with suppress(Exception):  # whole, and yet Numba cannot use it: as good as damaged
             return CompileResult._rebuild(target_context, *pickle.loads(data))
-    if file.exists() and not file.is_relative_to(SHIPPED):
-        file.unlink(missing_ok=True)
+    if not file.is_relative_to(SHIPPED):
+        with suppress(OSError):  # as a rule there is no such file
+            file.unlink()
     return None
 
 

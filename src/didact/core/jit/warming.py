@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from didact.core.jit import entries
-from didact.core.jit.disk_cache import BASELINE, cache_folder, folder_name, has_baseline
+from didact.core.jit.disk_cache import BASELINE, cache_folder, folder_name, has_baseline, runtime
 from didact.core.jit.sources import PACKAGE, reached
 
 WarmReport = Callable[[int, int, float], None]  # (files done, files in all, seconds left)
@@ -155,8 +155,10 @@ def work() -> None:
 
 
 def target_settings(native: bool) -> dict[str, str]:
-    """The environment in which Numba compiles for the baseline; nothing for this CPU, or if the user has named one."""
-    if native or "NUMBA_CPU_NAME" in os.environ or not has_baseline():
+    """The environment in which Numba compiles for the baseline, or for this CPU; nothing if the user has named one."""
+    if native:
+        return {"DIDACT_NATIVE": "1"}  # what is there for the baseline does not count
+    if "NUMBA_CPU_NAME" in os.environ or not has_baseline():
         return {}
     return {"NUMBA_CPU_NAME": BASELINE, "NUMBA_CPU_FEATURES": ""}
 
@@ -170,9 +172,15 @@ def pack(target: Path, chapters: tuple[str, ...] = ()) -> int:
         folder = cache_folder(str(file))
         for entry in sorted(folder.glob(f"*{entries.ENDING}")) if folder else ():
             key = entries.key_of(entry)
-            if key is not None and key.split(" ")[1] == BASELINE:
+            if key is not None and _fits_here(key):
                 place = target / folder_name(str(file))
                 place.mkdir(parents=True, exist_ok=True)
                 (place / entry.name).write_bytes(entry.read_bytes())
                 count += 1
     return count
+
+
+def _fits_here(key: str) -> bool:
+    """Whether an entry is for the baseline, this Python and this Numba."""
+    target, needs, *_ = key.split("\n")
+    return target.split(" ")[1] == BASELINE and needs == runtime()
