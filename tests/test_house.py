@@ -225,7 +225,8 @@ PRIVATES = {
             "_largest_target",
         }  # traits that estimators declare
         | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
-        | {"_cache", "_getframe"},  # of Numba and Python, which have no other way
+        | {"_cache", "_reduce", "_rebuild"}  # Numba's cache, which we replace
+        | {"_getframe", "_current_frames"},  # of Python, which has no other way
         "the machinery reads what estimators declare, and the ecosystem's own privates",
     ),
     "ensemble/prune.py": (
