@@ -2,7 +2,7 @@
 
 ``python -m benchmarks compile [NAME …]``: NAME is a class, or ``sum`` (all of them in one process) or ``warm`` (what
 ``python -m didact.core.jit`` compiles); without one everything is measured. Each has a process and a cache folder of
-its own, one thread, and the 200 × 5 table on which the registry's checks fit the class. Functions are counted by Numba's
+its own, one thread, and the 200 × 5 table of the registry's checks. Functions are counted by Numba's
 events, once for each signature, those that Numba brings itself included; seconds are CPU time.
 """
 

@@ -18,6 +18,7 @@ import numba
 import numba.extending
 
 from didact.core.jit.disk_cache import attach_cache, cache_folder
+from didact.core.jit.inner import INNER, compile_into_callers
 from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
 
 __all__ = ["REASSOCIATE", "cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
@@ -52,8 +53,10 @@ def jit(function: Any = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda f: jit(f, **options)
-    compiled = numba.njit(nogil=True, **({"_nrt": True} | options))(function)
+    options = {"nogil": True, "_nrt": True} | options
+    compiled = numba.njit(no_cfunc_wrapper=True, **options)(function)
     attach_cache(compiled, function)
+    compile_into_callers(compiled, function, options)
     return compiled
 
 
@@ -98,9 +101,9 @@ def dispatch(name: str) -> Callable[..., Any]:
     def compiled(cls: type) -> Any:
         if not hasattr(cls, name):
             raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
-        return numba.njit(getattr(cls, name))
+        return numba.njit(**INNER)(getattr(cls, name))
 
-    @numba.extending.overload(call)
+    @numba.extending.overload(call, jit_options=INNER)
     def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
         if isinstance(noun, numba.types.Dispatcher):
             return lambda noun, *args: noun(*args)
