@@ -11,7 +11,6 @@ ahead of time.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar, overload
 
 import numba
@@ -97,20 +96,15 @@ def dispatch(name: str) -> Callable[..., Any]:
         method = getattr(type(noun), name, None)
         return noun(*args) if method is None else method(noun, *args)
 
-    @cache
-    def compiled(cls: type) -> Any:
-        if not hasattr(cls, name):
-            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
-        return numba.njit(**INNER)(getattr(cls, name))
-
-    @numba.extending.overload(call, jit_options=INNER)
-    def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
+    @numba.extending.overload(call, jit_options=INNER, strict=False)  # the method has its own names of arguments
+    def resolve(noun: Any, *args: Any) -> Any:
         if isinstance(noun, numba.types.Dispatcher):
             return lambda noun, *args: noun(*args)
         cls = getattr(noun, "instance_class", None)
         if cls is None:
             return None
-        method = compiled(cls)
-        return lambda noun, *args: method(noun, *args)
+        if not hasattr(cls, name):
+            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
+        return getattr(cls, name)
 
     return call
