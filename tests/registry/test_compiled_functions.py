@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# didact's own functions, for an estimator or more of each engine; `python -m benchmarks compile` has all, and the seconds.
+# Of didact's own, for one estimator or more of each engine; `python -m benchmarks compile` has all, and the seconds.
 BUDGET = {
     "LinearRegression": 3,
     "LogisticRegression": 17,
