@@ -2,7 +2,8 @@
 
 This package alone imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What varies in
 it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the loop is
-compiled. `disk_cache` keeps the machine code; `intrinsics` and `simd` hold all that is written in LLVM's own language.
+compiled. `inner` compiles loops into those that call them; `disk_cache` keeps the machine code; `intrinsics` and
+`simd` hold all that is written in LLVM's own language.
 
 Numba keys its disk cache on the loop's own file alone, and would keep stale code after an edit in a function that the
 loop calls. So a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each
@@ -53,7 +54,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "_nrt": True} | options
-    compiled = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    compiled = numba.njit(**options | {"no_cfunc_wrapper": True})(function)
     attach_cache(compiled, function)
     compile_into_callers(compiled, function, options)
     return compiled

@@ -66,7 +66,7 @@ class _InnerCompiler(CompilerBase):
         return [manager]
 
 
-INNER = {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER: Any = {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compile_into_callers(compiled: Any, function: Any, options: dict[str, Any]) -> None:

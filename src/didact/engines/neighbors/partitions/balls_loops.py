@@ -122,6 +122,6 @@ def warm() -> None:
     plain = Canberra(), Chebyshev(), Euclidean(), Haversine(), Jaccard(), Manhattan(), Minkowski(3.0)
     for noun in (*plain, Hamming(np.ones(2), 2.0)):
         enclose_balls(noun, X, 0, 0, 1, np.ones((1, 2)), np.ones(1))
-        tree = *map(read_only, (order, X, X, np.ones(1))), 0
+        tree = read_only(order), read_only(X), read_only(X), read_only(np.ones(1)), 0
         nearest_balls(noun, X, order, tree[0], *tree, np.full((1, 1), math.inf), long)
         within_balls(noun, X, order, 1.0, 0, *tree, order.copy(), order.copy(), np.ones(1))
