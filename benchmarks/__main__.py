@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``… setup``, ``… report``, ``… scaling [--threads …]``."""
+"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``… setup``, ``… report``, ``… scaling``, ``… compile``."""
 
 import argparse
 import datetime
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import compile as compiling
 from benchmarks import harness, processes, real_data, report, scaling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "accuracy")
@@ -92,6 +93,10 @@ def main() -> None:
     if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
         scaling.main(sys.argv[2:])
         report.write()
+        return
+    if sys.argv[1:2] == ["compile"]:
+        compiling.main(sys.argv[2:])
+        report.save(report.FOLDER / "RESULTS.md", report.render())
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))

@@ -229,6 +229,10 @@ PRIVATES = {
         | {"_getframe", "_current_frames"},  # of Python, which has no other way
         "the machinery reads what estimators declare, and the ecosystem's own privates",
     ),
+    "core/jit/inner.py": (
+        {"_data_layout", "_function_pass_manager", "_dynfunc", "_reload_init"},
+        "Numba has no other way to lower a function and not make machine code of it",
+    ),
     "ensemble/prune.py": (
         {"_members", "_weights_not_none", "_pack"},
         "a copy of an ensemble of any kind with some of its learners has their part of its state",

@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -431,3 +432,40 @@ def test_a_file_of_loops_that_fails_is_named(checkout):
     (checkout.package / "engines" / "bad_loops.py").write_text("def warm():\n    raise ValueError('no good')\n")
     code = "from didact.core.jit.warming import warm\ntry:\n    warm(jobs=1)\nexcept RuntimeError as e:\n    print(e)"
     assert checkout.run("-c", code) == "Compiling ahead has failed: didact.engines.bad_loops: ValueError: no good"
+
+
+# ------------------------------------------------------------------------------------------------ loops in loops
+
+
+@jit
+def root(x, k):
+    if x[k] < 0.0:
+        raise ValueError("negative")
+    return x[k] ** 0.5
+
+
+@jit
+def roots(x):
+    return root(x, 0) + root(x, 1)
+
+
+def test_a_loop_that_others_call_is_compiled_into_them():
+    """It has no machine code of its own before Python calls it, and no variants for constants."""
+    assert roots(np.array([4.0, 9.0])) == 5.0
+    assert root.overloads == {}
+    compiled = next(iter(roots.overloads.values()))
+    code = compiled.library._shared_module or compiled.library._final_module
+    seen = [v.name for v in code.global_variables if v.name.startswith("_ZN08NumbaEnv") and "4rootB" in v.name]
+    assert len(seen) == 1
+    assert root(np.array([4.0, 9.0]), 1) == 3.0
+    assert len(root.overloads) == 1
+
+
+def test_errors_in_a_loop_that_others_call_come_out():
+    with pytest.raises(ValueError, match="negative"):
+        roots(np.array([4.0, -9.0]))
+
+
+def test_a_users_function_may_call_a_loop():
+    mine = numba.njit(lambda x: roots(x) + 1.0)
+    assert mine(np.array([4.0, 9.0])) == 6.0

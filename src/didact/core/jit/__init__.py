@@ -4,7 +4,8 @@ This package alone imports Numba, when the first loop runs. A loop is a plain fu
 `*_loops.py`. What varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar
 method when the loop is compiled.
 
-- `loop` is the light object that `@jit` leaves, `compiler` makes Numba's dispatcher of it;
+- `loop` is the light object that `@jit` leaves, `compiler` makes Numba's dispatcher of it, `inner` compiles loops into
+  those that call them;
 - `disk_cache` keeps the machine code and finds what a wheel carries, in the files of `entries`;
 - `warming` compiles ahead on all cores, `notice` says so where something has to be compiled in a fit;
 - `intrinsics`, `simd` and `atomics` are functions for loops, with their code in LLVM's language in `llvm`.

@@ -1,7 +1,6 @@
 """Where Numba comes in: it is told of loops, nouns and instructions, and makes the dispatcher of a loop."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numba
@@ -11,6 +10,7 @@ from numba.core.typing.typeof import typeof_impl
 
 from didact.core.jit import nouns
 from didact.core.jit.disk_cache import LoopCache
+from didact.core.jit.inner import INNER, compile_into_callers
 from didact.core.jit.llvm import atomics, intrinsics, simd  # noqa: F401  # they make themselves known to Numba
 from didact.core.jit.loop import Loop
 from didact.core.jit.notice import NOTICE
@@ -18,9 +18,10 @@ from didact.core.jit.notice import NOTICE
 
 def compile_on_call(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Numba's dispatcher of a function, with our disk cache; the function itself with NUMBA_DISABLE_JIT."""
-    compiled = numba.njit(**options)(function)
+    compiled = numba.njit(**options | {"no_cfunc_wrapper": True})(function)
     if compiled is not function:
         compiled._cache = LoopCache(function)
+        compile_into_callers(compiled, function, options)
     return compiled
 
 
@@ -34,21 +35,16 @@ def _announce(method: nouns.Method) -> None:
     """Tell Numba how `dispatch` finds the method of a noun."""
     call, name = method
 
-    @cache
-    def compiled(cls: type) -> Any:
-        if not hasattr(cls, name):
-            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
-        return numba.njit(getattr(cls, name))
-
-    @numba.extending.overload(call)
-    def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
+    @numba.extending.overload(call, jit_options=INNER, strict=False)  # the method has its own names of arguments
+    def resolve(noun: Any, *args: Any) -> Any:
         if isinstance(noun, numba.types.Dispatcher):
             return lambda noun, *args: noun(*args)
         cls = getattr(noun, "instance_class", None)
         if cls is None:
             return None
-        method = compiled(cls)
-        return lambda noun, *args: method(noun, *args)
+        if not hasattr(cls, name):
+            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
+        return getattr(cls, name)
 
 
 class _Compiling(event.Listener):
