@@ -74,8 +74,11 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         attr("n_classes_", "int or list of int", "Number of classes of each output."),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight.
+
+        Input is checked whatever `check_input` says.
+        """
         rows = self._rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
@@ -168,8 +171,11 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight.
+
+        Input is checked whatever `check_input` says.
+        """
         rows = self._rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
