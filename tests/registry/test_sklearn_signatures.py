@@ -1,6 +1,6 @@
-"""Classes with scikit-learn's names take what scikit-learn's take: parameters, arguments of methods, positions, defaults.
+"""Classes with scikit-learn's names take its parameters and arguments of methods, by the same positions and defaults.
 
-Changing the import is all that a program has to do. What differs on purpose stands in the tables below, with the reason.
+Changing the import is all that a program has to do. What differs on purpose stands in the tables below, with reasons.
 """
 
 import inspect

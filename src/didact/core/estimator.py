@@ -69,9 +69,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        written = "__init__" in vars(cls)
         declare_machinery(cls)
         dataclasses.dataclass(eq=False, repr=False)(cls)
-        order_parameters(cls)
+        if not written:
+            order_parameters(cls)
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
         sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
         cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]

@@ -148,7 +148,7 @@ class OfFolds:
     cv: Any
 
     def get_metadata_routing(self) -> Any:
-        """Metadata routing: what `fit` gets, other than sample weights, goes to the splitter, of `score` to the scorer."""
+        """Metadata routing: what `fit` gets beside weights goes to the splitter, what `score` gets to the scorer."""
         splits, scores = MethodMapping().add(caller="fit", callee="split"), MethodMapping()
         router = MetadataRouter(owner=self).add_self_request(self).add(splitter=self.cv, method_mapping=splits)
         if callable(scoring := getattr(self, "scoring", None)):

@@ -250,7 +250,7 @@ class _GLM(RegressorMixin, Estimator):
             return self._after_fit()._map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
         eta = self._after_fit()._map_rows(X, linear_scores, self.coef_, self.intercept_)
         if isinstance(eta, Batches):
-            raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
+            raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset=…) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
         return eta.map_blocks(self.loss_.mean, dtype=eta.dtype) if is_dask(eta) else self.loss_.mean(eta)
 

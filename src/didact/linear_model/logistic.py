@@ -197,11 +197,9 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         C, ratio = strength_and_share(self.penalty, self.C, self.l1_ratio)
         objective, l1 = build(rows, len(self.classes_), weight, C, ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
-        with FitProgress(
-            self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x, l1)
-        ) as progress:
-            start = self._start(objective)
-            how = own_solver(self.solver), self.tol, self.max_iter
+        start, how = self._start(objective), (own_solver(self.solver), self.tol, self.max_iter)
+        known = {"X": X, "y": y, "attributes": lambda x: self._fitted(objective, x, l1)}
+        with FitProgress(self, self.max_iter, **known) as progress:
             result = fit_linear(objective, l1, *how, start, start is not None, progress.report)
         self.__dict__.update(self._fitted(objective, result.x, l1))
         self._report(objective, result, bool(np.isinf(C)))

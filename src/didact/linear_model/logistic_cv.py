@@ -103,7 +103,8 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     Notes
     -----
     Cost: n_folds × n_l1_ratios × n_Cs warm fits of `LogisticRegression`. The attributes are those that scikit-learn
-    has with ``use_legacy_attributes=False``, its coming default. Scores, and `score`, use `scoring` and weigh rows by `sample_weight`;
+    has with ``use_legacy_attributes=False``, its coming default. Scores, and `score`, use `scoring` and weigh rows by
+    `sample_weight`;
     "balanced" class weights come from all rows. `scoring` is the negative log-loss (in scikit-learn from 1.11 on; there
     the accuracy is the old default, here ``scoring=None``). Of equal scores the first C wins, then the first share.
     For folds by groups pass the list of splits, ``cv=list(GroupKFold().split(X, y, groups))``, or `groups` itself by

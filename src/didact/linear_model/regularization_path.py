@@ -42,10 +42,7 @@ def scoring_param(default: str | None, doc: str, *more: str) -> Any:
     return param(default, [one_of(*get_scorer_names(), *more), is_callable, none], doc)
 
 
-OWN_AFFAIRS = {
-    *MACHINERY,
-    "penalty",
-}  # parameters that the model with one penalty does not get: this one has seen to them
+OWN_AFFAIRS = {*MACHINERY, "penalty"}  # parameters that the model with one penalty does not get
 
 
 class _PathCV(OfFolds, Estimator):

@@ -104,7 +104,7 @@ def solve(
 
 
 def choose(rows: Rows, positive: bool, asked: str) -> str:
-    """The solver asked for, or the one that suits: Cholesky; dual or singular values for few rows; for wide sparse CG."""
+    """The solver asked for, or by shape: Cholesky; dual or singular values for few rows; for wide sparse ones CG."""
     if asked in SOLVERS:
         return asked
     if wide_sparse(rows) and not positive:

@@ -16,7 +16,7 @@ from typing import Any
 
 from didact.core.compat.signatures import SIGNATURES
 from didact.core.errors import users_level
-from didact.core.parameters import array_like, is_bool, none, one_of, param, random_state
+from didact.core.parameters import array_like, declared_parameters, is_bool, none, one_of, param, random_state
 from didact.core.threads import threads_for
 
 # Parameter: default, constraint, what it does here.
@@ -101,14 +101,13 @@ def order_parameters(cls: type) -> None:
     if positional is None:
         return
     fields: dict[str, Any] = vars(cls)["__dataclass_fields__"]
-    cls.__dataclass_fields__ = fields = {name: fields[name] for name in (*positional, *fields)}  # type: ignore[attr-defined]
+    cls.__dataclass_fields__ = {name: fields[name] for name in (*positional, *fields)}  # type: ignore[attr-defined]
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     signature = inspect.Signature(
         [inspect.Parameter("self", kinds[0])]
         + [
             inspect.Parameter(f.name, kinds[f.name not in positional], default=f.default, annotation=f.type)
-            for f in fields.values()
-            if f.init
+            for f in declared_parameters(cls)
         ]
     )
 
@@ -116,7 +115,7 @@ def order_parameters(cls: type) -> None:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{type(self).__name__}: {error}") from None
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
         bound.apply_defaults()
         vars(self).update({name: value for name, value in bound.arguments.items() if name != "self"})
 
