@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from didact.core.errors import ParameterError
+from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, row_params, seeded, takes_weights
 from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
@@ -176,5 +176,5 @@ class _Bagging(OfLearners, OfModels, Estimator):
         if not known.all():
             warnings.warn(
                 f"{np.count_nonzero(~known)} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=6,
+                "n_estimators.", UserWarning, stacklevel=users_level(),
             )  # fmt: skip

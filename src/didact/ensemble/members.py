@@ -5,11 +5,25 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from didact.core.parameters import attr
+
+TEMPLATE = attr("estimator_", "model", "The model that was fitted again and again, itself not fitted.")
+
 
 class OfLearners:
     """Mixin for ensembles whose learners are the list `estimators_`."""
 
     estimators_: Any
+    _attrs = [TEMPLATE]
+
+    @property
+    def estimator_(self) -> Any:
+        """The model that was fitted again and again, itself not fitted."""
+        check_is_fitted(self, "estimators_")
+        return self._base()
+
+    def _base(self) -> Any:
+        raise NotImplementedError
 
     def __len__(self) -> int:
         """The number of fitted learners."""
