@@ -1,11 +1,11 @@
 """An ensemble as the sequence of its fitted learners: `len(model)`, `model[0]`, `for learner in model`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from didact.core.parameters import attr
+from didact.core.parameters import Attribute, attr
 
 TEMPLATE = attr("estimator_", "model", "The model that was fitted again and again, itself not fitted.")
 
@@ -14,7 +14,7 @@ class OfLearners:
     """Mixin for ensembles whose learners are the list `estimators_`."""
 
     estimators_: Any
-    _attrs = [TEMPLATE]
+    _attrs: ClassVar[list[Attribute]] = [TEMPLATE]
 
     @property
     def estimator_(self) -> Any:

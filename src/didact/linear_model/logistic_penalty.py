@@ -70,7 +70,7 @@ def shares_to_try(penalty: str, l1_ratios: Any) -> Sequence[float]:
                 "'l1_ratios=None' was deprecated in version 1.8 and will trigger an error in 1.10. Use an array-like "
                 "with values in [0, 1] instead."
             )
-        return (0.0,) if plain or l1_ratios is None else l1_ratios  # type: ignore[no-any-return]
+        return (0.0,) if plain or l1_ratios is None else l1_ratios
     deprecated(
         "'penalty' was deprecated in version 1.8 and will be removed in 1.10. To avoid this warning, leave 'penalty' "
         "set to its default value and use 'l1_ratios' and 'Cs' instead. Use l1_ratios=(0,) instead of penalty='l2', "
@@ -81,4 +81,4 @@ def shares_to_try(penalty: str, l1_ratios: Any) -> Sequence[float]:
         return (SHARES[penalty],)
     if plain or l1_ratios is None:
         raise ParameterError(f"l1_ratios must be an array-like of numbers between 0 and 1; got (l1_ratios={l1_ratios})")
-    return l1_ratios  # type: ignore[no-any-return]
+    return l1_ratios

@@ -185,7 +185,7 @@ def importances(tree: Tree, n_features: int, normalize: bool = True) -> Array:
     return found / scale if scale > 0 else found
 
 
-def goes_left(tree: Tree, node: int, x: Array) -> Array:
+def goes_left(tree: Tree, node: Any, x: Array) -> Array:
     """Whether rows with these values of the node's feature go left."""
     if tree.category_set[node] == LEAF:
         return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, x <= tree.threshold[node])
