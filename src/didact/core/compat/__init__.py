@@ -132,7 +132,7 @@ def bound_threads(cls: type) -> None:
         method = inspect.getattr_static(cls, name)
         function = getattr(method, "fn", method)  # available_if holds the function
         ours = inspect.isfunction(function) and function.__module__.startswith("didact.")
-        if not ours or name.startswith("_") or inspect.isgeneratorfunction(function) or hasattr(function, "_bounded"):
+        if not ours or name.startswith("_") or inspect.isgeneratorfunction(function) or hasattr(function, "bounded"):
             continue
         if function is method:
             setattr(cls, name, _bounded(function))
@@ -148,5 +148,5 @@ def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
         with threads_for(self.n_jobs):
             return function(self, *args, **kwargs)
 
-    within._bounded = True  # type: ignore[attr-defined]
+    within.bounded = True  # type: ignore[attr-defined]
     return within
