@@ -16,6 +16,7 @@ from contextvars import copy_context
 from functools import cache
 from itertools import count
 from multiprocessing.process import current_process
+from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 from didact.core.errors import ParameterError
@@ -192,7 +193,9 @@ class threads_for:
     With one thread BLAS gets one, too.
     """
 
-    def __init__(self, n_jobs: int | None) -> None:
+    def __init__(self, n_jobs: Any) -> None:
+        if not isinstance(n_jobs, Integral):  # None, or what the validation of parameters is going to refuse
+            n_jobs = None
         if n_jobs == 0:
             raise ParameterError("n_jobs == 0 has no meaning: use None, a number of threads, or -1 for all cores.")
         self.asked = n_jobs if n_jobs is None or n_jobs > 0 else max(1, _machine_limit() + 1 + n_jobs)
