@@ -219,7 +219,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
                 model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
-                objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
+                objective, l1 = build(part, len(self.classes_), weight, model.C, float(self.l1_ratios_[ratio]), self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
                 model.__dict__.update(model._fitted(objective, result.x, l1), n_features_in_=rows.n_features)

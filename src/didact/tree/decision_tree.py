@@ -16,7 +16,7 @@ regression trees, doi:10.1201/9781315139470.
 from typing import Any
 
 import numpy as np
-from sklearn import tree as theirs
+import sklearn.tree as theirs
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 

@@ -7,7 +7,7 @@ trees, doi:10.1007/s10994-006-6226-1.
 
 from typing import Any
 
-from sklearn import tree as theirs
+import sklearn.tree as theirs
 
 from didact.core.parameters import one_of, param
 from didact.tree.decision_tree import _TreeClassifier, _TreeRegressor
