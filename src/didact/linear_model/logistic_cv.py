@@ -218,8 +218,9 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
             X, y, w, *_ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
-                objective, l1 = build(part, len(self.classes_), weight, model.C, float(self.l1_ratios_[ratio]), self.loss,
+                share = float(self.l1_ratios_[ratio])
+                model = self._with_classes(C=self.Cs_[strength], l1_ratio=share)
+                objective, l1 = build(part, len(self.classes_), weight, model.C, share, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
                 model.__dict__.update(model._fitted(objective, result.x, l1), n_features_in_=rows.n_features)
