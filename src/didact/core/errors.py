@@ -1,6 +1,7 @@
 """Types of errors: bad input, bad parameters, an optional library that is not installed."""
 
 import importlib
+import sys
 from types import ModuleType
 
 
@@ -18,6 +19,14 @@ class ParameterError(DidactError, ValueError):
 
 class MissingExtra(DidactError, ImportError):
     """An optional library is needed but not installed."""
+
+
+def users_level() -> int:
+    """The `stacklevel` of a warning that its caller raises, for it to point at the line of the user's own code."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def need(module: str, extra: str) -> ModuleType:

@@ -94,6 +94,7 @@ TYPE_NAMES: dict[Any, list[str]] = {
     "boolean": ["bool"],
     "array-like": ["array-like"],
     "cv_object": ["int", "cross-validation generator", "iterable", "None"],
+    "verbose": ["int", "bool"],
     "random_state": ["int", "RandomState instance", "None"],
 }
 MOST_OPTIONS = 12  # that a docstring lists: the names of metrics and scores stand in the text of their parameter

@@ -16,10 +16,12 @@ from contextvars import copy_context
 from functools import cache
 from itertools import count
 from multiprocessing.process import current_process
+from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from didact.core.errors import ParameterError
 from didact.core.typing import Array
 
 T = TypeVar("T")
@@ -138,7 +140,8 @@ def thread_count() -> int:
     """Threads that a call may use now: the least of `set_threads`, the environment, the cores and BLAS's own limit."""
     if getattr(_state, "serial", False) or _inside_worker():
         return 1
-    limits = [_machine_limit() if _asked is None else _asked]
+    asked = getattr(_state, "asked", None) or _asked
+    limits = [_machine_limit() if asked is None else asked]
     # OpenMP allows a list, one number for each level of nesting.
     if (omp := os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()).isdigit():
         limits.append(int(omp))
@@ -187,6 +190,32 @@ class serial:
 
     def __exit__(self, *error: object) -> None:
         _state.serial = self.before
+
+
+class threads_for:
+    """Context of a model's own number of threads, counted as in joblib: None as outside, -1 all cores, -2 all but one.
+
+    With one thread BLAS gets one, too.
+    """
+
+    def __init__(self, n_jobs: Any) -> None:
+        if not isinstance(n_jobs, Integral):  # None, or what the validation of parameters is going to refuse
+            n_jobs = None
+        if n_jobs == 0:
+            raise ParameterError("n_jobs == 0 has no meaning: use None, a number of threads, or -1 for all cores.")
+        self.asked = n_jobs if n_jobs is None or n_jobs > 0 else max(1, _machine_limit() + 1 + n_jobs)
+
+    def __enter__(self) -> None:
+        self.before = getattr(_state, "asked", None)
+        if self.asked is not None:
+            _state.asked = self.asked
+        if self.asked == 1:
+            _hold.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        _state.asked = self.before
+        if self.asked == 1:
+            _hold.__exit__()
 
 
 class _Joining(serial):

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import local
 from didact.core.beside import beside
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
@@ -37,6 +38,7 @@ from didact.engines.trees.growers.forest import Recipe, draw, draw_counts, grow_
 from didact.engines.trees.predict.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
 from didact.ensemble.combine import nan_median
+from didact.ensemble.members import TEMPLATE
 from didact.tree.tree_base import (
     BINS,
     bin_counts,
@@ -131,6 +133,7 @@ class _Forest(Estimator):
     )
 
     _attrs = [
+        TEMPLATE,
         attr("trees_", "list of Tree", "The arrays of the trees."),
         attr("estimators_", "list of models", "The trees as models of their own; made when asked for."),
         attr("estimators_samples_", "list of arrays", "Row numbers that each tree was grown from, as often as drawn."),
@@ -217,19 +220,25 @@ class _Forest(Estimator):
         return [tree.value.reshape(tree.node_count, -1) for tree in self.trees_]
 
     @property
-    def estimators_(self) -> list[Any]:
-        """The trees as models of their own, with the forest's parameters; made when asked for."""
+    def estimator_(self) -> Any:
+        """A tree with the forest's parameters, not fitted."""
         check_is_fitted(self)
         kind, own = self._tree_model, self.get_params(deep=False)
         shared = {k: v for k, v in own.items() if k in kind._parameter_constraints and k != "class_weight"}
         shared["splitter"] = "random" if self._random_splits else "best"
         shared["max_bins"] = None if self.max_bins is None else self._most_bins()
+        return kind(**shared)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as models of their own, with the forest's parameters; made when asked for."""
+        template = self.estimator_
         names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_", "classes_", "n_classes_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
         known["max_features_"] = feature_count(self.max_features, self.n_features_in_)
         found = []
         for tree, seed in zip(self.trees_, self._seeds, strict=True):
-            model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
+            model = copy(template).set_params(random_state=int(seed) % 2**32)  # as many bits as parameters may have
             model.__dict__.update(known | {"tree_": tree})
             found.append(model)
         return found
@@ -313,7 +322,7 @@ class _Forest(Estimator):
         if without:
             warnings.warn(
                 f"{without} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=4,
+                "n_estimators.", UserWarning, stacklevel=users_level(),
             )  # fmt: skip
         return weighed & (count > 0)
 

@@ -99,7 +99,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     ]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> "SGDRegressor":
         """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
         rows, training = self._rows(X, y, sample_weight), self._training()

@@ -185,6 +185,33 @@ def importances(tree: Tree, n_features: int, normalize: bool = True) -> Array:
     return found / scale if scale > 0 else found
 
 
+def goes_left(tree: Tree, node: Any, x: Array) -> Array:
+    """Whether rows with these values of the node's feature go left."""
+    if tree.category_set[node] == LEAF:
+        return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, x <= tree.threshold[node])
+    words, codes = tree.category_sets[tree.category_set[node]], np.nan_to_num(x).astype(np.int64)
+    inside = (codes >= 0) & (codes < 64 * len(words)) & ~np.isnan(x)
+    codes = np.where(inside, codes, 0)
+    bits = (words[codes >> 6] >> (codes & 63).astype(np.uint64)) & np.uint64(1)
+    return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, inside & (bits == 1))
+
+
+def mean_over_others(tree: Tree, grid: Array, features: Array) -> Array:
+    """The mean value (points, outputs × classes) at each point of some features, over the tree's rows in the others.
+
+    Where a node asks for another feature, both children count, by their weights.
+    """
+    share, inner = np.zeros((tree.node_count, len(grid))), tree.children_left != LEAF
+    share[0] = 1.0
+    for node in np.flatnonzero(inner):
+        left, right = tree.children_left[node], tree.children_right[node]
+        at = np.flatnonzero(np.asarray(features) == tree.feature[node])
+        to_left = tree.weighted_n_node_samples[left] / tree.weighted_n_node_samples[node]
+        left_share = share[node] * (goes_left(tree, node, grid[:, at[0]]) if len(at) else to_left)
+        share[left], share[right] = left_share, share[node] - left_share
+    return share[~inner].T @ tree.value[~inner].reshape(tree.n_leaves, -1)
+
+
 def pruned(tree: Tree, keep: Array) -> Tree:
     """The tree in which every inner node with keep = False has become a leaf; what was below it is gone."""
     left, right = tree.children_left.copy(), tree.children_right.copy()
