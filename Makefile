@@ -9,7 +9,7 @@ STUDY := $(VENV)/.study
 WARM := $(VENV)/.warmed
 LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit/*.py')
 
-.PHONY: setup study wheel test test-portable fuzz smoke bench lint types docs clean
+.PHONY: setup study wheel test test-portable compat fuzz smoke bench lint types docs clean
 
 setup: $(STAMP) $(WARM)
 
@@ -50,6 +50,9 @@ test: setup
 
 test-portable: setup
 	$(BIN)/python tests/portable.py
+
+compat: setup
+	$(BIN)/python tests/compat/run.py --save
 
 fuzz: setup
 	SCIPY_ARRAY_API=1 $(BIN)/python tests/registry/fuzz_inputs.py

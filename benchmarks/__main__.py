@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``… setup``, ``… report``, ``… scaling``, ``… compile``."""
+"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``, or setup, report, accelerate, scaling, compile."""
 
 import argparse
 import datetime
@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import accelerate, harness, processes, real_data, report, scaling
 from benchmarks import compile as compiling
-from benchmarks import harness, processes, real_data, report, scaling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
@@ -96,7 +96,11 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["compile"]:
         compiling.main(sys.argv[2:])
-        report.save(report.FOLDER / "RESULTS.md", report.render())
+        report.write()
+        return
+    if sys.argv[1:2] == ["accelerate"]:  # no peers beside scikit-learn itself
+        accelerate.main(sys.argv[2:])
+        report.write()
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))

@@ -30,6 +30,7 @@ _SUBMODULES = frozenset(
         "plot",
         "study",
         "cli",
+        "accelerate",
     }
 )
 _NAMES = {

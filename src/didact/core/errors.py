@@ -4,6 +4,8 @@ import importlib
 import sys
 from types import ModuleType
 
+from numpy.linalg import LinAlgError
+
 
 class DidactError(Exception):
     """Base of all errors that didact raises on purpose."""
@@ -15,6 +17,18 @@ class InputError(DidactError, ValueError):
 
 class ParameterError(DidactError, ValueError):
     """A hyper-parameter, or a combination of hyper-parameters, is invalid."""
+
+
+class NotCovered(ParameterError, NotImplementedError):
+    """A combination of hyper-parameters that could have a meaning and has none here."""
+
+
+class Singular(InputError, LinAlgError):
+    """A matrix that has to be inverted is singular; scikit-learn's programs catch NumPy's `LinAlgError`."""
+
+
+class WrongType(InputError, TypeError):
+    """The data are of a kind that cannot be used here at all."""
 
 
 class MissingExtra(DidactError, ImportError):

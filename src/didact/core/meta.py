@@ -242,12 +242,14 @@ def takes_weights(model: Any) -> bool:
 
 
 def fit_model(model: Any, X: Any, y: Any, w: Any = None, params: dict[str, Any] | None = None) -> Any:
-    """Fit a model to the rows, with weights if there are any."""
+    """The model, fitted to the rows, with weights if there are any; what its own `fit` returns does not matter."""
     if w is None:
-        return model.fit(X, y, **(params or {}))
+        model.fit(X, y, **(params or {}))
+        return model
     if not takes_weights(model):
         raise ParameterError(f"{type(model).__name__} cannot weigh rows: its fit takes no sample_weight.")
-    return model.fit(X, y, sample_weight=w, **(params or {}))
+    model.fit(X, y, sample_weight=w, **(params or {}))
+    return model
 
 
 def part_of(X: Any, index: Array, pairwise: bool) -> Any:

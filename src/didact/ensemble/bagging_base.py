@@ -24,7 +24,9 @@ from didact.core.parameters import attr, has, is_bool, is_callable, none, param,
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
+from didact.ensemble.combine import NO_OOB_SCORE
 from didact.ensemble.members import OfLearners
+from didact.ensemble.warm_start import check_additions
 
 
 def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bootstrap_features: bool,
@@ -114,8 +116,7 @@ class _Bagging(OfLearners, OfModels, Estimator):
         params, base = self._routed(fit_params), self._base()
         self._plan(X, w)
         have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
-        if have > self.n_estimators:
-            raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} models that are there.")
+        check_additions(self.n_estimators, have)
         old = self._seeds[:have] if have else np.empty(0, np.uint32)
         self._seeds = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
         draws = [self._draw(seed) for seed in self._seeds[have:]]
@@ -175,6 +176,5 @@ class _Bagging(OfLearners, OfModels, Estimator):
     def _warn_of_gaps(self, known: Array) -> None:
         if not known.all():
             warnings.warn(
-                f"{np.count_nonzero(~known)} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=users_level(),
+                NO_OOB_SCORE.format(np.count_nonzero(~known)), UserWarning, stacklevel=users_level(),
             )  # fmt: skip

@@ -105,7 +105,8 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
         loss = self._loss
         y = data.target_range() if isinstance(data, Spread) else data[1]
         if not loss.in_domain(y).all() or (held is not None and not loss.in_domain(held[1]).all()):
-            raise InputError(f"The loss {self.loss!r} needs {loss.support}.")
+            named = {"gamma": "strictly positive y", "poisson": "non-negative y and sum(y) > 0"}
+            raise InputError(f"loss={self.loss!r} requires {named.get(self.loss, loss.support)}.")
         return Task(data, held, loss)
 
     @property

@@ -184,9 +184,10 @@ class _Boosting(Estimator):
         if X is None and y is None and w is None:
             return None
         if X is None or y is None:
-            raise InputError("Validation rows need both X_val and y_val; sample_weight_val is for these.")
+            there, missing = ("y_val", "X_val") if X is None else ("X_val", "y_val")
+            raise InputError(f"{there} is provided, but {missing} was not provided: sample_weight_val is for both.")
         if self.early_stopping is False:
-            raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
+            raise ParameterError("X_val and y_val are passed to fit while at the same time early_stopping is False.")
         shape = getattr(X, "shape", None)
         if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
             raise InputError("The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
@@ -301,7 +302,8 @@ class _Boosting(Estimator):
         if not self._continues():
             return None
         if self.max_iter < self.n_iter_:
-            raise ParameterError(f"max_iter={self.max_iter} is below the {self.n_iter_} iterations of the last fit.")
+            least = f"must be larger than or equal to n_iter_={self.n_iter_} when warm_start==True"
+            raise ParameterError(f"max_iter={self.max_iter} {least}.")
         if self.n_trees_per_iteration_ != objective.outputs:
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed

@@ -59,7 +59,8 @@ def check_target(block: Block, family: Any) -> Block:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
     if not bool(namespace(y).all(family.in_domain(y))):
         raise InputError(
-            f"Some value(s) of y are out of the valid range of the {type(family).__name__} family: {family.support}."
+            f"Some value(s) of y are out of the valid range of the loss of the {type(family).__name__} family: "
+            f"{family.support}."
         )
     return block
 

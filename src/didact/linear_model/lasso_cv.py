@@ -8,6 +8,7 @@ Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         attr("l1_ratio_", "float", "The chosen share of the L1 penalty, or of that on lengths; 1 for the lasso."),
         attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
         attr("intercept_", "float or (n_targets,)", "Constant term."),
-        attr("alphas_", "([n_l1_ratio, ]n_alphas)", "Penalties that were tried."),
+        attr("alphas_", "([n_l1_ratio, ]n_alphas)", "Penalties that were tried; given ones once for all l1_ratio."),
         attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
         attr("dual_gap_", "float or (n_targets,)", "Duality gap of the final fit."),
         attr("n_iter_", "int", "Penalties walked through by the final fit."),
@@ -119,7 +120,8 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         coefs, gaps = walk_all(problem, targets, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
         self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
         self.mse_path_ = errors if len(grids) > 1 else errors[0]
-        self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
+        several = len(grids) > 1 and isinstance(self.alphas, Integral)  # given ones are the same for all ratios
+        self.alphas_ = np.stack([a for _, a in grids]) if several else alphas
         solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])

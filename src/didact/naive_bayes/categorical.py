@@ -13,8 +13,10 @@ from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
 from didact.engines.components.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
+from didact.naive_bayes.discrete import refuse_negative, smoothing
 from didact.parts.statistics.class_sums import ClassSums, by_class, category_counts, log_shares
 
+CODES = "categories are the numbers 0, 1, 2, …"
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -24,11 +26,12 @@ NORMAL_DATA = (
 
 
 @in_pieces
-def category_rows(block: Block) -> ClassSums:
+def category_rows(block: Block, model: str) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
+    refuse_negative(X, model, CODES)
     return ClassSums(classes, weight, category_counts(X, codes, w, len(classes)))
 
 
@@ -108,14 +111,14 @@ class CategoricalNB(_NaiveBayes):
         return tags
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
-        return rows.reduce(category_rows)
+        return rows.reduce(partial(category_rows, model=type(self).__name__))
 
     def _learn(self, S: ClassSums, dtype: Any) -> None:
         prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)
         self.class_log_prior_ = prior.astype(dtype, copy=False)
         self.category_count_ = [padded(*pair) for pair in zip(S.sums, self._least_values(), strict=True)]
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
-        alpha = self.alpha if self.force_alpha else max(self.alpha, 1e-10)
+        alpha = smoothing(self.alpha, self.force_alpha)
         tables = (log_table(counts, alpha) for counts in self.category_count_)
         self.feature_log_prob_ = [table.astype(dtype, copy=False) for table in tables]
 
@@ -130,7 +133,9 @@ class CategoricalNB(_NaiveBayes):
             return known
         least = np.asarray(self.min_categories)
         if least.dtype.kind not in "iu" or least.shape not in ((), (p,)):
-            raise ParameterError(f"min_categories must be a whole number, or {p} of them, one for each column.")
+            raise ParameterError(
+                f"'min_categories' should have shape ({p},), whole numbers for each column, or be one for all."
+            )
         return np.maximum(known, least)
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:

@@ -12,13 +12,14 @@ McCallum, Nigam (1998), A comparison of event models for naive Bayes text classi
 Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
+import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, Rows
@@ -36,20 +37,28 @@ from didact.parts.statistics.class_sums import (
     sparse_class_sums,
 )
 
+COUNTS = "it must hold counts, or weights of at least 0"
+
 
 @in_pieces
-def count_rows(block: Block) -> ClassSums:
-    """Sums of counts by class; a missing count adds nothing."""
+def count_rows(block: Block, model: str) -> ClassSums:
+    """Sums of counts by class for the model of this name; a missing count adds nothing."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     if is_sparse(X):
-        least = np.fmin.reduce(X.data, axis=None, initial=0.0)
-        sums = sparse_class_sums(without_gaps(X), codes, w, len(classes)) if least >= 0 else None
+        refuse_negative(X, model, COUNTS)
+        sums = sparse_class_sums(without_gaps(X), codes, w, len(classes))
     else:
         sums, _, least = dense_class_sums(X, codes, w, len(classes))
-    if sums is None or least < 0:
-        raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
+        if least < 0:
+            refuse_negative(X, model, COUNTS)
     return ClassSums(classes, weight, (sums,))
+
+
+def refuse_negative(X: Any, model: str, what: str) -> None:
+    """Refuse numbers below 0 in scikit-learn's words."""
+    if np.fmin.reduce(X.data if is_sparse(X) else X, axis=None, initial=0.0) < 0:
+        raise InputError(f"Negative values in data passed to {model} (input X): {what}.")
 
 
 def with_data(X: Any, data: Array) -> Any:
@@ -136,6 +145,20 @@ def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float |
     return joint if missing is None else joint - np.asarray(missing @ log_zero.T)
 
 
+def smoothing(alpha: Any, force: bool) -> Any:
+    """Alpha, and unless it is forced at least 1e-10, with a warning."""
+    if force or np.min(alpha) >= LEAST_ALPHA:
+        return alpha
+    warnings.warn(
+        f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use `force_alpha=True` to "
+        "keep alpha unchanged.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
+    return np.maximum(alpha, LEAST_ALPHA)
+
+
+LEAST_ALPHA = 1e-10
 NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another column of counts."
 
 
@@ -161,16 +184,19 @@ class _CountNB(_NaiveBayes):
 
     def _smoothing(self) -> Array:
         alpha = np.asarray(self.alpha, np.float64)
-        if (alpha < 0).any() or (alpha.ndim and alpha.shape != (self.n_features_in_,)):
+        if (alpha < 0).any():
+            raise ParameterError("All values in alpha must be greater than 0.")
+        if alpha.ndim and alpha.shape != (self.n_features_in_,):
             raise ParameterError(
-                f"alpha must be at least 0: one number, or {self.n_features_in_}, one for each column."
+                "When alpha is an array, it should contain `n_features` numbers, one for each column: "
+                f"{self.n_features_in_}, not {alpha.size}."
             )
-        return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
+        return smoothing(alpha, self.force_alpha)
 
     @property
     def _count(self) -> Any:
         """The function that sums up a block of rows."""
-        return count_rows
+        return partial(count_rows, model=type(self).__name__)
 
     def _log_probabilities(self, S: ClassSums) -> Array:
         """What `feature_log_prob_` holds."""

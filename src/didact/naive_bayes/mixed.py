@@ -70,7 +70,9 @@ def summarize(block: Block, plan: Plan) -> MixedStats:
         elif kind == "bernoulli":
             parts[kind] = one_rows(part, 0.0)
         else:
-            parts[kind] = category_rows(part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part)
+            parts[kind] = category_rows(
+                part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part, "MixedNB"
+            )
     first = next(iter(parts.values()))
     return MixedStats(first.labels, first.weight, parts)
 

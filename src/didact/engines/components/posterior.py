@@ -5,13 +5,14 @@ from them. Rows at which that pass gives up (gaps, overflow), sparse rows and te
 in blocks.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
-from didact.core.errors import InputError
+from didact.core.errors import InputError, users_level
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
 from didact.engines.components.score_loops import (
@@ -29,8 +30,11 @@ from didact.parts.statistics.counts import labels_of
 NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest
 
 
-def class_priors(given: Any, weight: Array) -> Array:
-    """Probabilities of the classes: as given, equal ("equal"), or in proportion to the classes' weights (None)."""
+def class_priors(given: Any, weight: Array, scale: bool = False) -> Array:
+    """Probabilities of the classes: as given, equal ("equal"), or in proportion to the classes' weights (None).
+
+    Given ones that do not sum to 1 are refused, or with `scale` divided by their sum with a warning.
+    """
     K = len(weight)
     if given is None:
         return weight / weight.sum()
@@ -39,10 +43,13 @@ def class_priors(given: Any, weight: Array) -> Array:
     prior = np.asarray(given, np.float64)
     if prior.shape != (K,):
         raise InputError(f"Number of priors must match number of classes: {K}, not {prior.size}.")
-    if not np.isclose(prior.sum(), 1.0):
-        raise InputError("The sum of the priors should be 1.")
     if (prior < 0).any():
-        raise InputError("Priors must be non-negative.")
+        raise InputError(f"{'priors' if scale else 'Priors'} must be non-negative.")
+    if not np.isclose(prior.sum(), 1.0):
+        if not (scale and 0.0 < prior.sum() < np.inf):
+            raise InputError("The sum of the priors should be 1.")
+        warnings.warn("The priors do not sum to 1. Renormalizing.", UserWarning, stacklevel=users_level())
+        return prior / prior.sum()
     return prior
 
 
