@@ -4,9 +4,12 @@ A node is 16 bytes: threshold, left child (the right one follows it), and the fe
 A leaf leads to itself, so eight rows can go down side by side without a branch that might be guessed wrongly: the
 processor works on eight independent chains instead of waiting for one. Cost: about two nanoseconds a row, tree and
 level on one core while the tree is in the cache.
+
+Layout of a node: [ threshold: float64 | left child: int32 | 2 feature + side of missing values: int32 ]; a leaf has an
+infinite threshold and itself as its left child. Values, sets and weights lie beside the nodes, in their order.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -15,15 +18,13 @@ from didact.core.errors import InputError
 from didact.core.jit import jit
 from didact.core.typing import Array
 
-Int = int | np.integer[Any]
-
-NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
+PACKED_NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
 
 
 class _Arrays(NamedTuple):
     """The arrays of packed trees."""
 
-    nodes: Array  # NODE; left is absolute; feature = 2·feature + (missing goes left)
+    nodes: Array  # PACKED_NODE; left is absolute; feature = 2·feature + (missing goes left)
     roots: Array  # int64
     output: Array  # int64
     values: Array  # float64 (nodes, width)
@@ -32,7 +33,7 @@ class _Arrays(NamedTuple):
     weights: Array  # float64 (nodes): the training weight that passed
 
 
-TYPES = NODE, np.int64, np.int64, np.float64, np.int32, np.uint64, np.float64
+PACKED_TYPES = PACKED_NODE, np.int64, np.int64, np.float64, np.int32, np.uint64, np.float64
 
 
 class Packed(_Arrays):
@@ -50,7 +51,7 @@ class Packed(_Arrays):
 
 def sound(trees: _Arrays) -> bool:
     """Whether every walk ends at a leaf inside the arrays, which have the types that walks are compiled for."""
-    if not of_types(trees, TYPES) or trees.values.ndim != 2 or trees.category_sets.ndim != 2:
+    if not of_types(trees, PACKED_TYPES) or trees.values.ndim != 2 or trees.category_sets.ndim != 2:
         return False
     nodes, sets = trees.nodes, trees.sets
     n, own = len(nodes), np.arange(len(nodes))
@@ -68,7 +69,7 @@ def sound(trees: _Arrays) -> bool:
 
 
 @jit
-def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: Int, node: Int) -> Int:
+def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: int, node: int) -> int:
     """The child to which row i goes; a leaf stays. `sets` is None, when compiled, for trees without categories."""
     here = nodes[node]
     code = here.feature
@@ -85,7 +86,7 @@ def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: Int, node: 
 
 
 @jit
-def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, i: Int, found: Array) -> None:
+def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: int, X: Array, i: int, found: Array) -> None:
     """The leaves of rows i … i + 7."""
     a = b = c = d = e = f = g = h = root
     while True:
@@ -102,7 +103,7 @@ def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Arra
 
 
 @jit
-def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, found: Array) -> None:
+def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in one tree."""
     whole = X.shape[0] // 8 * 8
     for i in range(0, whole, 8):
@@ -115,7 +116,7 @@ def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array
 
 
 @jit
-def walk_tree(packed: Packed, t: Int, X: Array, found: Array) -> None:
+def walk_tree(packed: Packed, t: int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in tree t."""
     if packed.sets.shape[0] == 0:
         walk_rows(packed.nodes, None, packed.category_sets, packed.roots[t], X, found)
@@ -124,7 +125,7 @@ def walk_tree(packed: Packed, t: Int, X: Array, found: Array) -> None:
 
 
 @jit
-def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Array, out: Array) -> None:
+def add_predictions(packed: Packed, first: int, last: int, X: Array, found: Array, out: Array) -> None:
     """Add the values of trees first … last − 1 to the rows of a block."""
     n, values, width = X.shape[0], packed.values, packed.values.shape[1]
     for t in range(first, last):
@@ -139,18 +140,9 @@ def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Arra
                     out[i, column + v] += values[found[i], v]
 
 
-@jit
-def all_leaves(packed: Packed, X: Array, found: Array, out: Array) -> None:
-    """The leaf of every row in every tree, as its number within the tree."""
-    for t in range(packed.roots.shape[0]):
-        walk_tree(packed, t, X, found)
-        for i in range(X.shape[0]):
-            out[i, t] = found[i] - packed.roots[t]
-
-
 def warm() -> None:
     """Compile for the types in use."""
-    nodes = np.zeros(1, NODE)
+    nodes = np.zeros(1, PACKED_NODE)
     nodes["threshold"], nodes["feature"] = np.inf, 1
     packed = Packed(nodes, np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, 1)), np.empty(0, np.int32),
                     np.empty((0, 1), np.uint64), np.ones(1))  # fmt: skip
@@ -158,4 +150,3 @@ def warm() -> None:
         X = np.zeros((1, 1), kind)
         X.flags.writeable = False
         add_predictions(packed, 0, 1, X, np.zeros(1, np.int64), np.zeros((1, 1)))
-        all_leaves(packed, X, np.zeros(1, np.int64), np.zeros((1, 1), np.int32))
