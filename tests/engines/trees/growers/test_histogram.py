@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import didact
 from didact.core import threads
 from didact.engines.trees.growers import histogram as module
-from didact.engines.trees.growers.histogram import grow
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError
-from didact.engines.trees.growers.histogram import grow
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import Packed, join_packs, level_order, pack, predict_sum
 from didact.engines.trees.predict.packed_loops import _Arrays

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from didact.engines.trees.growers import histogram as module
-from didact.engines.trees.growers.histogram import Grower, grow
+from didact.engines.trees.growers.histogram import Grower
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.bundles import MOST_CODES, join_columns, unbundled

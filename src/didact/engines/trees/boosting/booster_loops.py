@@ -10,6 +10,7 @@ Layout, of all rows or of a slice of them::
 """
 
 import math
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,11 @@ from didact.parts.exp_loops import exp1
 
 GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
 PASS_ROWS = 8192  # rows whose sums are found together, whatever the threads: they do not change a sum
+
+
+TREES = "didact.engines.trees"
+WARMED = [f"{TREES}.{name}" for name in ("growers.histogram", "rows.bins", "rows.fixed_point", "limits")]
+WARMED.append("didact.parts.criteria.gradient")
 
 
 class Passes(NamedTuple):
@@ -143,17 +149,9 @@ def warm() -> None:
     softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1)
     write_sizes(x, x, np.zeros(2))
     add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, x.copy())
-    _warm_grower()
-
-
-def _warm_grower() -> None:
-    """Grow a tiny tree for each of the two ways to write gradients."""
-    from didact.engines.trees.growers.histogram import grow
-    from didact.engines.trees.limits import Limits
-    from didact.engines.trees.rows.bins import bin_codes, learn_bins
-    from didact.engines.trees.rows.fixed_point import value_channels
-    from didact.parts.criteria.gradient import Gradient
-
+    # By name, so that the machine code of this file is not keyed on sources that are only used here.
+    histogram, bins, fixed_point, limits, criterion = map(import_module, WARMED)
     X = np.arange(8.0)[:, None]
-    bins, channels = learn_bins(X), value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
-    grow(bin_codes(X, bins), bins, channels, Gradient(0.0), Limits(max_leaf_nodes=3))
+    learnt, channels = bins.learn_bins(X), fixed_point.value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
+    codes, end = bins.bin_codes(X, learnt), limits.Limits(max_leaf_nodes=3)
+    histogram.grow_from_histograms(codes, learnt, channels, criterion.Gradient(0.0), end)

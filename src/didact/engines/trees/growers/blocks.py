@@ -212,7 +212,8 @@ class _Growth:
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
         used = NodeTable(self.nodes.at[: self.count], self.nodes.fixed[:0], self.nodes.masks[: self.count])
-        return OpenNodes(used, self.space.member.shape[1], self.grower.bundles.first, place, shape)
+        return OpenNodes(nodes=used, groups=self.space.member.shape[1], first=self.grower.bundles.first, place=place,
+                         shape=shape)  # fmt: skip
 
     def find(self, node: int) -> None:
         """The best split of a node, from its histogram."""

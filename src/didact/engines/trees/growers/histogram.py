@@ -7,7 +7,7 @@ How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Chan
     channels = label_channels(class_codes, n_classes, weights)          # classification
     channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
     channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
-    grown = grow(codes, bins, channels, criterion, limits, seed)
+    grown = grow_from_histograms(codes, bins, channels, criterion, limits, seed)
 
 A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
 the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
@@ -203,7 +203,7 @@ def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
     nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
 
 
-def grow(
+def grow_from_histograms(
     codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
     rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
 ) -> Grown:  # fmt: skip

@@ -74,7 +74,7 @@ def grow_together(
     return False
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller: compiled once with it
 def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hists: Array, shared: TreeBuffers) -> None:
     """What follows when all tasks of a step are done: the next step and its tasks."""
     now, tasks, splits, features = shared.now[0], shared.tasks, shared.splits, space.features

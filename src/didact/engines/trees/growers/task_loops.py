@@ -63,7 +63,7 @@ class TreeBuffers(NamedTuple):
     passes: Passes
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller: compiled once with it
 def do_task(
     k: Int, me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: NodeTable, hists: Array,
     shared: TreeBuffers, mine: ThreadBuffers,

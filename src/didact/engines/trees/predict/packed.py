@@ -16,7 +16,7 @@ from didact.core.typing import Array
 from didact.engines.trees.predict.packed_loops import PACKED_NODE, Packed, add_predictions
 from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
 
-TREE_ROWS = 1024  # rows that go through all trees together
+PACK_ROWS = 1024  # rows that go through all trees together
 TASK_ROWS = 16_384  # rows of one task
 
 
@@ -90,9 +90,9 @@ def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | 
 
     def task(start: int) -> None:
         stop = min(start + TASK_ROWS, X.shape[0])
-        found = np.empty(TREE_ROWS, np.int64)
-        for a in range(start, stop, TREE_ROWS):
-            b = min(a + TREE_ROWS, stop)
+        found = np.empty(PACK_ROWS, np.int64)
+        for a in range(start, stop, PACK_ROWS):
+            b = min(a + PACK_ROWS, stop)
             add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
 
     parallel_map(task, range(0, X.shape[0], TASK_ROWS))

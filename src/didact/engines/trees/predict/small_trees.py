@@ -16,7 +16,7 @@ from didact.core.typing import Array
 from didact.engines.trees.predict.packed import check_columns, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.predict.small_trees_loops import (
-    BLOCK_ROWS,
+    SMALL_BLOCK,
     SmallTrees,
     add_small_trees,
     block_buffers,
@@ -27,7 +27,7 @@ from didact.engines.trees.tree import rows_of
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories
-SMALL_TASK_ROWS = 8 * BLOCK_ROWS  # rows of one task
+SMALL_TASK_ROWS = 8 * SMALL_BLOCK  # rows of one task
 FEW_TO_WALK = 64  # rows below which walking is quicker than tests for a whole block
 RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
 TWO_BYTES = 1 << 16  # codes of two bytes
@@ -72,7 +72,7 @@ class Sides(NamedTuple):
 def add_small(trees: SmallTrees, X: Any, out: Array) -> Array:
     """Add the values of all trees to out (n, columns), which is returned."""
     size = (
-        SMALL_TASK_ROWS if isinstance(X, np.ndarray) else BLOCK_ROWS
+        SMALL_TASK_ROWS if isinstance(X, np.ndarray) else SMALL_BLOCK
     )  # other kinds of rows become dense a few at a time
     kind = np.uint8 if trees.missing.max(initial=0) < 256 else np.uint16
 
@@ -166,7 +166,8 @@ def of_numbers(nodes: Array, to_left: Array) -> Sides:
     """The codes that thresholds send left: those up to its own, and that of missing values before them or not."""
     cuts, place = np.unique(nodes["threshold"], return_inverse=True)
     missing, nothing = len(cuts) + 1, np.empty((0, 0), bool)
-    return Sides(cuts, -1, missing, np.arange(len(nodes)), np.where(to_left, missing, 0), place, nothing)
+    return Sides(cuts=cuts, known=-1, missing=missing, owner=np.arange(len(nodes)), low=np.where(to_left, missing, 0),
+                 high=place, left=nothing)  # fmt: skip
 
 
 def of_categories(bits: Array, to_left: Array) -> Sides:
@@ -177,4 +178,5 @@ def of_categories(bits: Array, to_left: Array) -> Sides:
     edges = np.diff(ring, axis=1, prepend=np.int8(0))
     (owner, begin), (_, end) = np.nonzero(edges == 1), np.nonzero(edges == -1)
     codes = np.roll(np.arange(missing + 1), 1)
-    return Sides(np.empty(0), known, missing, owner, codes[begin], codes[end - 1], np.roll(ring, -1, axis=1) == 1)
+    return Sides(cuts=np.empty(0), known=known, missing=missing, owner=owner, low=codes[begin], high=codes[end - 1],
+                 left=np.roll(ring, -1, axis=1) == 1)  # fmt: skip

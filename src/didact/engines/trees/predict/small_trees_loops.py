@@ -17,7 +17,7 @@ from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.rows.bins_loops import SEARCH_ROWS, search_heap
 
-BLOCK_ROWS = 1024  # enough that the next test finds the rows' places written, few enough for the nearest caches
+SMALL_BLOCK = 1024  # enough that the next test finds the rows' places written, few enough for the nearest caches
 
 
 class SmallTrees(NamedTuple):
@@ -40,16 +40,16 @@ class SmallTrees(NamedTuple):
 class BlockBuffers(NamedTuple):
     """BlockBuffers for a block of rows."""
 
-    codes: Array  # uint8 or uint16 (columns, BLOCK_ROWS)
-    place: Array  # uint8 (BLOCK_ROWS): the leaf of each row
-    aside: Array  # uint8 (BLOCK_ROWS): 255 where a row goes right
+    codes: Array  # uint8 or uint16 (columns, SMALL_BLOCK)
+    place: Array  # uint8 (SMALL_BLOCK): the leaf of each row
+    aside: Array  # uint8 (SMALL_BLOCK): 255 where a row goes right
     values: Array  # float64 (SEARCH_ROWS): values to be coded
     at: Array  # uint64 (SEARCH_ROWS): and their codes
 
 
 def block_buffers(columns: int, kind: Any) -> BlockBuffers:
     """BlockBuffers for codes of this type."""
-    codes, (place, aside) = np.zeros((columns, BLOCK_ROWS), kind), np.zeros((2, BLOCK_ROWS), np.uint8)
+    codes, (place, aside) = np.zeros((columns, SMALL_BLOCK), kind), np.zeros((2, SMALL_BLOCK), np.uint8)
     return BlockBuffers(codes=codes, place=place, aside=aside, values=np.zeros(SEARCH_ROWS),
                         at=np.zeros(SEARCH_ROWS, np.uint64))  # fmt: skip
 
@@ -69,7 +69,7 @@ def number_leaves(left: Array, first: Array, count: Array) -> None:
 @jit_unmanaged(forceinline=True)
 def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array, at: Array, codes: Array) -> None:
     """Write the codes (columns, rows) of rows start … start + many − 1; they are few enough for the nearest cache."""
-    place = start % BLOCK_ROWS
+    place = start % SMALL_BLOCK
     for c in range(trees.feature.shape[0]):
         f, line, known, missing = np.uint64(trees.feature[c]), codes[c], trees.known[c], np.uint64(trees.missing[c])
         for i in range(many):
@@ -88,7 +88,7 @@ def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array,
 def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Array) -> None:
     """The leaves, numbered within tree t, of all rows of a block."""
     none, all_bits, kind = np.uint8(0), np.uint8(255), codes.dtype.type
-    for i in range(BLOCK_ROWS):
+    for i in range(SMALL_BLOCK):
         place[i] = none
     for q in range(trees.bounds[t], trees.bounds[t + 1]):
         test = trees.tests[q]
@@ -96,22 +96,22 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
         begin, end = np.uint64(test[3]), np.uint64(test[4])
         if begin == end:
             table = trees.tables[begin]
-            for i in range(BLOCK_ROWS):
+            for i in range(SMALL_BLOCK):
                 aside[i] = table[np.uint64(line[i])]
         else:
             low, span = kind(trees.runs[begin, 0]), kind(trees.runs[begin, 1])
             if end - begin == np.uint64(1):
-                for i in range(BLOCK_ROWS):
+                for i in range(SMALL_BLOCK):
                     goes = (place[i] == first) & (kind(line[i] - low) > span)
                     place[i] = np.uint8(place[i] + (skip if goes else none))
                 continue
-            for i in range(BLOCK_ROWS):
+            for i in range(SMALL_BLOCK):
                 aside[i] = all_bits if kind(line[i] - low) > span else none
             for r in range(begin + np.uint64(1), end):
                 low, span = kind(trees.runs[r, 0]), kind(trees.runs[r, 1])
-                for i in range(BLOCK_ROWS):
+                for i in range(SMALL_BLOCK):
                     aside[i] = aside[i] if kind(line[i] - low) > span else none
-        for i in range(BLOCK_ROWS):
+        for i in range(SMALL_BLOCK):
             place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
 
 
@@ -119,8 +119,8 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
 def add_small_trees(trees: SmallTrees, X: Array, room: BlockBuffers, out: Array) -> None:
     """Add the values of all trees to the rows of out."""
     n, codes, place, aside = X.shape[0], room.codes, room.place, room.aside
-    for start in range(0, n, BLOCK_ROWS):
-        many = min(BLOCK_ROWS, n - start)
+    for start in range(0, n, SMALL_BLOCK):
+        many = min(SMALL_BLOCK, n - start)
         for near in range(start, start + many, SEARCH_ROWS):
             code_rows(trees, X, near, min(SEARCH_ROWS, start + many - near), room.values, room.at, codes)
         for t in range(trees.starts.shape[0]):

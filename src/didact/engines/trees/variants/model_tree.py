@@ -28,7 +28,7 @@ from didact.parts.statistics.moments import moments
 
 CUTS = 32  # thresholds of a feature that are compared in one round
 JITTER = 1e-9  # relative ridge that keeps the systems of a search solvable
-EXACT_FIT = 1e-12  # share of the variance that counts as rounding
+EXACT_SHARE = 1e-12  # share of the variance that counts as rounding
 
 
 class LinearTree(NamedTuple):
@@ -108,7 +108,7 @@ def linear_node(X: Array, y: Array, w: Array, rows: Array, depth: int, alpha: fl
     """A node with its ridge regression, of least norm where the rows do not determine it."""
     S = moments(Block(X[rows], y[rows], w[rows]))
     values, V = np.linalg.eigh(S.xx)
-    used = values > EXACT_FIT * max(float(values[-1]), S.weight * EXACT_FIT)
+    used = values > EXACT_SHARE * max(float(values[-1]), S.weight * EXACT_SHARE)
     xy = V.T @ S.xy[:, 0]
     coef = V[:, used] @ (xy[used] / (values[used] + alpha))
     error = float(S.yy[0] - 2 * coef @ S.xy[:, 0] + coef @ S.xx @ coef)
@@ -171,7 +171,7 @@ def _costs(A: Array, w: Array, places: Array, alpha: float) -> Array:
 def grow_model_tree(X: Array, y: Array, w: Array, growth: ModelGrowth) -> list[ModelNode]:
     """The nodes of the full tree; parents stand before their children."""
     nodes = [linear_node(X, y, w, np.arange(len(X)), 0, growth.alpha)]
-    rounding = EXACT_FIT * nodes[0].spread
+    rounding = EXACT_SHARE * nodes[0].spread
     waiting = [0]
     while waiting:
         node = nodes[waiting.pop()]
@@ -191,7 +191,7 @@ def grow_model_tree(X: Array, y: Array, w: Array, growth: ModelGrowth) -> list[M
 def prune(nodes: list[ModelNode]) -> None:
     """Make leaves of nodes whose own model is no worse than their subtree by Schwarz's criterion, in place."""
     errors, parameters = np.zeros(len(nodes)), np.zeros(len(nodes))
-    rounding = EXACT_FIT * nodes[0].spread / nodes[0].weight
+    rounding = EXACT_SHARE * nodes[0].spread / nodes[0].weight
     for i in range(len(nodes) - 1, -1, -1):
         node = nodes[i]
         errors[i], parameters[i] = node.error, node.parameters
