@@ -145,9 +145,8 @@ class Booster:
             return [self._tree(0, seeds[0], rows, self.grower, layout)]
         if objective.share is not None:
             objective.follow(objective.width(self.raw[0]))
-        units = [
-            scaled_channels(self.layout, *sums) for sums in objective.gradients(self.raw, self.g, self.h).T.tolist()
-        ]
+        sums = objective.gradients(self.raw, self.g, self.h).T.tolist()
+        units = [scaled_channels(self.layout, *both) for both in sums]
         tasks = list(zip(range(len(seeds)), seeds, units, strict=True))
         alone = len(tasks) // len(self.beside) * len(self.beside) if self.beside else 0
         trees = parallel_map(lambda task: self._tree_alone(*task, rows), tasks[:alone])
@@ -169,16 +168,16 @@ class Booster:
 
     def _tree(self, k: int, seed: int, rows: Array | None, grower: Grower, layout: Channels) -> Tree:
         objective, last = self.objective, self.last or NO_LEAVES
-        self.last = None
+        self.last, given = None, objective.compiled == GIVEN
         passes = Passes(
-            loss=objective.compiled, y=objective.y if objective.compiled != GIVEN else NOTHING,
-            w=NOTHING if objective.w is None else objective.w, raw=self._raw[k], g=self.g[k], h=self.h[k],
+            loss=objective.compiled, y=NOTHING if given else objective.y,
+            w=NOTHING if given or objective.w is None else objective.w, raw=self._raw[k], g=self.g[k], h=self.h[k],
             sizes=self.sizes, starts=last.starts, stops=last.stops, values=last.values, every=rows is None,
         )  # fmt: skip
         grown = grower.grow(layout, seed, rows, passes)
         tree = self._scaled(grown, k)
         leaves = Leaves(grown.starts, grown.stops, tree.value[grown.leaf_nodes, 0, 0])
-        if objective.compiled != GIVEN and rows is None:
+        if not given and rows is None:
             self.last = leaves
             return tree
         add_leaf_values(leaves, grown.order, self._raw[k])

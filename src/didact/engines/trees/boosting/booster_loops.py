@@ -17,6 +17,7 @@ import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import Int
 from didact.parts.exp_loops import exp1
 
 GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
@@ -110,7 +111,7 @@ def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array, start: i
 
 
 @jit_unmanaged
-def to_fixed_point(g: Array, h: Array, inverse: Array, shift: int, fixed: Array) -> None:
+def to_fixed_point(g: Array, h: Array, inverse: Array, shift: Int, fixed: Array) -> None:
     """Gradients and curvatures as fixed-point numbers, the last with the count; one column: gradients alone."""
     one, slope, last = np.int64(1) << shift, 1.0 / inverse[0], fixed.shape[1] - 1
     if last == 0:
@@ -134,7 +135,7 @@ def write_sizes(g: Array, h: Array, out: Array) -> None:
 
 
 @jit
-def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: int, stop: int, out: Array) -> None:
+def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
     """Add the value of its leaf to every row at the places first … stop − 1 of the order."""
     for k in range(starts.shape[0]):
         v = values[k]

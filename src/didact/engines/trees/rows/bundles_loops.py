@@ -10,6 +10,7 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import Int
 
 
 @jit_unmanaged
@@ -36,7 +37,7 @@ def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: 
 
 
 @jit_unmanaged
-def add_bundled(first: int, starts: Array, targets: Array, hist: Array) -> None:
+def add_bundled(first: Int, starts: Array, targets: Array, hist: Array) -> None:
     """Add the sums of each slot from `first` on to its targets: the slots of the codes that make up a bundled one."""
     for k in range(starts.shape[0] - 1):
         at, some = first + k, False
