@@ -170,7 +170,7 @@ def test_empty_blocks_and_trees_without_limits(monkeypatch):
     monkeypatch.setattr(
         "didact.engines.trees.growers.passes.HISTOGRAM_BYTES", 1
     )  # as for a tree that may have very many leaves
-    monkeypatch.setattr(base, "Spread", None)
+    monkeypatch.setattr(base, "SpreadRows", None)
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
 
 
