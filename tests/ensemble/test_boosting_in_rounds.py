@@ -167,9 +167,8 @@ def test_empty_blocks_and_trees_without_limits(monkeypatch):
     chunks = (0, 150, 0, 250)
     DX, Dy = da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=(chunks,))
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
-    monkeypatch.setattr(
-        "didact.engines.trees.growers.passes.HISTOGRAM_BYTES", 1
-    )  # as for a tree that may have very many leaves
+    # As for a tree that may have very many leaves.
+    monkeypatch.setattr("didact.engines.trees.growers.passes.HISTOGRAM_BYTES", 1)
     monkeypatch.setattr(base, "SpreadRows", None)
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
 

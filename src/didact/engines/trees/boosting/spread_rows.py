@@ -167,11 +167,8 @@ def rank_targets(part: LossBlock) -> Ranked:
 
 def leaves_of(tree: Tree, rows: Coded) -> Array:
     """The leaf of each row, for a tree with the thresholds of the rows' bins."""
-    bins, inner, sets = rows.bins, tree.children_left != LEAF, tree.category_set >= 0
-    at, masks = (
-        np.zeros(tree.node_count, NODE_FIELDS),
-        np.zeros((tree.node_count, tree.category_sets.shape[1]), np.uint64),
-    )
+    bins, inner, sets, n = rows.bins, tree.children_left != LEAF, tree.category_set >= 0, tree.node_count
+    at, masks = np.zeros(n, NODE_FIELDS), np.zeros((n, tree.category_sets.shape[1]), np.uint64)
     at["left"], at["right"], at["missing_left"] = tree.children_left, tree.children_right, tree.missing_go_to_left
     at["feature"], at["bin"] = tree.feature, -1
     for node in np.flatnonzero(inner & ~sets):
