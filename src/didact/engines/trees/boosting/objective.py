@@ -32,7 +32,7 @@ from didact.parts.noun import Loss, TargetSums
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 
 ROWS_AT_ONCE = 4 * PASS_ROWS  # of one task
-COMPILED = {HalfSquared: SQUARED, Logistic: LOGISTIC}
+COMPILED: dict[Any, int] = {HalfSquared: SQUARED, Logistic: LOGISTIC}
 
 
 class Following(Loss, NamedTuple("Following", [("share", float)])):
@@ -58,8 +58,8 @@ class Objective:
         self.unit = self.flat and w is None
         self.compiled = COMPILED.get(type(loss), GIVEN) if outputs == 1 else GIVEN
         if self.compiled != GIVEN:
-            y, w = (None if a is None else np.require(a, np.float64, ["C", "W"]) for a in (self.y, w))
-            self.y, self.w = cast(Array, y), w  # one type, for which the loops are compiled
+            self.y = np.require(self.y, np.float64, ["C", "W"])  # one type, for which the loops are compiled
+            self.w = None if w is None else np.require(w, np.float64, ["C", "W"])
 
     def __sizeof__(self) -> int:
         """Bytes, for a scheduler."""

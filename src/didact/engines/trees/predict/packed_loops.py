@@ -17,6 +17,7 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.jit import jit
 from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import Int
 
 PACKED_NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
 
@@ -69,7 +70,7 @@ def sound(trees: _Arrays) -> bool:
 
 
 @jit
-def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: int, node: int) -> int:
+def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: Int, node: Int) -> Int:
     """The child to which row i goes; a leaf stays. `sets` is None, when compiled, for trees without categories."""
     here = nodes[node]
     code = here.feature
@@ -86,7 +87,7 @@ def step(nodes: Array, sets: Array | None, bits: Array, X: Array, i: int, node: 
 
 
 @jit
-def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: int, X: Array, i: int, found: Array) -> None:
+def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, i: Int, found: Array) -> None:
     """The leaves of rows i … i + 7."""
     a = b = c = d = e = f = g = h = root
     while True:
@@ -103,7 +104,7 @@ def walk_eight(nodes: Array, sets: Array | None, bits: Array, root: int, X: Arra
 
 
 @jit
-def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: int, X: Array, found: Array) -> None:
+def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: Int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in one tree."""
     whole = X.shape[0] // 8 * 8
     for i in range(0, whole, 8):
@@ -116,7 +117,7 @@ def walk_rows(nodes: Array, sets: Array | None, bits: Array, root: int, X: Array
 
 
 @jit
-def walk_tree(packed: Packed, t: int, X: Array, found: Array) -> None:
+def walk_tree(packed: Packed, t: Int, X: Array, found: Array) -> None:
     """The leaf of every row of a block in tree t."""
     if packed.sets.shape[0] == 0:
         walk_rows(packed.nodes, None, packed.category_sets, packed.roots[t], X, found)
@@ -125,7 +126,7 @@ def walk_tree(packed: Packed, t: int, X: Array, found: Array) -> None:
 
 
 @jit
-def add_predictions(packed: Packed, first: int, last: int, X: Array, found: Array, out: Array) -> None:
+def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Array, out: Array) -> None:
     """Add the values of trees first … last − 1 to the rows of a block."""
     n, values, width = X.shape[0], packed.values, packed.values.shape[1]
     for t in range(first, last):
