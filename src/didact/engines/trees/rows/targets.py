@@ -7,7 +7,7 @@ import numpy as np
 from didact.core.overflow import too_large
 from didact.core.typing import Array
 from didact.engines.trees.rows.chosen_loops import chosen
-from didact.engines.trees.rows.fixed_point import power_below
+from didact.engines.trees.rows.fixed_point_loops import power_below
 from didact.engines.trees.rows.stat_loops import Labels, Scalar
 from didact.engines.trees.rows.value_loops import Values
 from didact.engines.trees.splits.category_loops import RandomSplit
