@@ -1,4 +1,8 @@
-"""Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks."""
+"""Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks.
+
+Layout: `at` and `masks` are those of `histogram_node_loops.Nodes`; histograms of several nodes are (nodes, slots,
+channels), where feature f has the slots from first[f] on.
+"""
 
 from typing import Any
 

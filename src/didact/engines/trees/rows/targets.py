@@ -1,6 +1,6 @@
 """What rows add to a node: targets and weights in the form that compiled growers read, and node values from sums."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,79 +8,14 @@ from didact.core.overflow import too_large
 from didact.core.typing import Array
 from didact.engines.trees.rows.chosen_loops import chosen
 from didact.engines.trees.rows.fixed_point import power_below
-from didact.engines.trees.rows.stat_loops import Labels, Scalar
-from didact.engines.trees.rows.value_loops import Values
-from didact.engines.trees.splits.category_loops import RandomSplit
+from didact.engines.trees.rows.stat_loops import Labels, Scalar, Summed, Values
 from didact.engines.trees.splits.median_loops import Absolute
-from didact.engines.trees.splits.sorted_loops import Bounds, Split, Stock
 from didact.parts.criteria.base import Criterion
 
 HUGE = 2.0**400  # squares and their sums stay finite up to here (10¹²⁰)
 
 
-class NodeStatistic(Protocol):
-    """What rows add to a node: a noun whose methods compiled growers call, each resolved when they are compiled.
-
-    `line` holds the rows of a node in the order of a feature, rank << 32 | row; `bench` the buffers of a thread.
-    `Scalar`, `Labels` and `Values` sum up targets and weights. `Absolute` has no sums: it offers `scan1`, `value1`,
-    `stock1`, `categories1`, `random1`, `bins1`, `gather1` and `near1`, which is what growers themselves ask for; the
-    nouns with sums are each a `SummedStatistic`.
-    """
-
-    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
-        """The best cut of a line."""
-
-    def value1(self, sums: Array) -> float:
-        """The value of a node, for monotone constraints."""
-
-    def stock1(self, line: Array, sums: Array) -> Stock:
-        """Score, base and weight of a node with these rows; fills in its sums."""
-
-    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-                    state: np.uint64) -> Split:  # fmt: skip
-        """The best set of categories."""
-
-    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
-        """A cut at random."""
-
-    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
-              common: int) -> Split:  # fmt: skip
-        """The best cut of a column of codes."""
-
-    def gather1(self, rows: Array, out: Any) -> None:
-        """Copy rows to another noun of this kind."""
-
-    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
-        """Put what the rows of a node bring side by side."""
-
-
-class SummedStatistic(NodeStatistic, Protocol):
-    """A sum over rows: what `sorted_loops`, `coded_loops` and `category_loops` ask of a statistic besides."""
-
-    def add1(self, sums: Array, i: int) -> None:
-        """Add row i to the sums."""
-
-    def base1(self, i: int) -> float:
-        """w·b(y) of row i."""
-
-    def total1(self, sums: Array) -> float:
-        """The score of a node with these sums."""
-
-    def weight1(self, sums: Array) -> float:
-        """The weight of a node with these sums."""
-
-    def order1(self, groups: Array, g: int, channel: int) -> float:
-        """The key by which a group of rows is sorted."""
-
-    def orders1(self, channels: int) -> int:
-        """How many orders of the groups are worth a try."""
-
-    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
-        """Add rows to a histogram of their codes, all but those with the common one."""
-
-    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-               best: float) -> Split:  # fmt: skip
-        """The best cut of a histogram."""
+NodeStatistic = Summed | Absolute
 
 
 class Targets(NamedTuple):
@@ -99,6 +34,12 @@ class Targets(NamedTuple):
         """Whether all sums are of whole numbers, and exact."""
         return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
 
+    def of_thread(self, k: int) -> NodeStatistic:
+        """The noun for thread k: medians have buffers, of which each thread needs its own."""
+        if k == 0 or not isinstance(self.stat, Absolute):
+            return self.stat
+        return self.stat._replace(fenwick=np.zeros_like(self.stat.fenwick), losses=np.empty_like(self.stat.losses))
+
     def values(self, sums: Array) -> Array:
         """Values of nodes with these sums: (nodes, outputs, classes or 1)."""
         if not self.classes:
@@ -114,7 +55,7 @@ def label_targets(codes: Array, classes: int, weights: Array | None, criterion: 
     """Class codes (n,) or (n, outputs), each below `classes`."""
     codes = codes[:, None] if codes.ndim == 1 else codes
     n, outputs = codes.shape
-    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    w = np.ones(n) if weights is None else np.require(weights, np.float64, ["C", "W"])
     if outputs == 1 and classes == 2:
         stat: NodeStatistic = Scalar(np.column_stack([w * codes[:, 0], w]), chosen(criterion, outputs))
         channels = 2
@@ -128,7 +69,7 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     """Numbers (n,) or (n, outputs). Squared errors are about the overall mean, which keeps digits."""
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, np.float64)
     n, outputs = Y.shape
-    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    w = np.ones(n) if weights is None else np.require(weights, np.float64, ["C", "W"])
     if not criterion.additive:
         return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
     refuse_huge(Y)

@@ -3,6 +3,12 @@
 Rows are summed up by category; the categories then stand in the order of their mean target (of each channel in turn
 where there are several), and every cut of that order is scored. Missing values are one more category. For C categories
 in the node this costs n + C log C. A random split takes a random order and one random cut of it.
+
+Layout::
+
+    line     code << 32 | row, in the order of the codes; missing values have the code `top`
+    groups   (categories in the node, channels)  sums, beside their codes and counts; `order` numbers them by mean
+    bits     code c goes left if bit c & 63 of word c >> 6 is set
 """
 
 from typing import Any
@@ -101,7 +107,7 @@ def write_set(codes: Array, order: Array, many: int, top: int, bits: Array) -> b
 @jit
 def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Bounds,
                state: np.uint64) -> RandomSplit:  # fmt: skip
-    """A cut at a value drawn between the smallest and the largest; missing values go to a side drawn by lot."""
+    """A cut at a value drawn between the smallest and the largest; missing values go to a side that is drawn, too."""
     n, m = line.shape[0], missing_at(line, values.shape[0])
     left, right = np.zeros(sums.shape[0]), np.empty(sums.shape[0])
     missing_left = m < n and uniform(next_state(state)) < 0.5

@@ -3,18 +3,26 @@ r"""Compiled scans for absolute errors, which need medians: loss :math:`\sum_i w
 Weights and weighted targets of the rows on one side stand in a Fenwick tree over the ranks of y. The median is found by
 one descent, and with the weight and sum below it the loss follows; a row costs log n. Left sides grow from the front of
 a line, right sides from its back. Fenwick (1994), doi:10.1002/spe.4380240306.
+
+Layout::
+
+    fenwick   (outputs, size + 1, 2)   weight and weighted target of the ranks k − (k & −k) … k − 1 in entry k
+    losses    (4, n + 1)   of the first i + 1 rows of a line, of the rows after them, and the medians of both
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit, jit_unmanaged
+from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.splits.category_loops import RandomSplit, write_set
+from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import middle_code, pack_line, sort_keys
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Stock, in_order, missing_at
+from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Totals, in_order, missing_at
+
+totals1 = dispatch("totals1")
 
 
 class Absolute(NamedTuple):
@@ -24,9 +32,9 @@ class Absolute(NamedTuple):
     weights: Array
     distinct: Array  # (outputs, n) values of y by rank
     fenwick: Array  # (outputs, size + 1, 2), zero between calls
-    losses: Array  # (4, n + 1) room for the losses of left and right sides, and for their medians
+    losses: Array  # (4, n + 1) for the losses of left and right sides, and for their medians
 
-    def stock1(self, line: Array, sums: Array) -> Stock:
+    def totals1(self, line: Array, sums: Array) -> Totals:
         """Score (minus the loss), base 0 and weight of a node; fills in its sums."""
         total = 0.0
         for i in range(line.shape[0]):
@@ -42,25 +50,25 @@ class Absolute(NamedTuple):
         """The median, for monotone constraints."""
         return sums[0] / sums[sums.shape[0] - 1]
 
-    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
         """The best cut of a line."""
         return best_cut(self, line, top, sums, tie, bounds)
 
-    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-                    state: np.uint64) -> Split:  # fmt: skip
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array,
+                    random_split: bool, state: np.uint64) -> Split:  # fmt: skip
         """The best cut of the categories in the order of their mean target (or in a random order)."""
-        return best_set(self, line, top, sums, tie, bounds, bits, lot, state)
+        return best_set(self, line, top, sums, tie, bounds, bits, random_split, state)
 
     def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
         """A cut at a value drawn between the smallest and the largest; missing values go right."""
-        return lot_cut(self, line, values, sums, bounds, state)
+        return random_median_cut(self, line, values, sums, bounds, state)
 
-    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
-              common: int) -> Split:  # fmt: skip
+    def bins1(self, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, sums: Array, tie: float,
+              bounds: Bounds, common: int) -> Split:  # fmt: skip
         """The best cut of a column of codes, which are sorted for it."""
-        if not pack_line(column, rows, bench.line):
+        if not pack_line(column, rows, buffers.line):
             return NO_SPLIT, -2, False
-        line = bench.line[: rows.shape[0]]
+        line = buffers.line[: rows.shape[0]]
         score, at, missing_left = best_cut(self, line, top, sums, tie, bounds)
         return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
 
@@ -71,13 +79,20 @@ class Absolute(NamedTuple):
             for o in range(self.ranks.shape[1]):
                 out.ranks[i, o] = self.ranks[rows[i], o]
 
-    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+    def near1(self, rows: Array, near: Near, buffers: Buffers) -> None:
         """Nothing: the rows are read where they are."""
 
-    def halves1(self, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
+    def channels1(self, sums: Array, buffers: Buffers) -> None:
+        """Nothing: there are no sums."""
+
+    def halves1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Bounds, sides: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
-        return divided(self, codes, rows, code, top, missing_left, sums, bounds)
+        return divided(self, codes, rows, cut, top, missing_left, sums, bounds)
+
+    def near_totals1(self, rows: Array, near: Near, sums: Array) -> Totals:
+        """Score, base and weight of a node, whose rows are read where they are."""
+        return totals1(self, rows, sums)
 
 
 @jit_unmanaged
@@ -209,8 +224,8 @@ def best_cut(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bou
 
 
 @jit
-def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-             state: np.uint64) -> Split:  # fmt: skip
+def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array,
+             random_split: bool, state: np.uint64) -> Split:  # fmt: skip
     """The best cut of the categories in the order of their mean target (or in a random order)."""
     many = 1
     for i in range(1, line.shape[0]):
@@ -224,7 +239,7 @@ def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bou
     starts[many] = line.shape[0]
     for g in range(many):
         state = next_state(state)
-        keys[g] = uniform(state) if lot else mean(stat, line[starts[g] : starts[g + 1]])
+        keys[g] = uniform(state) if random_split else mean(stat, line[starts[g] : starts[g + 1]])
     order, arranged, k = np.empty(many, np.int64), np.empty(line.shape[0], np.int64), 0
     sort_keys(keys, order)
     for g in range(many):
@@ -238,7 +253,8 @@ def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bou
 
 
 @jit
-def lot_cut(stat: Absolute, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+def random_median_cut(stat: Absolute, line: Array, values: Array, sums: Array, bounds: Bounds,
+                      state: np.uint64) -> RandomSplit:  # fmt: skip
     """A cut at a value drawn between the smallest and the largest; missing values go right."""
     m = missing_at(line, values.shape[0])
     if m == 0 or line[0] >> 32 == line[m - 1] >> 32:

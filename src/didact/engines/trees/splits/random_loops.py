@@ -2,6 +2,8 @@
 have a stream of its own that depends on no other.
 
 Steele, Lea, Flood (2014), doi:10.1145/2660193.2660195.
+
+Layout: a stream is one uint64, its state; state k of it is the first one plus k times the golden ratio.
 """
 
 import numpy as np

@@ -8,6 +8,11 @@ doi:10.1080/01621459.1958.10501479); for more classes or outputs the order of ea
 
 What a row adds to a node is a noun of `stat_loops`. A split is (score, position, missing left): rows of the line before
 the position go left.
+
+Layout::
+
+    line   | rank << 32 | row |  increasing ranks, m present ones in front, then those of rank `top`, which are missing
+           0 … at − 1 go left          at … m − 1 go right          m … n − 1 on the side that `missing left` says
 """
 
 import math
@@ -19,7 +24,7 @@ from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 
 Split = tuple[float, int, bool]
-Stock = tuple[float, float, float]
+Totals = tuple[float, float, float]  # score, base, weight
 
 NO_SPLIT = -math.inf
 TIE = 1e-13  # scores that differ by less, relative to the node's, are equal: the first one counts
@@ -97,6 +102,21 @@ def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left:
     return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
 
 
+@jit_unmanaged
+def scan_scalar(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    """The best cut of a line with sums in registers."""
+    m, s, w = missing_at(line, top), 0.0, 0.0
+    best = cut_scalar(stat, line, m, s, w, False, sums, tie, bounds, NO_SPLIT)
+    if m == line.shape[0]:
+        return best
+    for i in range(m, line.shape[0]):
+        row = line[i] & 0xFFFFFFFF
+        s += stat.rows[row, 0]
+        w += stat.rows[row, 1]
+    other = cut_scalar(stat, line, m, s, w, True, sums, tie, bounds, best[0])
+    return other if other[0] > NO_SPLIT else best
+
+
 @jit
 def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
     """The best cut of a line with vectors of sums."""
@@ -127,7 +147,7 @@ def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bound
 
 
 @jit_unmanaged
-def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
+def line_totals(stat: Any, line: Array, sums: Array) -> Totals:
     """Score, base and weight of the rows of a line; fills in their sums."""
     base = 0.0
     for k in range(sums.shape[0]):
