@@ -9,7 +9,7 @@ A round splits the large nodes that wait, or with a limit on the leaves the one 
 
 Who finishes the last task of a step prepares the next one (see `didact.core.jit.atomics`). When no large node is left,
 each small one is a task, the largest first: one thread grows what is below it. Nodes take their numbers as they come,
-and `write_preorder` numbers them anew; draws follow from a node's path: threads change nothing.
+and are numbered anew in the end; draws follow from a node's path: threads change nothing.
 
 Layout::
 
