@@ -22,7 +22,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, TreeBuilder
 from didact.parts.criteria.base import Criterion
 
-TIE = 1e-11  # gains that differ by less, relative to the node's impurity, are equal
+EQUAL = 1e-11  # gains that differ by less, relative to the node's impurity, are equal
 
 Side = tuple[Array, dict[str, Any]]  # which rows go left, and the test that says so
 
@@ -43,7 +43,7 @@ def sides(x: Array, is_category: bool, codes: int = 0) -> Iterator[Side]:
                 yield (x <= low) | (missing & with_missing), {"missing_left": with_missing, "threshold": threshold}
 
 
-def best_split(X: Array, y: Array, w: Array, criterion: Criterion, limits: Limits, codes: Array) -> Any:
+def best_test(X: Array, y: Array, w: Array, criterion: Criterion, limits: Limits, codes: Array) -> Any:
     """The gain, the feature, the rows on the left and the test of the best split; None if there is none.
 
     `codes` is the number of categories of each column, 0 for numbers.
@@ -54,7 +54,7 @@ def best_split(X: Array, y: Array, w: Array, criterion: Criterion, limits: Limit
             if min(left.sum(), (~left).sum()) < max(limits.min_samples_leaf, 1):
                 continue
             gain = whole - sum(w[s].sum() * criterion.impurity(y[s], w[s]) for s in (left, ~left))
-            if best is None or gain > best[0] + TIE * whole:
+            if best is None or gain > best[0] + EQUAL * whole:
                 known = np.isnan(X[:, j]).any()
                 test["missing_left"] = test["missing_left"] if known else 2 * left.sum() > len(left)
                 best = gain, j, left, test
@@ -74,8 +74,8 @@ def grow_cart(
         impurity, W = criterion.impurity(y[rows], w[rows]), w[rows].sum()
         value = np.bincount(y[rows], w[rows], classes) / W if criterion.labels else [w[rows] @ y[rows] / W]
         node = builder.add(parent, is_left, impurity, len(rows), W, np.asarray(value))
-        open_node = depth < limits.max_depth and len(rows) >= limits.min_samples_split and impurity > TIE
-        best = best_split(X[rows], y[rows], w[rows], criterion, limits, codes) if open_node else None
+        open_node = depth < limits.max_depth and len(rows) >= limits.min_samples_split and impurity > EQUAL
+        best = best_test(X[rows], y[rows], w[rows], criterion, limits, codes) if open_node else None
         if best is not None:
             _, feature, left, test = best
             builder.split(node, feature, **test)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from didact.core.jit import jit, lowest_bit
-from didact.engines.trees.cart import best_split
+from didact.engines.trees.cart import best_test
 from didact.engines.trees.growers import binned, growth
 from didact.engines.trees.growers.binned import coded, grow_on
 from didact.engines.trees.growers.exact import grow_exact, presort
@@ -63,7 +63,7 @@ def test_every_cut_is_the_best(name: str, classes: int, weights: str | None) -> 
         if tree.children_left[node] < 0:
             continue
         codes = np.where(table.n_bins == table.codes.T, np.nan, table.codes.T)[rows]
-        best = best_split(codes, y[rows], counts[rows], LABELS[name](), Limits(min_samples_leaf=leaf), np.zeros(5, int))
+        best = best_test(codes, y[rows], counts[rows], LABELS[name](), Limits(min_samples_leaf=leaf), np.zeros(5, int))
         _, f, left, test = best
         assert tree.feature[node] == f
         cut = test["threshold"]  # codes are whole numbers: the midpoint's code, or all that are present
@@ -106,7 +106,7 @@ def test_threads_and_copies_do_not_change_a_tree(name: str, monkeypatch: pytest.
     monkeypatch.setattr(binned, "CACHE", 0)
     same(grow_on(1, table, targets, limits, 7), one)
     for large, threads in ((100, 2), (900, 3)):
-        monkeypatch.setattr(growth, "LARGE", large)
+        monkeypatch.setattr(growth, "LARGE_NODE", large)
         same(grow_on(threads, table, targets, limits, 7), one)
     assert one.node_count > 50
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from didact.engines.trees.cart import best_split, grow_cart
+from didact.engines.trees.cart import best_test, grow_cart
 from didact.engines.trees.growers import growth
-from didact.engines.trees.growers.binned_loops import Coded
+from didact.engines.trees.growers.binned_loops import CodedColumns
 from didact.engines.trees.growers.exact import grow_exact, grow_sorted, presort
 from didact.engines.trees.growers.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
@@ -63,7 +63,7 @@ def assert_best(tree, X, y, w, criterion, categorical=None):
         assert tree.weighted_n_node_samples[node] == pytest.approx(w[rows].sum())
         assert tree.impurity[node] == pytest.approx(criterion.impurity(y[rows], w[rows]), abs=1e-10)
         codes = np.zeros(X.shape[1], int) if categorical is None else np.where(categorical, 5, 0)
-        best = best_split(X[rows], y[rows], w[rows], criterion, FREE, codes)
+        best = best_test(X[rows], y[rows], w[rows], criterion, FREE, codes)
         if tree.children_left[node] == LEAF:
             assert tree.impurity[node] == pytest.approx(0, abs=1e-12) or best is None
         else:
@@ -220,7 +220,7 @@ def test_values_that_recur_give_the_same_tree_from_codes(criterion):
     w = rng.integers(0, 3, 9000).astype(float)
     made = label_targets(y.astype(int), 2, w, criterion) if criterion == Gini() else value_targets(y, w, criterion)
     table = exact_table(X, None, None, False)
-    assert isinstance(table, Coded)
+    assert isinstance(table, CodedColumns)
     found, expected = (grow_from(t, made, Limits(max_depth=7, min_samples_leaf=3)) for t in (table, presort(X)))
     assert expected.node_count > 80
     np.testing.assert_array_equal(found.feature, expected.feature)
@@ -231,11 +231,11 @@ def test_values_that_recur_give_the_same_tree_from_codes(criterion):
 
 def test_values_that_hardly_recur_are_sorted():
     X = np.random.default_rng(0).normal(size=(9000, 2))
-    assert not isinstance(exact_table(X, None, None, False), Coded)
+    assert not isinstance(exact_table(X, None, None, False), CodedColumns)
     X[:, 0] = 1.0  # half the columns only: there would be a bin for every second value
-    assert not isinstance(exact_table(X, None, None, False), Coded)
-    assert not isinstance(exact_table(np.round(X[:500], 1), None, None, False), Coded)
-    assert not isinstance(exact_table(np.round(X, 1), None, None, True), Coded)
+    assert not isinstance(exact_table(X, None, None, False), CodedColumns)
+    assert not isinstance(exact_table(np.round(X[:500], 1), None, None, False), CodedColumns)
+    assert not isinstance(exact_table(np.round(X, 1), None, None, True), CodedColumns)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_threads_do_not_change_a_tree(criterion, limits, monkeypatch):
     X = data(n=700, missing=True, categories=True)
     y, table = target(X, criterion, classes=3), presort(X, np.array([False, True, False]))
     made = label_targets(y, 3, None, criterion) if criterion.labels else value_targets(y, None, criterion)
-    monkeypatch.setattr(growth, "LARGE", 50)
+    monkeypatch.setattr(growth, "LARGE_NODE", 50)
     one, *others = (grow_sorted(threads, table, made, limits, 7) for threads in (1, 2, 3))
     assert one.node_count > 100
     for other in others:

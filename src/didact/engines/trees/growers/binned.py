@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.trees.growers.binned_loops import Coded, CodedScanner
+from didact.engines.trees.growers.binned_loops import CodedColumns, CodedScanner
 from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, threads_for
 from didact.engines.trees.growers.random_cuts_loops import RandomScanner
 from didact.engines.trees.limits import Limits
@@ -13,7 +13,7 @@ from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.stat_loops import Scalar
 from didact.engines.trees.rows.targets import Targets, few_rows
 from didact.engines.trees.splits.coded_loops import Buffers, Near
-from didact.engines.trees.splits.median_loops import Absolute
+from didact.engines.trees.splits.median_loops import Medians
 from didact.engines.trees.splits.random_cut_loops import CELLS, PAD, RandomCuts
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
@@ -22,9 +22,9 @@ CACHE = 1 << 18  # bytes of codes that stay near a core
 COMMON = 0.5  # share of the rows from which one code of a column is common
 
 
-def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> Coded:
+def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> CodedColumns:
     """The codes (n, p) of all rows, column by column; `values` (p, most bins) are theirs if each code is one value."""
-    return Coded(
+    return CodedColumns(
         codes=frozen(codes.T),
         thresholds=frozen(bins.thresholds),
         n_bins=frozen(bins.n_bins),
@@ -34,12 +34,12 @@ def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array
     )
 
 
-def grow_from_bins(table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+def grow_from_bins(table: CodedColumns, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
     return grow_on(threads_for(*table.codes.shape), table, targets, limits, seed)
 
 
-def grow_on(threads: int, table: Coded, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
+def grow_on(threads: int, table: CodedColumns, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow a tree on so many threads."""
     p, rows = len(table.codes), kept_rows(table.codes.shape[1], targets)
     words, common, n = set_words(table.n_bins, table.categorical), common_codes(table, targets), len(rows)
@@ -65,7 +65,7 @@ def kept_rows(n: int, targets: Targets) -> Array:
     return np.arange(n, dtype=np.int32) if targets.keep is None else np.flatnonzero(targets.keep).astype(np.int32)
 
 
-def common_codes(table: Coded, targets: Targets) -> Array:
+def common_codes(table: CodedColumns, targets: Targets) -> Array:
     """The code that most rows have in each column, if sums are whole numbers: a difference has no rounding then."""
     codes = table.codes[:, :: max(table.codes.shape[1] // 2048, 1)]
     found = np.full(len(codes), -1)
@@ -76,10 +76,12 @@ def common_codes(table: Coded, targets: Targets) -> Array:
     return found
 
 
-def coded_scanner(table: Coded, targets: Targets, stat: Any, rows: Array, size: int, common: Array) -> CodedScanner:
+def coded_scanner(
+    table: CodedColumns, targets: Targets, stat: Any, rows: Array, size: int, common: Array
+) -> CodedScanner:
     """A scanner with buffers for nodes of up to `size` of these rows."""
     top, p, channels = int(table.n_bins.max()), len(table.n_bins), targets.channels
-    packs = isinstance(stat, Absolute) or bool(table.categorical.any())
+    packs = isinstance(stat, Medians) or bool(table.categorical.any())
     return CodedScanner(
         table=table,
         stat=stat,

@@ -19,10 +19,10 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.growers.exact_loops import categories1, middle, totals1
+from didact.engines.trees.growers.exact_loops import categories1, cut_between, totals1
 from didact.engines.trees.growers.growth_loops import (
-    CONSTANT,
-    Nodes,
+    UNVARYING,
+    TreeNodes,
     is_final,
     node_bounds,
     node_tie,
@@ -33,7 +33,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import pack_line
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT
+from didact.engines.trees.splits.sorted_loops import NO_SCORE
 
 bins1 = dispatch("bins1")
 gather1 = dispatch("gather1")
@@ -41,7 +41,7 @@ near1 = dispatch("near1")
 channels1 = dispatch("channels1")
 
 
-class Coded(NamedTuple):
+class CodedColumns(NamedTuple):
     """Codes column by column, and the thresholds between them; a missing value has the code n_bins[f]."""
 
     codes: Array  # (p, n) uint8 or uint16, read-only
@@ -55,7 +55,7 @@ class Coded(NamedTuple):
 class CodedScanner(NamedTuple):
     """The best cut of each column of codes."""
 
-    table: Coded
+    table: CodedColumns
     stat: Any
     codes: Array  # (p, size) the memory of the codes, where rows are copied to this scanner; else empty
     rows: Array  # int32
@@ -67,24 +67,24 @@ class CodedScanner(NamedTuple):
     found: Array
     bits: Array
 
-    def totals1(self, nodes: Nodes, node: int, f: int) -> None:
+    def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """Sums, score, base and weight of a node."""
         coded_totals(self, nodes, node)
 
-    def scan1(self, nodes: Nodes, node: int, limits: Limits) -> bool:
+    def scan1(self, nodes: TreeNodes, node: int, limits: Limits) -> bool:
         """Write the best cut into a node; whether there is one."""
         return scan_columns(self, nodes, node, limits)
 
-    def column1(self, nodes: Nodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
+    def column1(self, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
         """The best cut of a node on one feature into what was found."""
         channels1(self.stat, nodes.sums[node], self.buffers)
         scan_column(self, nodes, node, f, found, bits, limits)
 
-    def begin1(self, nodes: Nodes, node: int) -> None:
+    def begin1(self, nodes: TreeNodes, node: int) -> None:
         """Put what the rows of a node bring side by side."""
         bring_near(self, nodes, node)
 
-    def divide1(self, nodes: Nodes, node: int) -> int:
+    def divide1(self, nodes: TreeNodes, node: int) -> int:
         """Carry out a node's cut; how many rows go left."""
         return divide_codes(self, nodes, node)
 
@@ -92,20 +92,20 @@ class CodedScanner(NamedTuple):
         """Columns stay as they are."""
         return 0
 
-    def mark1(self, nodes: Nodes, node: int) -> int:
+    def mark1(self, nodes: TreeNodes, node: int) -> int:
         """All of a division is done by one thread."""
         return divide_codes(self, nodes, node)
 
-    def move1(self, nodes: Nodes, node: int, f: int) -> None:
+    def move1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """Nothing: columns stay as they are."""
 
-    def bring1(self, nodes: Nodes, node: int, near: Any) -> None:
+    def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
         """Copy the rows of a node to another scanner; from now on they are a range of the rows there."""
         bring_codes(self, nodes, node, near)
 
 
 @jit_unmanaged
-def coded_totals(scanner: CodedScanner, nodes: Nodes, node: int) -> None:
+def coded_totals(scanner: CodedScanner, nodes: TreeNodes, node: int) -> None:
     """Sums, score, base and weight of a node."""
     here = nodes.at[node]
     rows = scanner.rows[here.start : here.stop]
@@ -113,7 +113,7 @@ def coded_totals(scanner: CodedScanner, nodes: Nodes, node: int) -> None:
 
 
 @jit_unmanaged
-def bring_near(scanner: CodedScanner, nodes: Nodes, node: int) -> None:
+def bring_near(scanner: CodedScanner, nodes: TreeNodes, node: int) -> None:
     """Put what the rows of a node bring side by side, where it is wanted."""
     here, near = nodes.at[node], scanner.near
     rows = scanner.rows[here.start : here.stop]
@@ -122,12 +122,12 @@ def bring_near(scanner: CodedScanner, nodes: Nodes, node: int) -> None:
 
 
 @jit_unmanaged
-def scan_column(scanner: CodedScanner, nodes: Nodes, node: int, f: int, found: Array, bits: Array,
+def scan_column(scanner: CodedScanner, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array,
                 limits: Limits) -> None:  # fmt: skip
     """The best cut of a node on one feature into what was found."""
     here, table, buffers = nodes.at[node], scanner.table, scanner.buffers
     column, top, sums, tie = table.codes[f], table.n_bins[f], nodes.sums[node], node_tie(nodes, node)
-    rows, best = scanner.rows[here.start : here.stop], (NO_SPLIT, CONSTANT, False)
+    rows, best = scanner.rows[here.start : here.stop], (NO_SCORE, UNVARYING, False)
     bounds = node_bounds(nodes, node, table.monotone[f], limits)
     if not table.categorical[f]:
         near = Near(scanner.near.targets[here.start :], scanner.near.weights[here.start :])
@@ -139,7 +139,7 @@ def scan_column(scanner: CodedScanner, nodes: Nodes, node: int, f: int, found: A
 
 
 @jit_unmanaged
-def scan_columns(scanner: CodedScanner, nodes: Nodes, node: int, limits: Limits) -> bool:
+def scan_columns(scanner: CodedScanner, nodes: TreeNodes, node: int, limits: Limits) -> bool:
     """Scan the features that vary, or draw some until enough were not constant; the best cut goes into the node."""
     if is_final(nodes, node, limits):
         return False
@@ -158,16 +158,16 @@ def scan_columns(scanner: CodedScanner, nodes: Nodes, node: int, limits: Limits)
             j = k + int(uniform(state) * (p - k))
             order[k], order[j] = order[j], order[k]
         f = order[k]
-        found[f, 0], found[f, 1] = NO_SPLIT, CONSTANT
+        found[f, 0], found[f, 1] = NO_SCORE, UNVARYING
         if varies(active, f):
             scan_column(scanner, nodes, node, f, found, scanner.bits, limits)
-            tried += found[f, 1] != CONSTANT
-            cuts |= found[f, 0] > NO_SPLIT
+            tried += found[f, 1] != UNVARYING
+            cuts |= found[f, 0] > NO_SCORE
     return record_split(nodes, node, found, scanner.bits, order[:many], limits)
 
 
 @jit_unmanaged
-def cut_threshold(table: Coded, f: int, cut: int, rows: Array) -> float:
+def cut_threshold(table: CodedColumns, f: int, cut: int, rows: Array) -> float:
     """Where a cut of these rows after a code is put; ∞ if only missing values are on the right."""
     column, top, low = table.codes[f], table.n_bins[f], -1
     high = top
@@ -181,11 +181,11 @@ def cut_threshold(table: Coded, f: int, cut: int, rows: Array) -> float:
             low = max(low, code)
         elif code < top:
             high = min(high, code)
-    return middle(table.values[f, low], table.values[f, high])
+    return cut_between(table.values[f, low], table.values[f, high])
 
 
 @jit_unmanaged
-def divide_codes(scanner: CodedScanner, nodes: Nodes, node: int) -> int:
+def divide_codes(scanner: CodedScanner, nodes: TreeNodes, node: int) -> int:
     """Partition the rows of a node, and complete the record of its cut; the number of rows on the left."""
     here, table = nodes.at[node], scanner.table
     f, cut, missing_left = here.feature, here.cut, here.missing_left != 0
@@ -215,7 +215,7 @@ def divide_codes(scanner: CodedScanner, nodes: Nodes, node: int) -> int:
 
 
 @jit_unmanaged
-def bring_codes(scanner: CodedScanner, nodes: Nodes, node: int, near: CodedScanner) -> None:
+def bring_codes(scanner: CodedScanner, nodes: TreeNodes, node: int, near: CodedScanner) -> None:
     """Copy the rows of a node to another scanner."""
     here = nodes.at[node]
     rows, n = scanner.rows[here.start : here.stop], here.stop - here.start

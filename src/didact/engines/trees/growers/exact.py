@@ -21,7 +21,7 @@ from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
 
 
-class Sorted(NamedTuple):
+class Presorted(NamedTuple):
     """Columns in order: lines (p, n) of rank << 32 | row, and the distinct values of each feature one after the other.
 
     A missing value has the rank after the last; the rank of a category is its code.
@@ -33,7 +33,7 @@ class Sorted(NamedTuple):
     categorical: Array
 
 
-def presort(X: Any, categorical: Array | None = None) -> Sorted:
+def presort(X: Any, categorical: Array | None = None) -> Presorted:
     """Sort every column of X (dense or sparse; NaN is missing); `categorical` marks columns of codes."""
     n, p = X.shape
     marked = np.zeros(p, bool) if categorical is None else np.asarray(categorical, bool)
@@ -46,7 +46,7 @@ def presort(X: Any, categorical: Array | None = None) -> Sorted:
 
     distinct = parallel_map(piece, range(p))
     starts = np.concatenate([[0], np.cumsum([len(d) for d in distinct])]).astype(np.int64)
-    return Sorted(lines, np.concatenate(distinct).astype(np.float64), starts, marked)
+    return Presorted(lines, np.concatenate(distinct).astype(np.float64), starts, marked)
 
 
 def sort_column(x: Array, is_category: bool, line: Array) -> Array:
@@ -69,7 +69,7 @@ def sort_column(x: Array, is_category: bool, line: Array) -> Array:
     return distinct
 
 
-def kept_lines(table: Sorted, keep: Array | None) -> Array:
+def kept_lines(table: Presorted, keep: Array | None) -> Array:
     """The lines, copied, with the rows that count."""
     if keep is None or keep.all():
         return table.lines.copy()
@@ -84,13 +84,15 @@ def kept_lines(table: Sorted, keep: Array | None) -> Array:
     return lines
 
 
-def grow_exact(table: Sorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None) -> Tree:
+def grow_exact(
+    table: Presorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+) -> Tree:
     """Grow one tree from sorted columns; rows of weight 0 are left out. Random choices follow from the seed alone."""
     return grow_sorted(threads_for(*table.lines.T.shape), table, targets, limits, seed, monotone)
 
 
 def grow_sorted(
-    threads: int, table: Sorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+    threads: int, table: Presorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
 ) -> Tree:
     """Grow a tree on so many threads."""
     lines = kept_lines(table, targets.keep)

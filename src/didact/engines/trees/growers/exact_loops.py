@@ -21,8 +21,8 @@ import numpy as np
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import (
-    CONSTANT,
-    Nodes,
+    UNVARYING,
+    TreeNodes,
     is_final,
     node_bounds,
     node_tie,
@@ -32,7 +32,7 @@ from didact.engines.trees.growers.growth_loops import (
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.splits.category_loops import RandomSplit
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, missing_at
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, Needs, missing_at
 
 totals1 = dispatch("totals1")
 cut1 = dispatch("cut1")
@@ -68,41 +68,41 @@ class SortedMethods:
 
     __slots__ = ()
 
-    def totals1(self, nodes: Nodes, node: int, f: int) -> None:
+    def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """Sums, score, base and weight of a node, added up in the order of feature f."""
         sorted_totals(self, nodes, node, f)
 
-    def scan1(self, nodes: Nodes, node: int, limits: Limits) -> bool:
+    def scan1(self, nodes: TreeNodes, node: int, limits: Limits) -> bool:
         """Write the best split into a node; whether there is one."""
         return scan_lines(self, nodes, node, limits)
 
-    def column1(self, nodes: Nodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
+    def column1(self, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
         """The best split of a node on one feature into what was found."""
         scan_line(self, nodes, node, f, found, bits, limits)
 
-    def begin1(self, nodes: Nodes, node: int) -> None:
+    def begin1(self, nodes: TreeNodes, node: int) -> None:
         """Nothing to do before the features of a node are scanned."""
 
-    def divide1(self, nodes: Nodes, node: int) -> int:
+    def divide1(self, nodes: TreeNodes, node: int) -> int:
         """Carry out a node's split; how many rows go left."""
         left = mark(self, nodes, node)
         for f in range(self.table.lines.shape[0]):  # type: ignore[attr-defined]
-            move(self, nodes, node, f)
+            partition_line(self, nodes, node, f)
         return left
 
     def moves1(self) -> int:
         """How many lines a division has to move."""
         return self.table.lines.shape[0]  # type: ignore[attr-defined, no-any-return]
 
-    def mark1(self, nodes: Nodes, node: int) -> int:
+    def mark1(self, nodes: TreeNodes, node: int) -> int:
         """The first half of a division, by one thread: mark the rows; how many go left."""
         return mark(self, nodes, node)
 
-    def move1(self, nodes: Nodes, node: int, f: int) -> None:
+    def move1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """The second half, feature by feature: partition a line."""
-        move(self, nodes, node, f)
+        partition_line(self, nodes, node, f)
 
-    def bring1(self, nodes: Nodes, node: int, near: Any) -> None:
+    def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
         """Lines stay where they are."""
 
 
@@ -111,7 +111,7 @@ class SortedScanner(SortedMethods, SortedFields):
 
     __slots__ = ()
 
-    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Bounds, state: np.uint64) -> RandomSplit:
+    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Needs, state: np.uint64) -> RandomSplit:
         """The best cut of a line."""
         top = self.table.starts[f + 1] - self.table.starts[f]
         score, at, missing_left = cut_line1(self.stat, line, top, sums, tie, bounds)
@@ -123,14 +123,14 @@ class RandomSortedScanner(SortedMethods, SortedFields):
 
     __slots__ = ()
 
-    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Bounds, state: np.uint64) -> RandomSplit:
+    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Needs, state: np.uint64) -> RandomSplit:
         """A cut of a line at random."""
         values = self.table.values[self.table.starts[f] : self.table.starts[f + 1]]
         return random1(self.stat, line, values, sums, bounds, state)
 
 
 @jit_unmanaged
-def sorted_totals(scanner: Any, nodes: Nodes, node: int, f: int) -> None:
+def sorted_totals(scanner: Any, nodes: TreeNodes, node: int, f: int) -> None:
     """Sums, score, base and weight of a node."""
     here = nodes.at[node]
     line = scanner.table.lines[f, here.start : here.stop]
@@ -138,11 +138,11 @@ def sorted_totals(scanner: Any, nodes: Nodes, node: int, f: int) -> None:
 
 
 @jit_unmanaged
-def scan_line(scanner: Any, nodes: Nodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
+def scan_line(scanner: Any, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
     """The best split of a node on feature f into what was found; the threshold only if it was drawn."""
     here, table, best = nodes.at[node], scanner.table, found[f]
     line = table.lines[f, here.start : here.stop]
-    best[0], best[1] = NO_SPLIT, CONSTANT
+    best[0], best[1] = NO_SCORE, UNVARYING
     if line[0] >> 32 == line[line.shape[0] - 1] >> 32:
         return
     sums, tie, state = nodes.sums[node], node_tie(nodes, node), child_state(here.key, f + 2)
@@ -174,7 +174,7 @@ def draw_order(active: Array, p: int, order: Array, shuffled: bool, state: np.ui
 
 
 @jit_unmanaged
-def scan_lines(scanner: Any, nodes: Nodes, node: int, limits: Limits) -> bool:
+def scan_lines(scanner: Any, nodes: TreeNodes, node: int, limits: Limits) -> bool:
     """Scan the features that vary, or as many of them as are drawn, and write the best split into the node."""
     if is_final(nodes, node, limits):
         return False
@@ -187,13 +187,13 @@ def scan_lines(scanner: Any, nodes: Nodes, node: int, limits: Limits) -> bool:
             break
         f = order[k]
         scan_line(scanner, nodes, node, f, found, scanner.bits, limits)
-        tried += found[f, 1] != CONSTANT
-        cuts |= found[f, 0] > NO_SPLIT
+        tried += found[f, 1] != UNVARYING
+        cuts |= found[f, 0] > NO_SCORE
     return record_split(nodes, node, found, scanner.bits, order[:many], limits)
 
 
 @jit_unmanaged
-def middle(low: float, high: float) -> float:
+def cut_between(low: float, high: float) -> float:
     """A threshold between two values, at or above the lower one and below the other."""
     half = 0.5 * low + 0.5 * high
     return half if low <= half < high else low
@@ -205,11 +205,11 @@ def threshold_between(table: SortedColumns, f: int, line: Array, at: int) -> flo
     start = table.starts[f]
     if at >= missing_at(line, table.starts[f + 1] - start):
         return math.inf
-    return middle(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
+    return cut_between(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
 
 
 @jit_unmanaged
-def mark(scanner: Any, nodes: Nodes, node: int) -> int:
+def mark(scanner: Any, nodes: TreeNodes, node: int) -> int:
     """Mark the rows of a node that go left, and complete the record of its split; the number of rows on the left."""
     here, table, side = nodes.at[node], scanner.table, scanner.side
     f, at, missing_left, is_set = here.feature, here.cut, here.missing_left != 0, table.categorical[here.feature]
@@ -248,7 +248,7 @@ def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
 
 
 @jit_unmanaged
-def move(scanner: Any, nodes: Nodes, node: int, f: int) -> None:
+def partition_line(scanner: Any, nodes: TreeNodes, node: int, f: int) -> None:
     """Marked rows first, in a line whose order is otherwise kept; lines of features that do not vary stay."""
     if not varies(nodes.active[node], f):
         return

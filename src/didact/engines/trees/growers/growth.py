@@ -7,21 +7,21 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.growers.growth_loops import NODE, PURE, Nodes, Queue, grow_alone
+from didact.engines.trees.growers.growth_loops import PURE, TREE_NODE, Queue, TreeNodes, grow_alone
 from didact.engines.trees.growers.node_loops import preorder
-from didact.engines.trees.growers.together_loops import BEGIN, PIECE, ROUND, GrowthTeam, grow_shared
+from didact.engines.trees.growers.together_loops import BEGIN, RANGE, ROUND_STATE, GrowthTeam, grow_shared
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 from didact.engines.trees.tree_loops import frozen
 
-CODES = 1 << 18  # rows × features for each thread that grows a tree
-LARGE = 1 << 13  # rows from which threads may share the features of a node
+PER_THREAD = 1 << 18  # rows × features for each thread that grows a tree
+LARGE_NODE = 1 << 13  # rows from which threads may share the features of a node
 
 
 def threads_for(n: int, p: int) -> int:
     """How many threads a tree of n rows is worth."""
-    return max(1, min(thread_count(), n * p // CODES))
+    return max(1, min(thread_count(), n * p // PER_THREAD))
 
 
 def capacity(n: int, limits: Limits) -> int:
@@ -44,11 +44,11 @@ def set_words(sizes: Array, categorical: Array) -> int:
     return -(-int(sizes[categorical].max(initial=0)) // 64)
 
 
-def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, seed: int) -> Nodes:
+def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, seed: int) -> TreeNodes:
     """Room for the nodes of a tree of n rows, with a root in which all of the `active` features may vary."""
     room = capacity(n, limits)
-    nodes = Nodes(
-        np.empty(room, NODE),
+    nodes = TreeNodes(
+        np.empty(room, TREE_NODE),
         np.empty((room, channels)),
         np.empty((room, -(-active // 64)), np.uint64),
         np.zeros((room if words else 1, max(words, 1)), np.uint64),
@@ -61,7 +61,7 @@ def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, se
 
 
 def grow_tree(
-    scanners: list[Any], nears: list[Any], nodes: Nodes, targets: Targets, limits: Limits, small: int = 0
+    scanners: list[Any], nears: list[Any], nodes: TreeNodes, targets: Targets, limits: Limits, small: int = 0
 ) -> Tree:
     """Grow a tree, each of the scanners on a thread of its own; small subtrees by those of `nears`."""
     room, count = len(nodes.at), np.zeros(1, np.int64)
@@ -82,20 +82,20 @@ def grow_tree(
                 raise
 
         parallel_map(join, range(len(scanners)))
-    return finished(nodes, int(count[0]), targets, scanners[0].table.categorical)
+    return finish_tree(nodes, int(count[0]), targets, scanners[0].table.categorical)
 
 
-def new_team(threads: int, nodes: Nodes, scanner: Any, count: Array) -> GrowthTeam:
+def new_team(threads: int, nodes: TreeNodes, scanner: Any, count: Array) -> GrowthTeam:
     """What the threads share, before the first step of a tree, which begins with the root."""
-    room, p, most, now = len(nodes.at), len(scanner.order), 4 * threads, np.zeros(1, ROUND)
+    room, p, most, now = len(nodes.at), len(scanner.order), 4 * threads, np.zeros(1, ROUND_STATE)
     count[0] = 1
     now["step"], now["tasks"], now["children"], now["threads"] = BEGIN, 1, 1, threads
-    now["large"] = max(LARGE, int(nodes.at[0]["stop"]) // (8 * threads))
+    now["large"] = max(LARGE_NODE, int(nodes.at[0]["stop"]) // (8 * threads))
     return GrowthTeam(
         board=new_board(1),
         now=now,
         count=count,
-        pieces=np.zeros(2 * most * min(p, 2 * threads) + 1, PIECE),
+        pieces=np.zeros(2 * most * min(p, 2 * threads) + 1, RANGE),
         splits=np.zeros(most, np.int64),
         left=np.zeros(2 * most, np.int64),
         children=np.zeros(2 * most, np.int64),
@@ -107,7 +107,7 @@ def new_team(threads: int, nodes: Nodes, scanner: Any, count: Array) -> GrowthTe
     )
 
 
-def finished(nodes: Nodes, count: int, targets: Targets, categorical: Array) -> Tree:
+def finish_tree(nodes: TreeNodes, count: int, targets: Targets, categorical: Array) -> Tree:
     """The tree in the order root, left subtree, right subtree, with values and impurities."""
     order, number = np.empty(count, np.int64), np.full(count + 1, LEAF, np.int32)  # its last entry: no child
     preorder(*(np.ascontiguousarray(nodes.at[side][:count]) for side in ("left", "right")), order)

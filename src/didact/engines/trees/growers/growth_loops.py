@@ -33,16 +33,16 @@ from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.splits.coded_loops import ONE
 from didact.engines.trees.splits.random_loops import child_state
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, TIE, Bounds
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, SCORE_TIE, Needs
 
 ROUNDING = 1e-11  # a gain of 0 may come out slightly negative, most of all with medians
 PURE = 4e-15  # an impurity that is smaller, relative to its parts, is rounding
-CONSTANT = -2  # the cut of a feature that does not vary in a node
-PATIENCE = 1 << 30  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
-ONE = np.uint64(1)
+UNVARYING = -2  # the cut of a feature that does not vary in a node
+PATIENT_WORK = 1 << 30  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
 
-NODE = np.dtype(
+TREE_NODE = np.dtype(
     [(name, np.int64) for name in ("start", "stop", "depth", "left", "right", "feature", "cut", "missing_left")]
     + [("key", np.uint64)]
     + [(name, np.float64) for name in ("gain", "threshold", "score", "basis", "weight", "low", "high")]
@@ -55,10 +55,10 @@ bring1 = dispatch("bring1")
 value1 = dispatch("value1")
 
 
-class Nodes(NamedTuple):
+class TreeNodes(NamedTuple):
     """The nodes of a growing tree, with room for all of them."""
 
-    at: Array  # NODE
+    at: Array  # TREE_NODE
     sums: Array
     active: Array  # uint64
     sets: Array  # uint64
@@ -78,7 +78,7 @@ def is_pure(base: float, score: float) -> bool:
 
 
 @jit_unmanaged
-def is_final(nodes: Nodes, node: int, limits: Limits) -> bool:
+def is_final(nodes: TreeNodes, node: int, limits: Limits) -> bool:
     """Whether a node stays a leaf whatever its features are: limits, or no impurity that is left."""
     here = nodes.at[node]
     n = here.stop - here.start
@@ -88,16 +88,22 @@ def is_final(nodes: Nodes, node: int, limits: Limits) -> bool:
 
 
 @jit_unmanaged
-def node_tie(nodes: Nodes, node: int) -> float:
+def node_tie(nodes: TreeNodes, node: int) -> float:
     """Scores of a node that differ by less count as equal."""
-    return TIE * (abs(nodes.at[node].basis) + abs(nodes.at[node].score))
+    return SCORE_TIE * (abs(nodes.at[node].basis) + abs(nodes.at[node].score))
 
 
 @jit_unmanaged
-def node_bounds(nodes: Nodes, node: int, sign: int, limits: Limits) -> Bounds:
+def node_bounds(nodes: TreeNodes, node: int, sign: int, limits: Limits) -> Needs:
     """What the children of a node must have, if it is split on a feature with this monotone sign."""
     here = nodes.at[node]
-    return Bounds(limits.min_samples_leaf, limits.min_weight_leaf, np.int64(sign), here.low, here.high)
+    return Needs(
+        min_samples=limits.min_samples_leaf,
+        min_weight=limits.min_weight_leaf,
+        sign=np.int64(sign),
+        low=here.low,
+        high=here.high,
+    )
 
 
 @jit_unmanaged
@@ -107,15 +113,15 @@ def varies(active: Array, f: int) -> bool:
 
 
 @jit_unmanaged
-def record_split(nodes: Nodes, node: int, found: Array, bits: Array, order: Array, limits: Limits) -> bool:
+def record_split(nodes: TreeNodes, node: int, found: Array, bits: Array, order: Array, limits: Limits) -> bool:
     """Write the best of the splits that were found for features, in this order, into a node; whether it will do.
 
     Of equal scores the first counts. Features that were found constant stop being active.
     """
-    here, tie, best, f = nodes.at[node], node_tie(nodes, node), NO_SPLIT, np.int64(-1)
+    here, tie, best, f = nodes.at[node], node_tie(nodes, node), NO_SCORE, np.int64(-1)
     for k in range(order.shape[0]):
         g = order[k]
-        if found[g, 1] == CONSTANT:
+        if found[g, 1] == UNVARYING:
             nodes.active[node, g >> 6] &= ~(ONE << np.uint64(g & 63))
         elif found[g, 0] > best + tie:
             best, f = found[g, 0], g
@@ -130,7 +136,7 @@ def record_split(nodes: Nodes, node: int, found: Array, bits: Array, order: Arra
 
 
 @jit_unmanaged
-def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
+def new_child(nodes: TreeNodes, node: int, child: int, k: int, left: int) -> None:
     """A leaf below a node whose first `left` rows go left: the left child if k is 0, else the right one."""
     here, new = nodes.at[node], nodes.at[child]
     if k == 0:
@@ -144,7 +150,7 @@ def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
 
 
 @jit_unmanaged
-def bound_children(nodes: Nodes, node: int, scanner: Any) -> None:
+def bound_children(nodes: TreeNodes, node: int, scanner: Any) -> None:
     """Keep the means below two siblings apart, if they may only rise or fall with the feature of their parent."""
     here = nodes.at[node]
     sign = scanner.table.monotone[here.feature]
@@ -156,7 +162,7 @@ def bound_children(nodes: Nodes, node: int, scanner: Any) -> None:
 
 
 @jit_unmanaged
-def next_place(nodes: Nodes, waiting: Array, many: int, best_first: bool) -> int:
+def next_place(nodes: TreeNodes, waiting: Array, many: int, best_first: bool) -> int:
     """Which of the waiting nodes is split next: the last, or that of largest gain, of equal gains the older one."""
     place = np.int64(many - 1)
     if best_first:
@@ -167,7 +173,7 @@ def next_place(nodes: Nodes, waiting: Array, many: int, best_first: bool) -> int
 
 
 @jit_unmanaged
-def split_node(scanner: Any, nodes: Nodes, node: int, count: Array) -> int:
+def split_node(scanner: Any, nodes: TreeNodes, node: int, count: Array) -> int:
     """Carry out the split of a node; the number of its left child, after which comes the right one."""
     first, left = atomic_add(count, 0, 2), divide1(scanner, nodes, node)
     for k in range(2):
@@ -178,7 +184,8 @@ def split_node(scanner: Any, nodes: Nodes, node: int, count: Array) -> int:
 
 
 @jit_unmanaged
-def grow(scanner: Any, nodes: Nodes, queue: Queue, count: Array, limits: Limits, small: int, work: int) -> int:
+def grow_waiting(scanner: Any, nodes: TreeNodes, queue: Queue, count: Array, limits: Limits, small: int,
+                 work: int) -> int:  # fmt: skip
     """Split nodes until none waits or the work is done; how much work is left.
 
     Nodes of at most `small` rows are put off. The number of nodes, `count`, is shared: each split takes the next two.
@@ -205,28 +212,29 @@ def grow(scanner: Any, nodes: Nodes, queue: Queue, count: Array, limits: Limits,
 
 
 @jit_unmanaged
-def grow_below(scanner: Any, near: Any, nodes: Nodes, node: int, queue: Queue, count: Array, limits: Limits,
+def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queue, count: Array, limits: Limits,
                small: int) -> bool:  # fmt: skip
     """Grow what is below a node, or go on with it if node is −1; False: there is more to do.
 
     Subtrees of at most `small` rows are grown by `near`, to which their rows are copied.
     """
-    work = np.int64(PATIENCE)
+    work = np.int64(PATIENT_WORK)
     if node >= 0 and scan1(scanner, nodes, node, limits):
         queue.nodes[0], queue.many[0] = node, 1
-    work = grow(scanner, nodes, queue, count, limits, small, work)
+    work = grow_waiting(scanner, nodes, queue, count, limits, small, work)
     while queue.many[1] > 0 and work > 0:
         child = queue.nodes[queue.nodes.shape[0] - queue.many[1]]
         queue.many[1] -= 1
         bring1(scanner, nodes, child, near)
         if scan1(near, nodes, child, limits):
             queue.nodes[0], queue.many[0] = child, 1
-            work -= PATIENCE - grow(near, nodes, queue, count, limits, np.int64(0), np.int64(PATIENCE))
+            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, np.int64(0), np.int64(PATIENT_WORK))
     return work > 0
 
 
 @jit_unmanaged
-def grow_alone(scanner: Any, near: Any, nodes: Nodes, queue: Queue, count: Array, limits: Limits, small: int) -> bool:
+def grow_alone(scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, count: Array, limits: Limits,
+               small: int) -> bool:  # fmt: skip
     """Grow a tree on one thread; False: call again, there is more to do."""
     root = np.int64(-1)
     if count[0] == 0:

@@ -16,9 +16,9 @@ from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.growers.exact_loops import categories1
 from didact.engines.trees.growers.growth_loops import (
-    CONSTANT,
     ROUNDING,
-    Nodes,
+    UNVARYING,
+    TreeNodes,
     is_final,
     is_pure,
     node_bounds,
@@ -29,7 +29,7 @@ from didact.engines.trees.splits.coded_loops import Near
 from didact.engines.trees.splits.random_cut_loops import RandomCuts, draw_cut, gather
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
 from didact.engines.trees.splits.sort_loops import pack_line
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT
+from didact.engines.trees.splits.sorted_loops import NO_SCORE
 
 near_totals1 = dispatch("near_totals1")
 
@@ -49,47 +49,47 @@ class RandomScanner(NamedTuple):
     near: Near
     other: Near
 
-    def totals1(self, nodes: Nodes, node: int, f: int) -> None:
+    def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """Sums, score, base and weight of a node."""
         random_totals(self, nodes, node)
 
-    def scan1(self, nodes: Nodes, node: int, limits: Limits) -> bool:
+    def scan1(self, nodes: TreeNodes, node: int, limits: Limits) -> bool:
         """Write the best of the drawn cuts into a node; whether there is one."""
         return draw_cuts(self, nodes, node, limits)
 
-    def divide1(self, nodes: Nodes, node: int) -> int:
+    def divide1(self, nodes: TreeNodes, node: int) -> int:
         """Carry out a node's cut; how many rows go left."""
         return divide_random(self, nodes, node)
 
-    def bring1(self, nodes: Nodes, node: int, near: Any) -> None:
+    def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
         """Rows stay where they are."""
 
 
 @jit_unmanaged(forceinline=True)
-def rows_of(scanner: RandomScanner, nodes: Nodes, node: int) -> tuple[Array, Near]:
+def node_rows(scanner: RandomScanner, nodes: TreeNodes, node: int) -> tuple[Array, Near]:
     """The rows of a node, and what they add."""
     start, stop = nodes.at[node].start, nodes.at[node].stop
     return scanner.rows[start:stop], Near(scanner.near.targets[start:], scanner.near.weights[start:])
 
 
 @jit_unmanaged
-def random_totals(scanner: RandomScanner, nodes: Nodes, node: int) -> None:
+def random_totals(scanner: RandomScanner, nodes: TreeNodes, node: int) -> None:
     """Sums, score, base and weight of a node."""
-    (rows, near), here = rows_of(scanner, nodes, node), nodes.at[node]
+    (rows, near), here = node_rows(scanner, nodes, node), nodes.at[node]
     here.score, here.basis, here.weight = near_totals1(scanner.stat, rows, near, nodes.sums[node])
 
 
 @jit_unmanaged
-def draw_cuts(scanner: RandomScanner, nodes: Nodes, node: int, limits: Limits) -> bool:
+def draw_cuts(scanner: RandomScanner, nodes: TreeNodes, node: int, limits: Limits) -> bool:
     """Draw features, and a cut of each, until enough were not constant, and write the best cut into the node."""
     if is_final(nodes, node, limits):
         return False
     here, table, sums, order = nodes.at[node], scanner.table, nodes.sums[node], scanner.order
-    (rows, near), p, bits = rows_of(scanner, nodes, node), table.codes.shape[0], scanner.bits
+    (rows, near), p, bits = node_rows(scanner, nodes, node), table.codes.shape[0], scanner.bits
     state, tie = here.key, node_tie(nodes, node)
-    wanted, tried, drawn, best = (limits.max_features if limits.max_features > 0 else p), 0, 0, NO_SPLIT
+    wanted, tried, drawn, best = (limits.max_features if limits.max_features > 0 else p), 0, 0, NO_SCORE
     for k in range(p):
-        if best > NO_SPLIT and (tried >= wanted or is_pure(here.basis, best)):
+        if best > NO_SCORE and (tried >= wanted or is_pure(here.basis, best)):
             break  # of two perfect cuts the first counts
         if limits.max_features > 0:
             state = next_state(state)
@@ -98,13 +98,13 @@ def draw_cuts(scanner: RandomScanner, nodes: Nodes, node: int, limits: Limits) -
             drawn += 1
         f = order[k]
         bounds, own = node_bounds(nodes, node, table.monotone[f], limits), child_state(here.key, f + 2)
-        found = NO_SPLIT, CONSTANT, False
+        found = NO_SCORE, UNVARYING, False
         if not table.categorical[f]:
             found = draw_cut(table, f, rows, near, sums, scanner.stat, bounds, scanner.codes, scanner.sides, own)
         elif pack_line(table.codes[f], rows, scanner.line):
             line = scanner.line[: rows.shape[0]]
             found = categories1(scanner.stat, line, table.n_bins[f], sums, tie, bounds, bits, True, own)
-        tried += found[1] != CONSTANT  # constant features do not count as drawn
+        tried += found[1] != UNVARYING  # constant features do not count as drawn
         if found[0] > best + tie:
             best, here.feature, here.cut, here.missing_left = found[0], f, found[1], found[2]
             if nodes.sets.shape[0] > 1:
@@ -156,11 +156,11 @@ def move_left(marks: Array, rows: Array, near: Near, spare: Array, other: Near) 
 
 
 @jit_unmanaged
-def divide_random(scanner: RandomScanner, nodes: Nodes, node: int) -> int:
+def divide_random(scanner: RandomScanner, nodes: TreeNodes, node: int) -> int:
     """Partition the rows of a node, and complete the record of its cut; the number of rows on the left."""
     here, table, codes = nodes.at[node], scanner.table, scanner.codes
     f, cut = here.feature, here.cut
-    top, is_set, (rows, near) = table.n_bins[f], table.categorical[f], rows_of(scanner, nodes, node)
+    top, is_set, (rows, near) = table.n_bins[f], table.categorical[f], node_rows(scanner, nodes, node)
     gather(table, f, rows, codes)
     missing = mark_left(
         codes, rows.shape[0], cut, top, here.missing_left != 0, is_set, nodes.sets[node if is_set else 0]

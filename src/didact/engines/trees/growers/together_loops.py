@@ -3,7 +3,7 @@
 A round splits the large nodes that wait, or with a limit on the leaves the one of largest gain. Its steps::
 
     MARK    a task for each node      find the rows that go left
-    MOVE    for pieces of its lines   partition sorted columns
+    MOVE_LINES    for pieces of its lines   partition sorted columns
     BEGIN   for each child            its sums, and what its rows bring side by side
     SCAN    for pieces of features    the best split of each; all features at once where they are drawn
 
@@ -28,10 +28,10 @@ from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import (
-    CONSTANT,
-    PATIENCE,
-    Nodes,
+    PATIENT_WORK,
+    UNVARYING,
     Queue,
+    TreeNodes,
     bound_children,
     grow_below,
     is_final,
@@ -44,12 +44,12 @@ from didact.engines.trees.growers.growth_loops import (
     varies,
 )
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT
+from didact.engines.trees.splits.sorted_loops import NO_SCORE
 
-MARK, MOVE, BEGIN, SCAN, SUBTREES = range(5)
+MARK, MOVE_LINES, BEGIN, SCAN, SUBTREES = range(5)
 QUICK = 1 << 16  # codes of a node that one thread splits sooner than all of them
-DEPTH = 10  # levels of a subtree, more or less
-MOST = 1 << 19  # subtrees: a step has less than 2²⁰ tasks
+SUBTREE_DEPTH = 10  # levels of a subtree, more or less
+MOST_SUBTREES = 1 << 19  # subtrees: a step has less than 2²⁰ tasks
 
 begin1 = dispatch("begin1")
 column1 = dispatch("column1")
@@ -57,19 +57,19 @@ mark1 = dispatch("mark1")
 move1 = dispatch("move1")
 moves1 = dispatch("moves1")
 
-ROUND = np.dtype([(name, np.int64) for name in (
+ROUND_STATE = np.dtype([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "children", "waiting", "subtrees", "large"
 )])  # fmt: skip
-PIECE = np.dtype([(name, np.int64) for name in ("of", "start", "stop")])
+RANGE = np.dtype([(name, np.int64) for name in ("of", "start", "stop")])
 
 
 class GrowthTeam(NamedTuple):
     """What the threads share."""
 
     board: Array
-    now: Array  # ROUND (1)
+    now: Array  # ROUND_STATE (1)
     count: Array  # int64 (1): nodes
-    pieces: Array  # PIECE: the tasks of the step
+    pieces: Array  # RANGE: the tasks of the step
     splits: Array  # int64
     left: Array  # int64
     children: Array  # int64
@@ -82,10 +82,10 @@ class GrowthTeam(NamedTuple):
 
 @jit_unmanaged
 def grow_shared(
-    me: int, scanner: Any, near: Any, nodes: Nodes, queue: Queue, limits: Limits, small: int, team: GrowthTeam
+    me: int, scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, limits: Limits, small: int, team: GrowthTeam
 ) -> bool:
     """What each thread does; False: call again, there may be more to do."""
-    work, board = np.int64(PATIENCE), team.board
+    work, board = np.int64(PATIENT_WORK), team.board
     while work > 0:
         ticket, root = team.held[me], np.int64(-1)
         if ticket < 0:
@@ -99,7 +99,7 @@ def grow_shared(
         if team.now[0].step == SUBTREES:
             if team.held[me] < 0:
                 root = team.subtrees[k]
-                work -= (nodes.at[root].stop - nodes.at[root].start) * scanner.table.monotone.shape[0] * DEPTH
+                work -= (nodes.at[root].stop - nodes.at[root].start) * scanner.table.monotone.shape[0] * SUBTREE_DEPTH
             team.held[me] = ticket
             if not grow_below(scanner, near, nodes, root, queue, team.count, limits, small):
                 return False
@@ -113,13 +113,13 @@ def grow_shared(
 
 
 @jit_unmanaged
-def do_piece(k: int, scanner: Any, nodes: Nodes, limits: Limits, team: GrowthTeam) -> int:
+def do_piece(k: int, scanner: Any, nodes: TreeNodes, limits: Limits, team: GrowthTeam) -> int:
     """One task of the present step; about how many codes it has looked at."""
     step, piece = team.now[0].step, team.pieces[k]
     if step == MARK:
         team.left[k] = mark1(scanner, nodes, team.splits[k])
         return 0
-    if step == MOVE:
+    if step == MOVE_LINES:
         for f in range(piece.start, piece.stop):
             move1(scanner, nodes, team.splits[piece.of], f)
         return 0
@@ -136,14 +136,14 @@ def do_piece(k: int, scanner: Any, nodes: Nodes, limits: Limits, team: GrowthTea
         team.left[piece.of] = scan1(scanner, nodes, child, limits)
     else:
         for f in range(piece.start, piece.stop):
-            found[f, 0], found[f, 1] = NO_SPLIT, CONSTANT
+            found[f, 0], found[f, 1] = NO_SCORE, UNVARYING
             if varies(nodes.active[child], f):
                 column1(scanner, nodes, child, f, found, bits, limits)
     return (nodes.at[child].stop - nodes.at[child].start) * (piece.stop - piece.start)
 
 
 @jit_unmanaged
-def is_shared(nodes: Nodes, node: int, limits: Limits, team: GrowthTeam) -> bool:
+def is_shared(nodes: TreeNodes, node: int, limits: Limits, team: GrowthTeam) -> bool:
     """Whether all threads scan a node: it is large, or the tree is grown best-first."""
     return limits.max_leaf_nodes > 0 or nodes.at[node].stop - nodes.at[node].start >= team.now[0].large
 
@@ -158,7 +158,7 @@ def cut_pieces(team: GrowthTeam, of: int, stop: int, pieces: int) -> None:
 
 
 @jit_unmanaged
-def next_round_step(scanner: Any, nodes: Nodes, limits: Limits, team: GrowthTeam) -> None:
+def next_round_step(scanner: Any, nodes: TreeNodes, limits: Limits, team: GrowthTeam) -> None:
     """What follows when all tasks of a step are done: the next step and its tasks; no tasks if the tree is finished."""
     now, p = team.now[0], scanner.table.monotone.shape[0]
     done, lines = now.step, moves1(scanner)
@@ -172,8 +172,8 @@ def next_round_step(scanner: Any, nodes: Nodes, limits: Limits, team: GrowthTeam
                 team.children[2 * e + 1 - k] = first + k
             if lines > 0:
                 cut_pieces(team, e, lines, min(lines, 2 * now.threads))
-        now.step, now.children = MOVE, 2 * now.splits
-    if now.tasks == 0 and done <= MOVE:
+        now.step, now.children = MOVE_LINES, 2 * now.splits
+    if now.tasks == 0 and done <= MOVE_LINES:
         now.step, now.tasks = BEGIN, now.children
     if done == BEGIN:
         plan_scans(scanner, nodes, p, limits, team)
@@ -194,7 +194,7 @@ def next_round_step(scanner: Any, nodes: Nodes, limits: Limits, team: GrowthTeam
 
 
 @jit_unmanaged
-def plan_scans(scanner: Any, nodes: Nodes, p: int, limits: Limits, team: GrowthTeam) -> None:
+def plan_scans(scanner: Any, nodes: TreeNodes, p: int, limits: Limits, team: GrowthTeam) -> None:
     """Tasks that scan the children; small ones are subtrees."""
     now, many = team.now[0], 0
     for e in range(now.splits):
@@ -213,7 +213,7 @@ def plan_scans(scanner: Any, nodes: Nodes, p: int, limits: Limits, team: GrowthT
 
 
 @jit_unmanaged
-def add_subtree(nodes: Nodes, node: int, team: GrowthTeam) -> None:
+def add_subtree(nodes: TreeNodes, node: int, team: GrowthTeam) -> None:
     """A node for one thread, in its place by size."""
     k, size = team.now[0].subtrees, nodes.at[node].stop - nodes.at[node].start
     while k > 0 and nodes.at[team.subtrees[k - 1]].stop - nodes.at[team.subtrees[k - 1]].start < size:
@@ -224,7 +224,7 @@ def add_subtree(nodes: Nodes, node: int, team: GrowthTeam) -> None:
 
 
 @jit_unmanaged
-def choose_splits(scanner: Any, nodes: Nodes, p: int, limits: Limits, team: GrowthTeam) -> None:
+def choose_splits(scanner: Any, nodes: TreeNodes, p: int, limits: Limits, team: GrowthTeam) -> None:
     """The splits of the next round; if no node waits, the subtrees."""
     now, best_first, most = team.now[0], limits.max_leaf_nodes > 0, team.splits.shape[0]
     now.splits = 0
@@ -235,7 +235,7 @@ def choose_splits(scanner: Any, nodes: Nodes, p: int, limits: Limits, team: Grow
         node = team.waiting[place]
         now.waiting -= 1
         team.waiting[place] = team.waiting[now.waiting]
-        if not best_first and now.subtrees > MOST:
+        if not best_first and now.subtrees > MOST_SUBTREES:
             add_subtree(nodes, node, team)
         elif best_first and (nodes.at[node].stop - nodes.at[node].start) * p < QUICK:
             first = split_node(scanner, nodes, node, team.count)

@@ -1,7 +1,7 @@
 """What rows add to a node, as nouns for the growers: one target, classes, several targets.
 
 `Scalar` serves one target and two classes, and its sums stay in registers; `Labels` and `Values` have vectors of sums.
-What they share is `Summed`: a scan asks them for the sums of rows and for scores of sums alone. `Absolute`, in
+What they share is `Summed`: a scan asks them for the sums of rows and for scores of sums alone. `Medians`, in
 `median_loops`, has no sums, and offers what growers themselves ask for: `totals1`, `value1`, `cut_line1`,
 `categories1`, `random1`, `bins1`, `halves1`, `near_totals1`, `gather1`, `near1` and `channels1`.
 
@@ -18,19 +18,19 @@ import numpy as np
 
 from didact.core.jit import dispatch
 from didact.core.typing import Array
-from didact.engines.trees.splits.category_loops import RandomSplit, halves, random_cut, scan_categories
+from didact.engines.trees.splits.category_loops import RandomSplit, cut_categories, halves, random_cut
 from didact.engines.trees.splits.coded_loops import (
     Buffers,
     Near,
+    cut_bins,
     fill_pairs,
     has_two,
     number_channels,
-    scan_bins,
     sweep_scalar,
     sweep_vector,
 )
 from didact.engines.trees.splits.random_cut_loops import near_halves, near_totals
-from didact.engines.trees.splits.sorted_loops import Bounds, Split, Totals, line_totals, scan_scalar, scan_vector
+from didact.engines.trees.splits.sorted_loops import BestCut, Needs, NodeTotals, line_totals, scan_scalar, scan_vector
 
 score1 = dispatch("score1")
 score2 = dispatch("score2")
@@ -42,7 +42,7 @@ class Summed:
 
     __slots__ = ()
 
-    def totals1(self, line: Array, sums: Array) -> Totals:
+    def totals1(self, line: Array, sums: Array) -> NodeTotals:
         """Score, base and weight of a node with these rows; fills in its sums."""
         return line_totals(self, line, sums)
 
@@ -50,35 +50,35 @@ class Summed:
         """The value of a node for monotone constraints, which only one target or two classes can have."""
         return 0.0
 
-    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
         """The best cut of a line."""
         return scan_vector(self, line, top, sums, tie, bounds)
 
-    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array,
-                    random_split: bool, state: np.uint64) -> Split:  # fmt: skip
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
+                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
         """The best set of categories, or a random one."""
-        return scan_categories(self, line, top, sums, tie, bounds, bits, random_split, state)
+        return cut_categories(self, line, top, sums, tie, bounds, bits, random_split, state)
 
-    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Needs, state: np.uint64) -> RandomSplit:
         """A cut at random."""
         return random_cut(self, line, values, sums, bounds, state)
 
     def bins1(self, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, sums: Array, tie: float,
-              bounds: Bounds, common: int) -> Split:  # fmt: skip
+              bounds: Needs, common: int) -> BestCut:  # fmt: skip
         """The best cut of a column of codes."""
-        return scan_bins(self, column, rows, near, buffers, top, tie, bounds, common)
+        return cut_bins(self, column, rows, near, buffers, top, tie, bounds, common)
 
-    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-               best: float) -> Split:  # fmt: skip
+    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs, missing_left: bool,
+               best: float) -> BestCut:  # fmt: skip
         """The best cut of a histogram."""
         return sweep_vector(self, buffers, top, n, sums, tie, bounds, missing_left, best)
 
     def halves1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, sides: Array) -> float:  # fmt: skip
+                bounds: Needs, sides: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return halves(self, codes, rows, cut, top, missing_left, sums, bounds, sides)
 
-    def near_totals1(self, rows: Array, near: Near, sums: Array) -> Totals:
+    def near_totals1(self, rows: Array, near: Near, sums: Array) -> NodeTotals:
         """Score, base and weight of a node of which `near` may hold what its rows bring."""
         return line_totals(self, rows, sums)
 
@@ -123,7 +123,7 @@ class Scalar(Summed, ScalarFields):
         """The mean target, for monotone constraints."""
         return sums[0] / sums[1]
 
-    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
         """The best cut of a line."""
         return scan_scalar(self, line, top, sums, tie, bounds)
 
@@ -149,17 +149,17 @@ class Scalar(Summed, ScalarFields):
         """Add rows to a histogram of their codes, all but those with the common one."""
         fill_pairs(column, rows, near, buffers, common)
 
-    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-               best: float) -> Split:  # fmt: skip
+    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs, missing_left: bool,
+               best: float) -> BestCut:  # fmt: skip
         """The best cut of a histogram."""
         return sweep_scalar(self, buffers, top, n, sums, tie, bounds, missing_left, best)
 
     def halves1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, sides: Array) -> float:  # fmt: skip
+                bounds: Needs, sides: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
         return near_halves(self, codes, near, rows.shape[0], cut, top, missing_left, sums, bounds, sides)
 
-    def near_totals1(self, rows: Array, near: Near, sums: Array) -> Totals:
+    def near_totals1(self, rows: Array, near: Near, sums: Array) -> NodeTotals:
         """Score, base and weight of a node from what its rows bring; fills in its sums."""
         return near_totals(self, near, rows.shape[0], sums)
 
@@ -245,8 +245,8 @@ class Labels(Summed, LabelFields):
                 hist[code, self.codes[row, o]] += weights[i]
             counts[code] += 1
 
-    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-               best: float) -> Split:  # fmt: skip
+    def sweep1(self, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs, missing_left: bool,
+               best: float) -> BestCut:  # fmt: skip
         """The best cut of a histogram."""
         if self.codes.shape[1] == 1 and has_two(buffers):
             return sweep_scalar(self, buffers, top, n, sums, tie, bounds, missing_left, best)

@@ -9,13 +9,13 @@ from didact.core.typing import Array
 from didact.engines.trees.rows.chosen_loops import chosen
 from didact.engines.trees.rows.fixed_point import power_below
 from didact.engines.trees.rows.stat_loops import Labels, Scalar, Summed, Values
-from didact.engines.trees.splits.median_loops import Absolute
+from didact.engines.trees.splits.median_loops import Medians
 from didact.parts.criteria.base import Criterion
 
 HUGE = 2.0**400  # squares and their sums stay finite up to here (10¹²⁰)
 
 
-NodeStatistic = Summed | Absolute
+NodeStatistic = Summed | Medians
 
 
 class Targets(NamedTuple):
@@ -36,7 +36,7 @@ class Targets(NamedTuple):
 
     def of_thread(self, k: int) -> NodeStatistic:
         """The noun for thread k: medians have buffers, of which each thread needs its own."""
-        if k == 0 or not isinstance(self.stat, Absolute):
+        if k == 0 or not isinstance(self.stat, Medians):
             return self.stat
         return self.stat._replace(fenwick=np.zeros_like(self.stat.fenwick), losses=np.empty_like(self.stat.losses))
 
@@ -62,7 +62,7 @@ def label_targets(codes: Array, classes: int, weights: Array | None, criterion: 
     else:
         stat = Labels((codes + classes * np.arange(outputs)).astype(np.int32), w, chosen(criterion, outputs))
         channels = outputs * classes
-    return Targets(stat, channels, _kept(weights), classes, outputs, np.zeros(outputs), weights)
+    return _targets(stat, channels, weights, classes, np.zeros(outputs))
 
 
 def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targets:
@@ -71,7 +71,7 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     n, outputs = Y.shape
     w = np.ones(n) if weights is None else np.require(weights, np.float64, ["C", "W"])
     if not criterion.additive:
-        return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
+        return _targets(absolute_stat(Y, w), outputs + 1, weights, 0, np.zeros(outputs))
     refuse_huge(Y)
     criterion.refuse(bool((Y < 0).any()), w @ Y)
     centre = np.average(Y, axis=0, weights=w) if criterion.centred else np.zeros(outputs)
@@ -79,7 +79,7 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     rows = np.column_stack([exact(sums) if criterion.positive else sums, w])
     which = chosen(criterion, outputs)
     stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
-    return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
+    return _targets(stat, outputs + 1, weights, 0, centre)
 
 
 def refuse_huge(y: Array) -> None:
@@ -104,7 +104,7 @@ def drawn_counts(y: Array, weights: Array | None, drawn: Array | None) -> Array:
     return np.where(none, np.average(y, axis=0, weights=weights), y) if none.any() else y
 
 
-def absolute_stat(Y: Array, w: Array) -> Absolute:
+def absolute_stat(Y: Array, w: Array) -> Medians:
     """Targets by rank, with empty trees of sums for each output."""
     n, outputs = Y.shape
     ranks, distinct = np.empty((n, outputs), np.int64), np.full((outputs, n), np.inf)
@@ -112,7 +112,13 @@ def absolute_stat(Y: Array, w: Array) -> Absolute:
         values, ranks[:, o] = np.unique(Y[:, o], return_inverse=True)
         distinct[o, : len(values)] = values
     size = 1 << max(1, int(n).bit_length())
-    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((4, n + 1)))
+    return Medians(
+        ranks=ranks,
+        weights=np.ascontiguousarray(w),
+        distinct=distinct,
+        fenwick=np.zeros((outputs, size + 1, 2)),
+        losses=np.empty((4, n + 1)),
+    )
 
 
 def few_rows(stat: Any, n: int) -> Any:
@@ -121,6 +127,14 @@ def few_rows(stat: Any, n: int) -> Any:
     return stat._replace(**{k: np.empty((n, *(a := getattr(stat, k)).shape[1:]), a.dtype) for k in names})
 
 
-def _kept(weights: Array | None) -> Array | None:
-    """Which rows have weight; None if all."""
-    return None if weights is None or (weights > 0).all() else np.asarray(weights > 0)
+def _targets(stat: NodeStatistic, channels: int, weights: Array | None, classes: int, centre: Array) -> Targets:
+    """Targets of which the rows that have weight are kept; None if all."""
+    return Targets(
+        stat=stat,
+        channels=channels,
+        keep=None if weights is None or (weights > 0).all() else np.asarray(weights > 0),
+        classes=classes,
+        outputs=len(centre),
+        centre=centre,
+        weights=weights,
+    )

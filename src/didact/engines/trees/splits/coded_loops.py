@@ -22,7 +22,7 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged, lowest_bit
 from didact.core.typing import Array
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, allowed, score2, total1, weight1
 
 fill1 = dispatch("fill1")
 sweep1 = dispatch("sweep1")
@@ -48,20 +48,20 @@ class Buffers(NamedTuple):
 
 
 @jit_unmanaged
-def scan_bins(stat: Any, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, tie: float,
-              bounds: Bounds, common: int) -> Split:  # fmt: skip
+def cut_bins(stat: Any, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, tie: float,
+              bounds: Needs, common: int) -> BestCut:  # fmt: skip
     """The best cut of the rows of a node; code −2 if all have the same code."""
     n, counts, sums = rows.shape[0], buffers.counts, buffers.sums[: buffers.places[buffers.sums.shape[0]]]
     fill1(stat, column, rows, near, buffers, common)
     mark_bins(column, rows, top, counts, buffers.marks)
     if common >= 0:
         fill_common(common, n, sums, buffers.hist, counts, buffers.marks)
-    best = NO_SPLIT, -2, False
+    best = NO_SCORE, -2, False
     if counts[column[rows[0]]] < n:
-        best = sweep1(stat, buffers, top, n, sums, tie, bounds, False, NO_SPLIT)
+        best = sweep1(stat, buffers, top, n, sums, tie, bounds, False, NO_SCORE)
         if counts[top] > 0:
             other = sweep1(stat, buffers, top, n, sums, tie, bounds, True, best[0])
-            best = other if other[0] > NO_SPLIT else best
+            best = other if other[0] > NO_SCORE else best
     clear_bins(buffers.hist[:, : sums.shape[0]], counts, buffers.marks)
     return best
 
@@ -144,8 +144,8 @@ def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
 
 
 @jit_unmanaged
-def sweep_scalar(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Bounds,
-                 missing_left: bool, best: float) -> Split:  # fmt: skip
+def sweep_scalar(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs,
+                 missing_left: bool, best: float) -> BestCut:  # fmt: skip
     """The best cut with sums in registers."""
     hist, counts, marks, criterion = buffers.hist, buffers.counts, buffers.marks, stat.criterion
     S, W, s, w, many = sums[0], sums[1], 0.0, 0.0, 0
@@ -171,13 +171,13 @@ def sweep_scalar(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie
             if score > limit and (free or allowed(bounds, s, w, S, W)):
                 best, limit, at, after = score, score + tie, c, -1
     if at < 0:
-        return NO_SPLIT, -1, False
+        return NO_SCORE, -1, False
     return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left
 
 
 @jit_unmanaged
-def sweep_vector(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Bounds,
-                 missing_left: bool, best: float) -> Split:  # fmt: skip
+def sweep_vector(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs,
+                 missing_left: bool, best: float) -> BestCut:  # fmt: skip
     """The best cut with vectors of sums."""
     hist, counts, marks, channels, many = buffers.hist, buffers.counts, buffers.marks, sums.shape[0], 0
     left, right = hist[hist.shape[0] - 2, :channels], hist[hist.shape[0] - 1, :channels]
@@ -207,5 +207,5 @@ def sweep_vector(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie
             if score > limit:
                 best, limit, at, after = score, score + tie, c, -1
     if at < 0:
-        return NO_SPLIT, -1, False
+        return NO_SCORE, -1, False
     return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left

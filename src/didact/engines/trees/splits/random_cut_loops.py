@@ -20,10 +20,10 @@ from didact.core.typing import Array
 from didact.engines.trees.splits.category_loops import halves_score
 from didact.engines.trees.splits.coded_loops import Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Totals
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, NodeTotals
 
 CELLS = 256  # steps of the guide to the thresholds
-FEW = 32  # a node of less than one of so many rows reads codes row by row
+ROW_BY_ROW = 32  # a node of less than one of so many rows reads codes row by row
 PAD = 8  # sums are taken of so many rows at a time
 
 base2 = dispatch("base2")
@@ -74,7 +74,7 @@ def sums_all(criterion: Any, near: Near, n: int) -> tuple[float, float, float]:
 
 @jit_unmanaged
 def near_halves(stat: Any, codes: Array, near: Near, n: int, cut: int, top: int, missing_left: bool, sums: Array,
-                bounds: Bounds, sides: Array) -> float:  # fmt: skip
+                bounds: Needs, sides: Array) -> float:  # fmt: skip
     """The score of the division at one code of a node of one target or two classes, which stand beside the rows."""
     s, w, many = sums_left(codes, near, n, cut, top, missing_left)
     sides[0, 0], sides[0, 1], sides[1, 0], sides[1, 1] = s, w, sums[0] - s, sums[1] - w
@@ -82,7 +82,7 @@ def near_halves(stat: Any, codes: Array, near: Near, n: int, cut: int, top: int,
 
 
 @jit_unmanaged
-def near_totals(stat: Any, near: Near, n: int, sums: Array) -> Totals:
+def near_totals(stat: Any, near: Near, n: int, sums: Array) -> NodeTotals:
     """Score, base and weight of such a node; fills in its sums."""
     sums[0], sums[1], base = sums_all(stat.criterion, near, n)
     return score2(stat.criterion, sums[0], sums[1]), base, sums[1]
@@ -92,7 +92,7 @@ def near_totals(stat: Any, near: Near, n: int, sums: Array) -> Totals:
 def gather(table: RandomCuts, f: int, rows: Array, codes: Array) -> None:
     """The codes of rows, in one piece."""
     n = np.uint64(rows.shape[0])
-    if rows.shape[0] * FEW < table.lines.shape[0]:
+    if rows.shape[0] * ROW_BY_ROW < table.lines.shape[0]:
         for i in range(n):
             codes[i] = table.lines[np.uint32(rows[i]), np.uint32(f)]
     else:
@@ -132,8 +132,8 @@ def place_cut(table: RandomCuts, f: int, low: Any, high: Any, share: float) -> A
 
 
 @jit_unmanaged(forceinline=True)
-def draw_cut(table: RandomCuts, f: int, rows: Array, near: Near, sums: Array, stat: Any, bounds: Bounds, codes: Array,
-             sides: Array, state: np.uint64) -> Split:  # fmt: skip
+def draw_cut(table: RandomCuts, f: int, rows: Array, near: Near, sums: Array, stat: Any, bounds: Needs, codes: Array,
+             sides: Array, state: np.uint64) -> BestCut:  # fmt: skip
     """A random threshold between the smallest and largest of the node, uniform in value: (score, code, missing left).
 
     The code is −2 if all rows have the same.
@@ -142,10 +142,10 @@ def draw_cut(table: RandomCuts, f: int, rows: Array, near: Near, sums: Array, st
     gather(table, f, rows, codes)
     low, high, missing = extremes(codes, n, top)
     if missing == n or (low >= high and missing == 0):
-        return NO_SPLIT, -2, False
+        return NO_SCORE, -2, False
     cut = place_cut(table, f, low, high, uniform(state)) if low < high else top - 1
     missing_left = missing > 0 and low < high and uniform(next_state(state)) < 0.5
     for i in range(n, n + PAD):
         codes[i] = high if missing_left else top
     score = halves1(stat, codes, rows, near, cut, top, missing_left, sums, bounds, sides)
-    return (score, cut, missing_left) if score > NO_SPLIT else (NO_SPLIT, -1, False)
+    return (score, cut, missing_left) if score > NO_SCORE else (NO_SCORE, -1, False)
