@@ -12,7 +12,7 @@ Breiman, Friedman, Olshen, Stone (1984), doi:10.1201/9781315139470.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def sides(x: Array, is_category: bool, codes: int = 0) -> Iterator[Side]:
                 unseen = set(range(codes)) - set(seen.astype(int)) if 2 * left.sum() > len(x) else set()
                 yield left, {"missing_left": with_missing, "categories": sorted(chosen | unseen)}
         else:
-            for low, high in zip(seen, [*seen[1:], np.inf], strict=True):  # ∞: all present values against missing ones
+            for low, high in pairwise([*seen, np.inf]):  # ∞: all present values against missing ones
                 threshold = 0.5 * low + 0.5 * high
                 threshold = threshold if low <= threshold < high or high == np.inf else low
                 yield (x <= low) | (missing & with_missing), {"missing_left": with_missing, "threshold": threshold}
