@@ -92,7 +92,7 @@ class SortedMethods:
 
     def moves1(self) -> int:
         """How many lines a division has to move."""
-        return self.table.lines.shape[0]  # type: ignore[attr-defined, no-any-return]
+        return self.table.lines.shape[0]  # type: ignore[attr-defined]
 
     def mark1(self, nodes: TreeNodes, node: int) -> int:
         """The first half of a division, by one thread: mark the rows; how many go left."""

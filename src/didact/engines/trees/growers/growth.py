@@ -94,7 +94,7 @@ def new_team(threads: int, nodes: TreeNodes, scanner: Any, count: Array) -> Grow
     return GrowthTeam(
         board=new_board(1),
         now=now,
-        count=count,
+        numbered=count,
         pieces=np.zeros(2 * most * min(p, 2 * threads) + 1, RANGE),
         splits=np.zeros(most, np.int64),
         left=np.zeros(2 * most, np.int64),
@@ -110,7 +110,8 @@ def new_team(threads: int, nodes: TreeNodes, scanner: Any, count: Array) -> Grow
 def finish_tree(nodes: TreeNodes, count: int, targets: Targets, categorical: Array) -> Tree:
     """The tree in the order root, left subtree, right subtree, with values and impurities."""
     order, number = np.empty(count, np.int64), np.full(count + 1, LEAF, np.int32)  # its last entry: no child
-    preorder(*(np.ascontiguousarray(nodes.at[side][:count]) for side in ("left", "right")), order)
+    left, right = (np.ascontiguousarray(nodes.at[side][:count]) for side in ("left", "right"))
+    preorder(left, right, order)
     number[order] = np.arange(count, dtype=np.int32)
     at = nodes.at[order]
     leaf = at["left"] == LEAF

@@ -40,7 +40,9 @@ from didact.engines.trees.splits.sorted_loops import NO_SCORE, SCORE_TIE, Needs
 ROUNDING = 1e-11  # a gain of 0 may come out slightly negative, most of all with medians
 PURE = 4e-15  # an impurity that is smaller, relative to its parts, is rounding
 UNVARYING = -2  # the cut of a feature that does not vary in a node
-PATIENT_WORK = 1 << 30  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
+NO_NODE: Any = np.int64(-1)
+NO_ROWS: Any = np.int64(0)
+PATIENT_WORK: Any = np.int64(1 << 30)  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
 
 TREE_NODE = np.dtype(
     [(name, np.int64) for name in ("start", "stop", "depth", "left", "right", "feature", "cut", "missing_left")]
@@ -100,7 +102,7 @@ def node_bounds(nodes: TreeNodes, node: int, sign: int, limits: Limits) -> Needs
     return Needs(
         min_samples=limits.min_samples_leaf,
         min_weight=limits.min_weight_leaf,
-        sign=np.int64(sign),
+        sign=int(sign),
         low=here.low,
         high=here.high,
     )
@@ -164,11 +166,11 @@ def bound_children(nodes: TreeNodes, node: int, scanner: Any) -> None:
 @jit_unmanaged
 def next_place(nodes: TreeNodes, waiting: Array, many: int, best_first: bool) -> int:
     """Which of the waiting nodes is split next: the last, or that of largest gain, of equal gains the older one."""
-    place = np.int64(many - 1)
+    place = many - 1
     if best_first:
         for k in range(many - 1, -1, -1):
             if nodes.at[waiting[k]].gain >= nodes.at[waiting[place]].gain:
-                place = np.int64(k)
+                place = k
     return place
 
 
@@ -218,25 +220,24 @@ def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queu
 
     Subtrees of at most `small` rows are grown by `near`, to which their rows are copied.
     """
-    work = np.int64(PATIENT_WORK)
     if node >= 0 and scan1(scanner, nodes, node, limits):
         queue.nodes[0], queue.many[0] = node, 1
-    work = grow_waiting(scanner, nodes, queue, count, limits, small, work)
+    work = grow_waiting(scanner, nodes, queue, count, limits, small, PATIENT_WORK)
     while queue.many[1] > 0 and work > 0:
         child = queue.nodes[queue.nodes.shape[0] - queue.many[1]]
         queue.many[1] -= 1
         bring1(scanner, nodes, child, near)
         if scan1(near, nodes, child, limits):
             queue.nodes[0], queue.many[0] = child, 1
-            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, np.int64(0), np.int64(PATIENT_WORK))
-    return work > 0
+            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_ROWS, PATIENT_WORK)
+    return bool(work > 0)
 
 
 @jit_unmanaged
 def grow_alone(scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, count: Array, limits: Limits,
                small: int) -> bool:  # fmt: skip
     """Grow a tree on one thread; False: call again, there is more to do."""
-    root = np.int64(-1)
+    root = NO_NODE
     if count[0] == 0:
         count[0], root = 1, 0
         totals1(scanner, nodes, root, 0)

@@ -28,6 +28,7 @@ from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import (
+    NO_NODE,
     PATIENT_WORK,
     UNVARYING,
     Queue,
@@ -68,7 +69,7 @@ class GrowthTeam(NamedTuple):
 
     board: Array
     now: Array  # ROUND_STATE (1)
-    count: Array  # int64 (1): nodes
+    numbered: Array  # int64 (1): how many nodes there are
     pieces: Array  # RANGE: the tasks of the step
     splits: Array  # int64
     left: Array  # int64
@@ -85,9 +86,9 @@ def grow_shared(
     me: int, scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, limits: Limits, small: int, team: GrowthTeam
 ) -> bool:
     """What each thread does; False: call again, there may be more to do."""
-    work, board = np.int64(PATIENT_WORK), team.board
+    work, board = PATIENT_WORK, team.board
     while work > 0:
-        ticket, root = team.held[me], np.int64(-1)
+        ticket, root = team.held[me], NO_NODE
         if ticket < 0:
             ticket = take_task(board)
         if is_over(board, ticket):
@@ -101,7 +102,7 @@ def grow_shared(
                 root = team.subtrees[k]
                 work -= (nodes.at[root].stop - nodes.at[root].start) * scanner.table.monotone.shape[0] * SUBTREE_DEPTH
             team.held[me] = ticket
-            if not grow_below(scanner, near, nodes, root, queue, team.count, limits, small):
+            if not grow_below(scanner, near, nodes, root, queue, team.numbered, limits, small):
                 return False
             team.held[me] = -1
         else:
@@ -124,7 +125,7 @@ def do_piece(k: int, scanner: Any, nodes: TreeNodes, limits: Limits, team: Growt
             move1(scanner, nodes, team.splits[piece.of], f)
         return 0
     if step == BEGIN:
-        child, f = team.children[k], np.int64(0)
+        child, f = team.children[k], 0
         if team.now[0].splits > 0:
             f = nodes.at[team.splits[k // 2]].feature
         totals1(scanner, nodes, child, f)
@@ -165,8 +166,8 @@ def next_round_step(scanner: Any, nodes: TreeNodes, limits: Limits, team: Growth
     now.tasks = 0
     if done == MARK:
         for e in range(now.splits):  # the right child is scanned first, as one thread does
-            node, first = team.splits[e], team.count[0]
-            team.count[0] += 2
+            node, first = team.splits[e], team.numbered[0]
+            team.numbered[0] += 2
             for k in range(2):
                 new_child(nodes, node, first + k, k, team.left[e])
                 team.children[2 * e + 1 - k] = first + k
@@ -229,7 +230,7 @@ def choose_splits(scanner: Any, nodes: TreeNodes, p: int, limits: Limits, team: 
     now, best_first, most = team.now[0], limits.max_leaf_nodes > 0, team.splits.shape[0]
     now.splits = 0
     while now.waiting > 0 and now.splits < (1 if best_first else most):
-        if best_first and team.count[0] // 2 + 1 >= limits.max_leaf_nodes:
+        if best_first and team.numbered[0] // 2 + 1 >= limits.max_leaf_nodes:
             break
         place = next_place(nodes, team.waiting, now.waiting, best_first)
         node = team.waiting[place]
@@ -238,7 +239,7 @@ def choose_splits(scanner: Any, nodes: TreeNodes, p: int, limits: Limits, team: 
         if not best_first and now.subtrees > MOST_SUBTREES:
             add_subtree(nodes, node, team)
         elif best_first and (nodes.at[node].stop - nodes.at[node].start) * p < QUICK:
-            first = split_node(scanner, nodes, node, team.count)
+            first = split_node(scanner, nodes, node, team.numbered)
             for child in range(first + 1, first - 1, -1):
                 if scan1(scanner, nodes, child, limits):
                     team.waiting[now.waiting] = child
