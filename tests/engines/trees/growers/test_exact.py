@@ -259,7 +259,7 @@ def test_growth_that_lasts_lets_the_interpreter_look_for_an_interruption(threads
     """Compiled growth comes back after a bounded piece of work, and a call that fails leaves no thread waiting."""
     X = data(n=300)
     made, table, calls = value_targets(X[:, 0], None, SquaredError()), presort(X), []
-    name = "grow_alone" if threads == 1 else "grow_shared"
+    name = "grow_below" if threads == 1 else "grow_shared"
     through = getattr(growth, name)
 
     def interrupted(*args):

@@ -7,7 +7,7 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.growers.growth_loops import PURE, TREE_NODE, Queue, TreeNodes, grow_alone
+from didact.engines.trees.growers.growth_loops import PURE, TREE_NODE, Queue, TreeNodes, grow_below
 from didact.engines.trees.growers.node_loops import preorder
 from didact.engines.trees.growers.together_loops import BEGIN, RANGE, ROUND_STATE, GrowthTeam, grow_shared
 from didact.engines.trees.limits import Limits
@@ -68,8 +68,9 @@ def grow_tree(
     queues = [Queue(np.empty(room, np.int64), np.zeros(2, np.int64)) for _ in scanners]
     small = 0 if limits.max_leaf_nodes else small
     if len(scanners) == 1:
-        while not grow_alone(scanners[0], nears[0], nodes, queues[0], count, limits, small):
-            pass
+        node = 0
+        while not grow_below(scanners[0], nears[0], nodes, node, queues[0], count, limits, small):
+            node = -1
     else:
         team = new_team(len(scanners), nodes, scanners[0], count)
 

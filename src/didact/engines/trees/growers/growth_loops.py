@@ -216,10 +216,13 @@ def grow_waiting(scanner: Any, nodes: TreeNodes, queue: Queue, count: Array, lim
 @jit_unmanaged
 def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queue, count: Array, limits: Limits,
                small: int) -> bool:  # fmt: skip
-    """Grow what is below a node, or go on with it if node is −1; False: there is more to do.
+    """Grow what is below a node, or go on with it if node is −1; False: call again, there is more to do.
 
     Subtrees of at most `small` rows are grown by `near`, to which their rows are copied.
     """
+    if count[0] == 0:  # the root
+        count[0] = 1
+        totals1(scanner, nodes, node, 0)
     if node >= 0 and scan1(scanner, nodes, node, limits):
         queue.nodes[0], queue.many[0] = node, 1
     work = grow_waiting(scanner, nodes, queue, count, limits, small, PATIENT_WORK)
@@ -231,17 +234,6 @@ def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queu
             queue.nodes[0], queue.many[0] = child, 1
             work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_ROWS, PATIENT_WORK)
     return bool(work > 0)
-
-
-@jit_unmanaged
-def grow_alone(scanner: Any, near: Any, nodes: TreeNodes, queue: Queue, count: Array, limits: Limits,
-               small: int) -> bool:  # fmt: skip
-    """Grow a tree on one thread; False: call again, there is more to do."""
-    root = NO_NODE
-    if count[0] == 0:
-        count[0], root = 1, 0
-        totals1(scanner, nodes, root, 0)
-    return grow_below(scanner, near, nodes, root, queue, count, limits, small)
 
 
 def warm() -> None:
