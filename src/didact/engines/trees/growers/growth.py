@@ -7,12 +7,11 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.growers.growth_loops import PURE, TREE_NODE, Queue, TreeNodes, grow_below
-from didact.engines.trees.growers.node_loops import preorder
+from didact.engines.trees.growers.growth_loops import TREE_NODE, Queue, TreeNodes, Written, grow_below, write_preorder
 from didact.engines.trees.growers.together_loops import BEGIN, RANGE, ROUND_STATE, GrowthTeam, grow_shared
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
-from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
+from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
 
 PER_THREAD = 1 << 18  # rows × features for each thread that grows a tree
@@ -109,26 +108,21 @@ def new_team(threads: int, nodes: TreeNodes, scanner: Any, count: Array) -> Grow
 
 
 def finish_tree(nodes: TreeNodes, count: int, targets: Targets, categorical: Array) -> Tree:
-    """The tree in the order root, left subtree, right subtree, with values and impurities."""
-    order, number = np.empty(count, np.int64), np.full(count + 1, LEAF, np.int32)  # its last entry: no child
-    left, right = (np.ascontiguousarray(nodes.at[side][:count]) for side in ("left", "right"))
-    preorder(left, right, order)
-    number[order] = np.arange(count, dtype=np.int32)
-    at = nodes.at[order]
-    leaf = at["left"] == LEAF
-    feature = np.where(leaf, NO_FEATURE, at["feature"]).astype(np.int32)
-    sets = ~leaf & categorical[np.where(leaf, 0, feature)]
-    rest, size = at["basis"] - at["score"], np.abs(at["basis"]) + np.abs(at["score"])
+    """The tree in preorder, with values and impurities."""
+    whole, real = np.int32, np.float64
+    kinds = (whole, whole, whole, real, np.uint8, whole, real, np.int64, real, np.int64)
+    out = Written(np.empty((count, targets.channels)), *(np.empty(count, kind) for kind in kinds))
+    sets = write_preorder(nodes, categorical, out)
     return Tree(
-        children_left=number[at["left"]],
-        children_right=number[at["right"]],
-        feature=feature,
-        threshold=np.where(leaf, float(NO_FEATURE), np.where(sets, np.nan, at["threshold"])),
-        missing_go_to_left=np.where(leaf, 0, at["missing_left"]).astype(np.uint8),
-        category_set=np.where(sets, np.cumsum(sets) - 1, LEAF).astype(np.int32),
-        category_sets=nodes.sets[order[sets]],
-        impurity=np.where(rest <= PURE * size, 0.0, rest / at["weight"]),
-        n_node_samples=at["stop"] - at["start"],
-        weighted_n_node_samples=np.ascontiguousarray(at["weight"]),
-        value=targets.values(nodes.sums[order]),
+        children_left=out.left,
+        children_right=out.right,
+        feature=out.feature,
+        threshold=out.threshold,
+        missing_go_to_left=out.missing_left,
+        category_set=out.category_set,
+        category_sets=nodes.sets[out.sets[:sets]],
+        impurity=out.impurity,
+        n_node_samples=out.samples,
+        weighted_n_node_samples=out.weight,
+        value=targets.values(out.sums),
     )

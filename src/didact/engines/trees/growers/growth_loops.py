@@ -1,4 +1,4 @@
-"""The growth of a tree, written once: nodes that wait, their splits, their children.
+"""The growth of a tree, written once: nodes that wait, their splits, their children, the tree in preorder.
 
 What is particular to sorted columns, to codes and to random cuts is a `Scanner`, a noun with these methods::
 
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import dispatch, jit_unmanaged
+from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.jit.atomics import atomic_add
 from didact.core.typing import Array
 from didact.engines.trees.limits import Limits
@@ -234,6 +234,51 @@ def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queu
             queue.nodes[0], queue.many[0] = child, 1
             work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_ROWS, PATIENT_WORK)
     return bool(work > 0)
+
+
+class Written(NamedTuple):
+    """The arrays of a tree in preorder."""
+
+    sums: Array
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
+    category_set: Array
+    impurity: Array
+    samples: Array
+    weight: Array
+    sets: Array  # of each set of categories, the node that has it
+
+
+@jit
+def write_preorder(nodes: TreeNodes, categorical: Array, out: Written) -> int:
+    """Write the nodes in the order root, left subtree, right subtree; the number of sets of categories."""
+    stack, above, many, sets = np.empty(out.left.shape[0], np.int64), np.empty(out.left.shape[0], np.int64), 1, 0
+    stack[0], above[0] = 0, -1
+    for k in range(out.left.shape[0]):
+        many -= 1
+        node, parent = stack[many], above[many]  # the parent's new number, for a right child
+        here = nodes.at[node]
+        if parent >= 0:
+            out.right[parent] = k
+        out.left[k], out.right[k], out.feature[k], out.threshold[k] = -1, -1, -2, -2.0
+        out.missing_left[k], out.category_set[k] = 0, -1
+        out.impurity[k] = 0.0 if is_pure(here.basis, here.score) else (here.basis - here.score) / here.weight
+        out.samples[k], out.weight[k] = here.stop - here.start, here.weight
+        for j in range(out.sums.shape[1]):
+            out.sums[k, j] = nodes.sums[node, j]
+        if here.left >= 0:
+            out.left[k], out.feature[k], out.missing_left[k] = k + 1, here.feature, here.missing_left
+            out.threshold[k] = here.threshold
+            if categorical[here.feature]:
+                out.category_set[k], out.threshold[k], out.sets[sets] = sets, np.nan, node
+                sets += 1
+            stack[many], stack[many + 1] = here.right, here.left
+            above[many], above[many + 1] = k, -1
+            many += 2
+    return sets
 
 
 def warm() -> None:
