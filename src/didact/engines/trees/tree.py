@@ -17,7 +17,7 @@ from didact.core.typing import Array
 from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depths, path_nodes, reach
 
 LEAF, NO_FEATURE = -1, -2
-PIECE = 16_384  # rows of a piece of a walk: some milliseconds
+WALK_ROWS = 16_384  # rows of a piece of a walk: some milliseconds
 
 
 class Tree(NamedTuple):
@@ -134,9 +134,9 @@ def apply(tree: Tree, X: Any) -> Array:
     walk, out = walk_arrays(tree), np.empty(X.shape[0], np.int32)
 
     def piece(start: int) -> None:
-        apply_rows(rows_of(X[start : start + PIECE]), walk, out[start : start + PIECE])
+        apply_rows(rows_of(X[start : start + WALK_ROWS]), walk, out[start : start + WALK_ROWS])
 
-    parallel_map(piece, range(0, X.shape[0], PIECE))
+    parallel_map(piece, range(0, X.shape[0], WALK_ROWS))
     return out
 
 
@@ -278,19 +278,21 @@ class TreeBuilder:
 
     def build(self) -> Tree:
         """The tree as arrays."""
-        columns = list(zip(*self.children, strict=True))
-        kinds = (np.int32, np.int32, np.int32, np.float64, np.uint8, np.int32)
-        arrays = [np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        left, right, feature, threshold, missing, category_set = zip(*self.children, strict=True)
         impurity, samples, weight, value = zip(*self.nodes, strict=True)
-        left, right, feature, threshold, missing, sets = arrays
         return Tree(
-            left, right, feature, threshold, missing, sets,
-            np.stack(self.sets) if self.sets else np.zeros((0, self.n_words), np.uint64),
-            np.asarray(impurity, np.float64),
-            np.asarray(samples, np.int64),
-            np.asarray(weight, np.float64),
-            np.stack([np.atleast_2d(np.asarray(v, np.float64)) for v in value]),
-        )  # fmt: skip
+            children_left=np.asarray(left, np.int32),
+            children_right=np.asarray(right, np.int32),
+            feature=np.asarray(feature, np.int32),
+            threshold=np.asarray(threshold, np.float64),
+            missing_go_to_left=np.asarray(missing, np.uint8),
+            category_set=np.asarray(category_set, np.int32),
+            category_sets=np.stack(self.sets) if self.sets else np.zeros((0, self.n_words), np.uint64),
+            impurity=np.asarray(impurity, np.float64),
+            n_node_samples=np.asarray(samples, np.int64),
+            weighted_n_node_samples=np.asarray(weight, np.float64),
+            value=np.stack([np.atleast_2d(np.asarray(v, np.float64)) for v in value]),
+        )
 
 
 def category_words(categories: Sequence[int], n_words: int) -> Array:
