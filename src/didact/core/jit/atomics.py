@@ -10,7 +10,8 @@ without the interpreter lock: every thread calls one loop of this form and leave
         if not is_task(ticket):
             wait_for_step(board, ticket)
             continue
-        ...                                                  # task number `task_of(ticket)` of the present step
+        ...                                                  # task number `task_of(ticket)` of the present step, or
+                                                             # that of `claim_task`: the nearest one nobody has
         if is_last(board, ticket):
             ...                                              # what has to be done between the steps
             post(board, number_of_tasks_of_the_next_step)    # 0: all is done
@@ -84,6 +85,20 @@ def take_task(board):  # type: ignore[no-untyped-def]
 def task_of(ticket):  # type: ignore[no-untyped-def]
     """The number of the task."""
     return ticket & TASK_MASK
+
+
+def claim_task(claims, tasks, first):  # type: ignore[no-untyped-def]
+    """The number of a task for who has a ticket: of those that nobody has claimed the next one from `first` on.
+
+    A thread that begins at the same place in every step works on the same part of the data, which is in its cache.
+    `claims` are zeros, one for each task, when a step begins. There are as many tasks as tickets, so one is always left.
+    """
+    k = first
+    while atomic_load(claims, k) != 0 or atomic_add(claims, k, 1) != 0:
+        k += 1
+        if k == tasks:
+            k = 0
+    return k
 
 
 def is_task(ticket):  # type: ignore[no-untyped-def]

@@ -64,6 +64,7 @@ for _function in (
     atomics.post,
     atomics.take_task,
     atomics.task_of,
+    atomics.claim_task,
     atomics.is_task,
     atomics.is_over,
     atomics.is_last,

@@ -215,4 +215,4 @@ def add_leaf_values(leaves: Leaves, order: Array, out: Array) -> None:
     def piece(start: int) -> None:
         add_leaves(*leaves, order, start, start + 4 * PASS_ROWS, out)
 
-    parallel_map(piece, range(0, len(order), 4 * PASS_ROWS))
+    parallel_map(piece, range(0, len(out), 4 * PASS_ROWS))

@@ -134,13 +134,28 @@ def write_sizes(g: Array, h: Array, out: Array) -> None:
     out[0], out[1] = slopes, curvatures
 
 
+@jit_unmanaged
+def _place_of(row: Int, order: Array, start: Int, stop: Int) -> Int:
+    """The first of the places start … stop − 1, whose rows ascend, with a row that is not smaller; stop if none is."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if order[np.uint64(middle)] < row:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
 @jit
 def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
-    """Add the value of its leaf to every row at the places first … stop − 1 of the order."""
+    """Add the value of its leaf to each of the rows first … stop − 1, so that threads write to rows apart."""
     for k in range(starts.shape[0]):
-        v = values[k]
-        for r in range(max(starts[k], first), min(stops[k], stop)):
-            out[np.uint64(order[np.uint64(r)])] += v
+        v, end = values[k], stops[k]
+        for r in range(_place_of(first, order, starts[k], end), end):
+            i = order[np.uint64(r)]
+            if np.int64(i) >= stop:
+                break
+            out[np.uint64(i)] += v
 
 
 def warm() -> None:

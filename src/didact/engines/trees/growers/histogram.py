@@ -137,7 +137,8 @@ class Grower:
         return TreeBuffers(
             board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
             free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),
-            best=np.zeros(most, BEST), fixed=np.empty((most, self.n_channels), np.int64),
+            claims=np.zeros(most, np.int64), best=np.zeros(most, BEST),
+            fixed=np.empty((most, self.n_channels), np.int64),
             bits=np.empty((most, self.bit_words), np.uint64), hists=self.parts, used=np.zeros(self.threads, np.int64),
             spare=self.spare, passes=passes,
         )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
-from didact.core.jit.atomics import is_last, is_over, is_task, post, take_task, task_of, wait_for_step
+from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN
 from didact.engines.trees.growers.histogram_node_loops import (
@@ -38,7 +38,6 @@ from didact.engines.trees.growers.task_loops import (
     PART,
     SEARCH,
     SLOPES,
-    UPDATE,
     TreeBuffers,
     do_task,
 )
@@ -67,9 +66,13 @@ def grow_together(
         if not is_task(ticket):
             wait_for_step(shared.board, ticket)
             continue
-        counted += do_task(task_of(ticket), me, sample, space, limits, criterion, nodes, hists, shared, mine)
+        tasks, threads = shared.now[0].tasks, shared.now[0].threads
+        k = claim_task(shared.claims, tasks, me * tasks // threads)
+        counted += do_task(k, me, sample, space, limits, criterion, nodes, hists, shared, mine)
         if is_last(shared.board, ticket):
             _next_step(sample, space, limits, nodes, hists, shared)
+            for j in range(shared.now[0].tasks):
+                shared.claims[j] = 0
             post(shared.board, shared.now[0].tasks)
     return False
 
@@ -85,9 +88,8 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
     if done < FIX:
         if done == SLOPES:
             _set_units(passes.sizes, space.how, space.inverse)
-        leaves = passes.values.shape[0] if done < UPDATE else 0
         pieces = passes.sizes.shape[0] if done < SLOPES and passes.loss != GIVEN else 0
-        _plan_passes(leaves, pieces, passes.g.shape[0], now, tasks)
+        _plan_passes(pieces, passes.g.shape[0], now, tasks)
     elif done == FIX and hists.shape[0] == 0:
         add_totals(sample.fixed, sample.labels, sample.order, nodes.fixed[0, 0])
     elif done == SEARCH:
@@ -114,12 +116,10 @@ def _next_step(sample: Sample, space: Space, limits: Any, nodes: NodeTable, hist
 
 
 @jit_unmanaged
-def _plan_passes(leaves: Int, pieces: Int, rows: Int, now: Any, tasks: Array) -> None:
+def _plan_passes(pieces: Int, rows: Int, now: Any, tasks: Array) -> None:
     """Tasks of the next pass of boosting over the rows; without one, the step of fixed point has nothing to do."""
     count = 4 * now.threads if now.threads > 1 else np.int64(1)
-    if leaves > 0:
-        now.step = UPDATE
-    elif pieces > 0:
+    if pieces > 0:
         now.step, rows, count = SLOPES, pieces, min(count, pieces)
     else:
         now.step = FIX

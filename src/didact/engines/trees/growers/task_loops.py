@@ -36,7 +36,7 @@ from didact.engines.trees.rows.bundles_loops import add_bundled
 from didact.engines.trees.rows.fixed_point_loops import ZERO
 from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero, subtract
 
-BEGIN, UPDATE, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(10)  # steps in their order
+BEGIN, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(9)  # steps in their order
 
 STATE_FIELDS = np.dtype([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round"
@@ -54,6 +54,7 @@ class TreeBuffers(NamedTuple):
     free: Array  # int64: histograms
     splits: Array  # SPLIT_FIELDS
     tasks: Array  # TASK_FIELDS
+    claims: Array  # int64 (tasks): see `claim_task`
     best: Array  # BEST (tasks): what searches have found
     fixed: Array  # int64 (tasks, channels)
     bits: Array  # uint64 (tasks, words)
@@ -113,9 +114,8 @@ def do_task(
 @jit_unmanaged
 def _pass(step: Int, a: Int, b: Int, order: Array, fixed: Array, shift: Int, inverse: Array, passes: Passes) -> Int:
     """What boosting does with some rows, or pieces of them, before a tree is grown; how many rows."""
-    if step == UPDATE:
-        add_leaves(passes.starts, passes.stops, passes.values, order, a, b, passes.raw)
     if step == SLOPES:
+        add_leaves(passes.starts, passes.stops, passes.values, order, a * PASS_ROWS, b * PASS_ROWS, passes.raw)
         for k in range(a, b):
             i, j = k * PASS_ROWS, min(k * PASS_ROWS + PASS_ROWS, passes.g.shape[0])
             g, h = passes.g[i:j], passes.h[i:j]
