@@ -91,7 +91,7 @@ def claim_task(claims, tasks, first):  # type: ignore[no-untyped-def]
     """The number of a task for who has a ticket: of those that nobody has claimed the next one from `first` on.
 
     A thread that begins at the same place in every step works on the same part of the data, which is in its cache.
-    `claims` are zeros, one for each task, when a step begins. There are as many tasks as tickets, so one is always left.
+    `claims` are zeros, one for each task, when a step begins. One is left for each ticket.
     """
     k = first
     while atomic_load(claims, k) != 0 or atomic_add(claims, k, 1) != 0:
