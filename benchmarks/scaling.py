@@ -1,9 +1,10 @@
-"""Chapter ``scaling``: one row of every engine on 1, 2, 4, 8 and 16 threads, and scikit-learn on as many.
+"""Chapter ``scaling``: one row of every engine on 1, 2, 4, 8 and 16 threads, and the peers on as many.
 
 ``python -m benchmarks scaling [--threads 1,2,4] [--rows 0.05] [--only NAME]`` on an idle machine with that many cores;
-didact and scikit-learn are those of this Python. Each library and number of threads has a process of its own
-(didact.set_threads; for scikit-learn OMP_NUM_THREADS and n_jobs), which fits each row once to warm up and then three
-times: the least time counts. A last row sums a table in one compiled loop: what the machine's memory allows.
+didact, scikit-learn and LightGBM are those of this Python. Each library and number of threads has a process of its own
+(didact.set_threads; for the others OMP_NUM_THREADS and n_jobs), which fits each row once to warm up and then three
+times: the least time counts. A last row sums a table in one compiled loop: what the machine's memory allows. Parts
+measured one after the other (`--save FILE`) are put together by `--gather FILE FILE …`.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-US, PEER = "didact", "scikit-learn"
+US, PEER, LIGHT = "didact", "scikit-learn", "LightGBM"
 THREADS = (1, 2, 4, 8, 16)
 ROUNDS = 3
 LONG = 6.0  # seconds; what takes longer is not repeated
@@ -69,6 +70,17 @@ def categories(rows: int, columns: int) -> tuple[Any, Any]:
     return np.floor(2 * np.abs(X)), y
 
 
+def real(name: str, rows: int, columns: int) -> tuple[Any, Any]:
+    """Rows of a real table, in random order."""
+    import numpy as np
+
+    from benchmarks.real_data import table
+
+    found = table(name)
+    chosen = np.random.default_rng(SEED).permutation(len(found.X))[:rows]
+    return np.ascontiguousarray(found.X[chosen, :columns], np.float64), found.y[chosen]
+
+
 @dataclass(frozen=True)
 class Row:
     """What is timed: a method of a class on made data; `aim` is the speed-up from the first to the last threads."""
@@ -82,6 +94,7 @@ class Row:
     ours: dict[str, Any] = field(default_factory=dict)
     jobs: bool = False  # scikit-learn's class has n_jobs
     peer: bool = True  # scikit-learn has the same
+    light: bool = False  # and LightGBM
 
 
 BOOSTING = {"max_iter": 100, "early_stopping": False}
@@ -161,13 +174,26 @@ ROWS = {
         classes, (100_000, 20), "ensemble.ExtraTreesClassifier", 8, options={"random_state": 0}, jobs=True
     ),
     "HistGradientBoostingRegressor": Row(
-        numbers, (500_000, 20), "ensemble.HistGradientBoostingRegressor", 6, options=BOOSTING
+        numbers, (500_000, 20), "ensemble.HistGradientBoostingRegressor", 6, options=BOOSTING, light=True
     ),
     "HistGradientBoostingClassifier": Row(
-        classes, (500_000, 20), "ensemble.HistGradientBoostingClassifier", 6, options=BOOSTING
+        classes, (500_000, 20), "ensemble.HistGradientBoostingClassifier", 6, options=BOOSTING, light=True
     ),
-    "HistGradientBoostingClassifier, 7 classes": Row(
-        classes, TREES, "ensemble.HistGradientBoostingClassifier", 6, options=BOOSTING | {"max_iter": 30}
+    "HistGradientBoostingClassifier, Covertype, 7 classes, 30 rounds": Row(
+        partial(real, "covertype"),
+        (464_810, 54),
+        "ensemble.HistGradientBoostingClassifier",
+        6,
+        options=BOOSTING | {"max_iter": 30},
+        light=True,
+    ),
+    "HistGradientBoostingClassifier, Census-Income": Row(
+        partial(real, "census"),
+        (239_428, 40),
+        "ensemble.HistGradientBoostingClassifier",
+        6,
+        options=BOOSTING,
+        light=True,
     ),
 }
 
@@ -202,26 +228,38 @@ def bare_sum(rows: int) -> float:
     return least(lambda: parallel_map(total, pieces))
 
 
+def made_model(library: str, threads: int, row: Row) -> Any:
+    """The model of a row; LightGBM's with as many rounds, leaves and bins as the others."""
+    import importlib
+
+    module, _, title = row.path.rpartition(".")
+    if library == LIGHT:
+        options = {"n_estimators": row.options["max_iter"], "n_jobs": threads, "verbose": -1, "max_bin": 255}
+        return getattr(importlib.import_module("lightgbm"), title.replace("HistGradientBoosting", "LGBM"))(**options)
+    options = row.options | (row.ours if library == US else {"n_jobs": threads} if row.jobs else {})
+    package = US if library == US else "sklearn"
+    return getattr(importlib.import_module(f"{package}.{module}"), title)(**options)
+
+
 def serve(library: str, threads: int, share: float, only: str) -> None:
     """All rows in this process; one line of JSON each."""
     import importlib
     import warnings
 
     warnings.simplefilter("ignore")
-    package = US if library == US else "sklearn"
     if library == US:
         importlib.import_module(US).set_threads(threads)
     made: dict[Any, Any] = {}
     for name, row in ROWS.items():
-        if not any(part.lower() in name.lower() for part in only.split("|")) or (library == PEER and not row.peer):
+        if not any(part.lower() in name.lower() for part in only.split("|")):
+            continue
+        if not {US: True, PEER: row.peer, LIGHT: row.light}[library]:
             continue
         shape = max(int(row.size[0] * share), 1000), *row.size[1:]
         if (row.data, shape) not in made:
             made = {(row.data, shape): row.data(*shape)}  # one table at a time
         X, y = made[row.data, shape]
-        options = row.options | (row.ours if library == US else {"n_jobs": threads} if row.jobs else {})
-        module, _, title = row.path.rpartition(".")
-        model = getattr(importlib.import_module(f"{package}.{module}"), title)(**options)
+        model = made_model(library, threads, row)
         work = partial(model.fit, X, y) if row.method == "fit" else partial(getattr(model.fit(X, y), row.method), X)
         seconds = least(work)
         print(json.dumps({"name": name, "seconds": seconds}), flush=True)
@@ -240,7 +278,7 @@ def measured(library: str, threads: int, share: float, only: str) -> dict[str, f
     return {record["name"]: record["seconds"] for record in records}
 
 
-def markdown(found: dict[str, dict[str, dict[str, float]]], threads: list[int], about: str) -> str:
+def markdown(found: "Seconds", threads: list[int], about: str) -> str:
     """The section of RESULTS.md."""
     from benchmarks.tables import table as lines
     from benchmarks.tables import three
@@ -248,17 +286,35 @@ def markdown(found: dict[str, dict[str, dict[str, float]]], threads: list[int], 
     rows = []
     first, last = str(threads[0]), str(threads[-1])
     for name in found[US][first]:
-        ours = {t: found[US][str(t)].get(name) for t in threads}
-        theirs = {t: found[PEER].get(str(t), {}).get(name) for t in threads}
+        ours = {t: found[US].get(str(t), {}).get(name) for t in threads}
         aim = ROWS[name].aim if name in ROWS else None
-        gain = found[US][first][name] / found[US][last].get(name, float("nan"))
-        ratio = {t: theirs[t] / ours[t] if theirs[t] and ours[t] else None for t in threads}
+        gain = found[US][first][name] / found[US].get(last, {}).get(name, float("nan"))
         shown = [three(seconds) if seconds else "–" for seconds in ours.values()]
-        peers = [three(r) if r else "–" for r in (ratio[threads[0]], ratio[threads[-1]])]
+        peers = []
+        for library in (PEER, LIGHT):
+            for t in (first, last):
+                seconds, mine = found.get(library, {}).get(t, {}).get(name), ours[int(t)]
+                peers.append(three(seconds / mine) if seconds and mine else "–")
         rows.append([name, *shown, three(gain) + (f" [{aim:g}]" if aim else ""), *peers])
     header = ["seconds on threads:", *map(str, threads), f"gain from {first} to {last}"]
-    header += [f"scikit-learn ÷ didact on {first}", f"on {last}"]
+    header += [text for peer in (PEER, LIGHT) for text in (f"{peer} ÷ didact on {first}", f"on {last}")]
     return f"\n## scaling\n\n{about}\n\n" + lines(header, rows)
+
+
+Seconds = dict[str, dict[str, dict[str, float]]]
+
+
+def together(files: list[str]) -> tuple[Seconds, str]:
+    """Measurements of several files as one, and what the last one says of the machine."""
+    found: Seconds = {}
+    about = ""
+    for file in files:
+        part = json.loads(Path(file).read_text())
+        about = part["about"]
+        for library, by_threads in part["seconds"].items():
+            for threads, rows in by_threads.items():
+                found.setdefault(library, {}).setdefault(threads, {}).update(rows)
+    return found, about
 
 
 def main(arguments: list[str]) -> None:
@@ -267,22 +323,30 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--threads", default=",".join(map(str, THREADS)))
     parser.add_argument("--rows", type=float, default=1.0, help="this share of the rows; less than 1 is not saved")
     parser.add_argument("--only", default="", help="only rows whose names contain one of NAME|NAME; not saved")
-    parser.add_argument("--peers", default=None, help="threads of scikit-learn; by default the first and the last")
+    parser.add_argument("--peers", default=None, help="threads of the peers; by default the first and the last")
+    parser.add_argument("--save", default=None, help="write the numbers to this file, after each process")
+    parser.add_argument("--gather", nargs="+", default=None, help="measure nothing; put these files together")
     options = parser.parse_args(arguments)
-    threads = [int(t) for t in options.threads.split(",")]
-    peers = [int(t) for t in options.peers.split(",")] if options.peers else [threads[0], threads[-1]]
-    found: dict[str, dict[str, dict[str, float]]] = {US: {}, PEER: {}}
-    for library, wanted in ((US, threads), (PEER, peers)):
-        for t in wanted:
-            print(f"{library} on {t} threads …", file=sys.stderr, flush=True)
-            found[library][str(t)] = measured(library, t, options.rows, options.only)
+    threads = [int(t) for t in options.threads.split(",") if t]
     cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
-    about = f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}, "
-    about += f"load average at the end {os.getloadavg()[0]:.1f}. Least of {ROUNDS} runs after one to warm up."
+    about = f"{len(os.sched_getaffinity(0))} cores of {cpu}, Python {platform.python_version()}. "
+    about += f"Least of {ROUNDS} runs after one to warm up."
+    if options.gather:
+        found, about = together(options.gather)
+    else:
+        peers = options.peers.split(",") if options.peers is not None else [str(threads[0]), str(threads[-1])]
+        found = {}
+        for library, wanted in ((US, map(str, threads)), (PEER, peers), (LIGHT, peers)):
+            for t in filter(None, wanted):
+                print(f"{library} on {t} threads …", file=sys.stderr, flush=True)
+                found.setdefault(library, {})[t] = measured(library, int(t), options.rows, options.only)
+                if options.save:
+                    Path(options.save).write_text(json.dumps({"about": about, "seconds": found}, indent=1))
+    if US not in found:
+        return
     text = markdown(found, threads, about)
-    if options.rows == 1 and not options.only:
-        folder = Path(os.environ.get("OUT", HERE / "results"))
-        (folder / "scaling.json").write_text(json.dumps({"markdown": text, "seconds": found}, indent=1))
+    if options.rows == 1 and not options.only and not options.save:
+        (HERE / "results" / "scaling.json").write_text(json.dumps({"markdown": text, "seconds": found}, indent=1))
     print(text)
 
 
