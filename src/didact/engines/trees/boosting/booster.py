@@ -2,7 +2,7 @@ r"""Gradient boosting: trees fitted one after the other to the second-order mode
 
 With gradients :math:`g_i` and curvatures :math:`h_i` of the loss at the present predictions, the next tree minimises
 :math:`\sum_i g_i f(x_i) + \tfrac12 h_i f(x_i)^2 + \tfrac\lambda2\sum_{leaves} v^2`, and ν times it is added. Several
-classes get one tree each from the same gradients, one on each thread.
+classes get one tree each from the same gradients, side by side on the threads.
 
 Friedman (2001), doi:10.1214/aos/1013203451; Ke et al. (2017), LightGBM, https://dl.acm.org/doi/10.5555/3294996.3295074.
 """
@@ -18,7 +18,7 @@ from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.growers.histogram import CODES_PER_THREAD, Grower, Grown
+from didact.engines.trees.growers.histogram import CODES_PER_THREAD, Grower, Grown, grow_side_by_side
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
@@ -119,13 +119,14 @@ class Booster:
             interactions=plan.interactions,
         )  # fmt: skip
         self.last: Leaves | None = None
-        # Trees of several classes grow side by side, unless more threads can work on one tree.
+        # Trees of several classes grow side by side: there is less to wait for than with all threads on one tree.
         side = min(thread_count(), K, max(K * codes.size // CODES_PER_THREAD, 1))
-        self.beside = [self._alone() for _ in range(side if side > 1 and side >= self.grower.threads else 0)]
+        each = -(-thread_count() // side) + (side > 1)  # threads for a tree, and one more when others have ended
+        self.beside = [self._beside(each) for _ in range(side if side > 1 else 0)]
 
-    def _alone(self) -> tuple[Grower, Channels]:
-        """A grower on one thread for the same rows, with room for their numbers."""
-        return self.grower.alone(), self.layout._replace(fixed=np.empty_like(self.layout.fixed))
+    def _beside(self, threads: int) -> tuple[Grower, Channels]:
+        """A grower for the same rows, with room for their numbers."""
+        return self.grower.beside(threads), self.layout._replace(fixed=np.empty_like(self.layout.fixed))
 
     @property
     def raw(self) -> Array:
@@ -142,15 +143,16 @@ class Booster:
         seeds = tree_seeds(plan, iteration, objective.outputs)
         if objective.compiled != GIVEN:
             layout = self.layout._replace(inverse=np.ones(self.layout.n_channels))  # the grower writes it
-            return [self._tree(0, seeds[0], rows, self.grower, layout)]
+            return self._trees([(0, seeds[0])], rows, [(self.grower, layout)])
         if objective.share is not None:
             objective.follow(objective.width(self.raw[0]))
         sums = objective.gradients(self.raw, self.g, self.h).T.tolist()
-        units = [scaled_channels(self.layout, *both) for both in sums]
-        tasks = list(zip(range(len(seeds)), seeds, units, strict=True))
-        alone = len(tasks) // len(self.beside) * len(self.beside) if self.beside else 0
-        trees = parallel_map(lambda task: self._tree_alone(*task, rows), tasks[:alone])
-        return trees + [self._tree(k, seed, rows, self.grower, layout) for k, seed, layout in tasks[alone:]]
+        growers, trees = self.beside or [(self.grower, self.layout)], []
+        for first in range(0, len(seeds), len(growers)):
+            some = list(enumerate(seeds))[first : first + len(growers)]
+            units = [scaled_channels(layout, *sums[k]) for (k, _), (_, layout) in zip(some, growers, strict=False)]
+            trees += self._trees(some, rows, [(own[0], layout) for own, layout in zip(growers, units, strict=False)])
+        return trees
 
     def value(self) -> float:
         """The present loss."""
@@ -159,25 +161,32 @@ class Booster:
     def held_value(self) -> None:
         """Rows in memory that are held out are somebody else's."""
 
-    def _tree_alone(self, k: int, seed: int, units: Channels, rows: Array | None) -> Tree:
-        grower, layout = self.beside.pop()
-        try:
-            return self._tree(k, seed, rows, grower, layout._replace(inverse=units.inverse))
-        finally:
-            self.beside.append((grower, layout))
+    def _trees(
+        self, some: list[tuple[int, int]], rows: Array | None, growers: list[tuple[Grower, Channels]]
+    ) -> list[Tree]:
+        """The trees of some outputs, each with its seed, from as many growers."""
+        last, self.last = self.last or NO_LEAVES, None
+        begun = [
+            grower.begin(layout, seed, rows, self._passes(k, last, rows is None))
+            for (k, seed), (grower, layout) in zip(some, growers, strict=True)
+        ]
+        grown = grow_side_by_side(begun)
+        return parallel_map(lambda each: self._counted(each[0][0], each[1], rows), list(zip(some, grown, strict=True)))
 
-    def _tree(self, k: int, seed: int, rows: Array | None, grower: Grower, layout: Channels) -> Tree:
-        objective, last = self.objective, self.last or NO_LEAVES
-        self.last, given = None, objective.compiled == GIVEN
-        passes = Passes(
+    def _passes(self, k: int, last: Leaves, every: bool) -> Passes:
+        objective = self.objective
+        given = objective.compiled == GIVEN
+        return Passes(
             loss=objective.compiled, y=NOTHING if given else objective.y,
             w=NOTHING if given or objective.w is None else objective.w, raw=self._raw[k], g=self.g[k], h=self.h[k],
-            sizes=self.sizes, starts=last.starts, stops=last.stops, values=last.values, every=rows is None,
+            sizes=self.sizes, starts=last.starts, stops=last.stops, values=last.values, every=every,
         )  # fmt: skip
-        grown = grower.grow(layout, seed, rows, passes)
+
+    def _counted(self, k: int, grown: Grown, rows: Array | None) -> Tree:
+        """The tree with its final values, which count in the predictions, at once or with the next gradients."""
         tree = self._scaled(grown, k)
         leaves = Leaves(grown.starts, grown.stops, tree.value[grown.leaf_nodes, 0, 0])
-        if not given and rows is None:
+        if self.objective.compiled != GIVEN and rows is None:
             self.last = leaves
             return tree
         add_leaf_values(leaves, grown.order, self._raw[k])

@@ -107,10 +107,10 @@ class Grower:
         self.hists = np.empty((min(count, 4 * HISTOGRAMS), slots, C), np.int64)
         self.order, self.spare = np.empty((2, self.columns.shape[1]), np.uint32)
 
-    def alone(self) -> "Grower":
-        """Another one for the same rows, on one thread."""
+    def beside(self, threads: int) -> "Grower":
+        """Another one for the same rows, for so many threads at most."""
         twin = copy(self)
-        twin.threads = 1
+        twin.threads = min(self.threads, threads)
         twin.furnish()
         return twin
 
@@ -145,29 +145,21 @@ class Grower:
 
     def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
         """One tree on these rows (ascending; None: all); with `passes` boosting first makes their numbers."""
+        return grow_side_by_side([self.begin(channels, seed, rows, passes)])[0]
+
+    def begin(
+        self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None
+    ) -> "Growth":
+        """A tree of which there is the root; this grower begins no other one before it is finished."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
         if passes is None or rows is not None:
             order[:] = np.arange(len(order)) if rows is None else rows
-        space = self.space(channels)
         sample = Sample(columns=self.columns, bundles=self.bundles, fixed=channels.fixed, labels=channels.labels,
                         order=order)  # fmt: skip
         nodes = self.node_room(len(order), channels.n_channels)
         self.make_root(nodes, len(order), seed)
         shared = self._shared(len(nodes.at), len(order), passes or no_passes())
-
-        def join(k: int) -> None:
-            try:
-                while not grow_together(
-                    k, sample, space, self.limits, self.criterion, nodes, self.hists, shared, self.buffers[k]
-                ):
-                    pass
-            except BaseException:  # Ctrl-C between two calls; others may wait for this thread's task
-                stop_all(shared.board)
-                raise
-
-        parallel_map(join, range(int(shared.now["threads"][0])))
-        undo(shared.waiting[: int(shared.now["waiting"][0])], nodes, order)
-        return finished_tree(nodes, sample, channels, self.bins, self.criterion)
+        return Growth(grower=self, channels=channels, sample=sample, nodes=nodes, shared=shared)
 
     def space(self, channels: Channels) -> Space:
         """What is the same for all nodes of a tree."""
@@ -189,6 +181,48 @@ class Grower:
         root["left"] = root["right"] = root["hist"] = -1
         root["low"], root["high"] = -np.inf, np.inf
         nodes.masks[0], nodes.fixed[0, 0] = ~np.uint64(0), 0
+
+
+class Growth(NamedTuple):
+    """A tree that threads grow together: each that comes to `join` stays until there is nothing left to do."""
+
+    grower: Grower
+    channels: Channels
+    sample: Sample
+    nodes: NodeTable
+    shared: TreeBuffers
+
+    @property
+    def threads(self) -> int:
+        """How many may join."""
+        return int(self.shared.now["threads"][0])
+
+    def join(self, me: int) -> None:
+        """What thread number `me` of this tree does; one that comes late helps with what is left."""
+        grower, shared = self.grower, self.shared
+        space = grower.space(self.channels)
+        try:
+            while not grow_together(
+                me, self.sample, space, grower.limits, grower.criterion, self.nodes, grower.hists, shared,
+                grower.buffers[me],
+            ):  # fmt: skip
+                pass
+        except BaseException:  # Ctrl-C between two calls; others may wait for this thread's task
+            stop_all(shared.board)
+            raise
+
+    def finish(self) -> Grown:
+        """The tree, when all have left."""
+        undo(self.shared.waiting[: int(self.shared.now["waiting"][0])], self.nodes, self.sample.order)
+        return finished_tree(self.nodes, self.sample, self.channels, self.grower.bins, self.grower.criterion)
+
+
+def grow_side_by_side(growths: list[Growth]) -> list[Grown]:
+    """Trees of different growers at the same time: first a thread for each, then those that are free help them."""
+    turns = range(max(growth.threads for growth in growths))
+    places = [(growth, me) for me in turns for growth in growths if me < growth.threads]
+    parallel_map(lambda place: place[0].join(place[1]), places)
+    return parallel_map(Growth.finish, growths)
 
 
 def most_leaves(limits: Limits, n: int) -> int:
