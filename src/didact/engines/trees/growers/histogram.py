@@ -39,7 +39,7 @@ from didact.engines.trees.growers.node_loops import leaf_rows, preorder
 from didact.engines.trees.growers.rounds_loops import grow_together
 from didact.engines.trees.growers.task_loops import SPLIT_FIELDS, STATE_FIELDS, TASK_FIELDS, TreeBuffers
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.rows.bins import Bins
+from didact.engines.trees.rows.bins import Bins, turned
 from didact.engines.trees.rows.bundles import join_columns, unbundled
 from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
@@ -76,7 +76,7 @@ class Grower:
         self, codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, *,
         monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
     ) -> None:  # fmt: skip
-        self.columns, self.bins, self.criterion = np.ascontiguousarray(codes.T), bins, criterion
+        self.columns, self.bins, self.criterion = turned(codes), bins, criterion
         self.limits = limits = Limits(*limits)  # any tuple with the same fields in front
         p = codes.shape[1]
         self.features = np.zeros(p, FEATURE_FIELDS)

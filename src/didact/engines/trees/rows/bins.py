@@ -18,6 +18,7 @@ SAMPLE = 200_000  # rows from which the bins are learnt
 RECUR_ROWS = 4096  # rows that tell whether values recur
 RECUR = 16  # rows for each distinct value of a column, in the mean, from which a bin for each value is worth while
 CODED_ROWS = 16_384  # rows coded by one task
+TURNED_ROWS = 8192  # rows whose columns one task writes
 
 
 class Bins(NamedTuple):
@@ -57,7 +58,8 @@ def learn_bins(
         n = X.shape[0]
     if n > SAMPLE:
         chosen = np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False, shuffle=False))
-        X, weights = X[chosen], None if weights is None else weights[chosen]
+        weights = None if weights is None else weights[chosen]
+        X = X[chosen] if sp.issparse(X) else turned(X, chosen).T
     X = X.tocsc() if sp.issparse(X) else X
     categorical = np.zeros(p, bool) if categorical is None else np.asarray(categorical)
     mask = categorical.astype(bool)
@@ -72,6 +74,18 @@ def learn_bins(
 
     found = parallel_map(column, range(p))
     return pack_cuts([cuts for cuts, _ in found], [bins for _, bins in found], mask)
+
+
+def turned(X: Array, chosen: Array | None = None) -> Array:
+    """The columns (p, n) of all rows or of the chosen ones, each in one piece."""
+    out = np.empty((X.shape[1], X.shape[0] if chosen is None else len(chosen)), X.dtype)
+
+    def piece(start: int) -> None:
+        rows = slice(start, start + TURNED_ROWS)
+        out[:, rows] = (X[rows] if chosen is None else np.take(X, chosen[rows], axis=0)).T
+
+    parallel_map(piece, range(0, out.shape[1], TURNED_ROWS))
+    return out
 
 
 def pack_cuts(cuts: Sequence[Array], n_bins: Sequence[int], categorical: Array) -> Bins:

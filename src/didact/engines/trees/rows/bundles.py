@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.rows.bundles_loops import number_pairs
 
@@ -19,6 +20,7 @@ TRIED_ROWS = 10_000  # rows by which columns that go together are found
 LATEST = 32  # groups of features that one more may join
 TRIES = 3  # of them that are tried on all rows
 LEAST_SAVED = 0.1  # share of the columns that must be saved
+PACKED_ROWS = 8192  # rows whose codes one task brings together
 
 
 class Bundles(NamedTuple):
@@ -77,15 +79,21 @@ def join_columns(codes: Array, columns: Array, first: Array, slots: int) -> Bund
     alone = np.setdiff1d(np.arange(len(first)), np.concatenate([group.features for group in groups]))
     width = len(alone) + len(groups)
     packed = np.zeros((len(codes), -(-width // 16) * 16), codes.dtype)  # a row lies in few lines of the cache
-    packed[:, : len(alone)] = codes[:, alone]
+
+    def pack(start: int) -> None:
+        rows = slice(start, start + PACKED_ROWS)
+        packed[rows, : len(alone)] = np.take(codes[rows], alone, axis=1)
+        for k, group in enumerate(groups, len(alone)):
+            packed[rows, k] = group.codes[rows]
+
+    parallel_map(pack, range(0, len(codes), PACKED_ROWS))
     sizes, places, targets = [np.empty(0, np.int64)], [], []
-    for k, group in enumerate(groups, len(alone)):
-        packed[:, k] = group.codes
+    for group in groups:
         row = np.empty(group.count, np.int64)
         row[group.codes] = np.arange(len(codes))  # of each bundled code any row that has it
         places.append(slots + sum(size.size for size in sizes))
         sizes.append(np.full(group.count, len(group)))
-        targets.append((columns[group.features][:, row] + first[group.features][:, None]).T.ravel())
+        targets.append((columns[np.array(group.features)[:, None], row] + first[group.features][:, None]).T.ravel())
     starts = np.append(0, np.cumsum(np.concatenate(sizes)))
     begin = np.append(first[alone], places).astype(np.uint64)
     return Bundles(packed, begin, starts, np.concatenate(targets).astype(np.uint32))

@@ -31,6 +31,10 @@ def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: 
             many += 1
         if out.shape[0]:
             out[i] = numbers[place]
+    if stop > step * numbers.shape[0]:
+        for k in range(numbers.shape[0]):
+            numbers[k] = -1
+        return many
     for i in range(0, stop, step):
         numbers[np.uint64(a[i]) << np.uint64(8) | np.uint64(b[i])] = -1
     return many
