@@ -108,7 +108,7 @@ def _fit(
     if sample is not None and not warm:
         x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
     if solver == "auto":
-        limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
+        limit = NEWTON_SIZE_MULTI if objective.several else NEWTON_SIZE
         solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
     if solver == "newton":
         f = looked_at(objective.value_gradient_hessian, steep)
@@ -140,7 +140,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
     if (
         rows.n_rows is None
         or rows.is_sparse
-        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1))
+        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // objective.outputs)
     ):
         return None
     thin = rows.require_memory("A sample is taken from rows in memory.").thinned(THINNING)
@@ -151,7 +151,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
 
 def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the curvature at x, as a function of a gradient."""
-    outputs, rows = max(objective.outputs, 1), objective.rows
+    rows = objective.rows
     if rows.is_sparse or rows.n_features > DENSE_CURVATURE:
         return _uncorrelated(objective)
     H = objective.block_curvature(x)
@@ -164,7 +164,7 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
         factors.append(linalg.cho_factor(block, lower=True, check_finite=False))
 
     def apply(g: Array) -> Array:
-        parts = zip(factors, g.reshape(outputs, -1), strict=True)
+        parts = zip(factors, g.reshape(objective.outputs, -1), strict=True)
         return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
 
     return apply
@@ -177,16 +177,15 @@ def _uncorrelated(objective: LinearObjective) -> Callable[[Array], Array]:
     each other and with the intercept: d = (g − m g₀)/(cV + α), d₀ = g₀/c − mᵀd takes that out. Without an intercept
     the term of rank one remains, by the formula of Sherman and Morrison.
     """
-    outputs = max(objective.outputs, 1)
-    classes = max(outputs + objective.reference, 2)
-    curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
+    classes = max(objective.outputs + objective.reference, 2)
+    curvature = (classes - 1) / classes**2 if objective.several or objective.loss.classes else 1.0
     mean, square = objective.column_moments()
     variance = np.maximum(square - mean * mean, 1e-6 * square)  # a constant feature has none but for rounding
     inverse = 1.0 / np.maximum(curvature * variance + objective.alpha, 1e-12)
     pull = inverse * mean / (1.0 / curvature + inner(mean, inverse * mean))
 
     def apply(g: Array) -> Array:
-        table = g.reshape(outputs, -1)
+        table = g.reshape(objective.outputs, -1)
         if not objective.fit_intercept:
             d = inverse * table
             return np.asarray(d - np.outer(_along(mean, d), pull)).ravel()
@@ -209,8 +208,7 @@ def _fit_l1(
     if p <= FIRST_FEATURES:
         f = looked_at(objective.value_gradient_hessian, steep)
         return proximal_newton(f, l1, x0, tol, max_iter, report, objective.noise)
-    each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
-    features = np.tile(each, max(objective.outputs, 1))
+    features = objective.per_parameter(np.arange(p), -1.0).astype(np.intp)
 
     def restricted(coordinates: Array, start: Array) -> Result:
         columns = np.unique(features[coordinates])
