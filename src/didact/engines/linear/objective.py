@@ -213,8 +213,10 @@ def _block_curvature(block: Block, loss: Any, table: Array, reference: bool) -> 
 def bordered(X: Any, h: Any, signed: bool = False) -> Array:
     """[X 1]ᵀ diag(h) [X 1] of a block; h may be negative if that is said."""
     G = X.T @ (h[:, None] * X) if signed and not is_sparse(X) else gram(X, h)
-    G, edge, corner = to_host(G, X.T @ h, _sum(h))
-    return np.block([[G, edge[:, None]], [edge, corner]])
+    H = np.empty((len(G) + 1, len(G) + 1))
+    H[:-1, :-1], H[-1, :-1], H[-1, -1] = to_host(G, X.T @ h, _sum(h))
+    H[:-1, -1] = H[-1, :-1]
+    return H
 
 
 def _has_loop(block: Block, loss: Any) -> bool:
