@@ -30,7 +30,7 @@ from didact.core.rows.memory import in_pieces
 from didact.core.threads import parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
-from didact.engines.linear.objective import LinearObjective, linear_predictor, table_of
+from didact.engines.linear.objective import LinearObjective, linear_predictor, parted, table_of
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.glm_deviance import explained_deviance, pearson_dispersion
@@ -237,8 +237,7 @@ class _GLM(RegressorMixin, Estimator):
         return objective, result
 
     def _fitted(self, objective: LinearObjective, x: Array) -> dict[str, Any]:
-        dtype, table = float_type(objective.rows), objective.identified(x, self.alpha == 0)
-        coef, intercept = table[:, :-1].astype(dtype), table[:, -1].astype(dtype)
+        coef, intercept = parted(objective.identified(x, self.alpha == 0), float_type(objective.rows))
         first = ... if objective.several else 0
         return {"coef_": coef[first], "intercept_": intercept[first], "loss_": objective.loss}
 

@@ -30,7 +30,7 @@ from didact.core.typing import Array
 from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
 from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
-from didact.engines.linear.objective import LinearObjective, table_of
+from didact.engines.linear.objective import LinearObjective, parted, table_of
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
@@ -232,8 +232,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         return start if start.size == objective.size else None
 
     def _fitted(self, objective: LinearObjective, x: Array, l1: float) -> dict[str, Any]:
-        dtype, table = float_type(objective.rows), objective.identified(x, l1 == 0)
-        coef, intercept = table[:, :-1].astype(dtype), table[:, -1].astype(dtype)
+        coef, intercept = parted(objective.identified(x, l1 == 0), float_type(objective.rows))
         return {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
 
     def _report(self, objective: LinearObjective, result: Result, unpenalised: bool) -> None:

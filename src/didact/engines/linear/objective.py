@@ -143,6 +143,11 @@ def table_of(coef: Any, intercept: Any) -> Array:
     return np.column_stack([coef, np.broadcast_to(intercept, len(coef))])
 
 
+def parted(table: Array, dtype: Any) -> tuple[Array, Array]:
+    """Coefficients (K, p) and intercepts (K,) as models store them, in their type."""
+    return table[:, :-1].astype(dtype), table[:, -1].astype(dtype)
+
+
 def linear_predictor(X: Any, table: Array, offset: Any, loss: Any, reference: bool = False) -> Any:
     """Xb + b₀ + o for a block: (n,) or, for a loss of several scores, (n, K), and 0 last for a reference."""
     if isinstance(X, np.ndarray):  # column order: the losses work along columns
