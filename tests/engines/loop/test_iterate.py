@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from didact.engines.loop.iterate import PATIENCE, iterate
+from didact.engines.loop.iterate import QUIET_ITERATIONS, iterate
 from didact.engines.loop.result import MESSAGES, Result
 
 
@@ -59,7 +59,7 @@ def test_moving_within_rounding_errors_is_no_progress():
     result = iterate(START, lambda s: State(s.x + 1, 1.0, 1.5 + math.sin(s.x) / 2), tol=1e-6, max_iter=10_000)
     assert (result.status, result.value) == ("no progress", 1.0)
     assert result.n_iter < 1000
-    assert iterate(START, lambda s: s, 1e-6, 10_000).n_iter == PATIENCE
+    assert iterate(START, lambda s: s, 1e-6, 10_000).n_iter == QUIET_ITERATIONS
 
 
 @pytest.mark.parametrize("factor", [0.99, 1.01])

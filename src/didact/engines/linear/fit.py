@@ -9,7 +9,7 @@ r"""Fitting a linear objective: which solver, from where, and with what precondi
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -52,17 +52,17 @@ def fit_linear(
     squares overflow, the fit is made again in units in which they do not.
     """
     x0 = np.zeros(objective.size) if start is None else start
-    how = solver, tol, max_iter
+    how = How(solver=solver, tol=tol, max_iter=max_iter, warm=warm, report=report)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
         try:
-            result = _fit(objective, l1, *how, x0, warm, report)
+            result = _fit(objective, l1, x0, how)
             units = column_units(objective.rows) if result.status in FAILED else None
         except Steep:  # no need to see it fail
             units = column_units(objective.rows)
             if units is None:
-                result = _fit(objective, l1, *how, x0, warm, report, np.inf)
+                result = _fit(objective, l1, x0, how, np.inf)
     if units is not None:
-        result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
+        result = _fit_in_units(objective, l1, units, x0, how)
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
             "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
@@ -71,37 +71,28 @@ def fit_linear(
     return result
 
 
-def _fit_in_units(
-    objective: LinearObjective,
-    l1: Any,
-    units: Array,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    x0: Array,
-    warm: bool,
-    report: Report | None,
-) -> Result:
+class How(NamedTuple):
+    """How to fit, as `fit_linear` was asked to."""
+
+    solver: str
+    tol: float
+    max_iter: int
+    warm: bool
+    report: Report | None
+
+
+def _fit_in_units(objective: LinearObjective, l1: Any, units: Array, x0: Array, how: How) -> Result:
     """The fit to columns divided by their units; coefficients come back in those of X."""
-    each = objective.per_parameter(units, 1.0)
+    each, report = objective.per_parameter(units, 1.0), how.report
     told = None if report is None else lambda i, value, x: report(i, value, x / each)
     scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
-    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told, np.inf)
+    result = _fit(scaled, l1 / units, x0 * each, how._replace(report=told), np.inf)
     result.x = result.x / each
     return result
 
 
-def _fit(
-    objective: LinearObjective,
-    l1: Any,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    x0: Array,
-    warm: bool,
-    report: Report | None,
-    steep: float = STEEP_GRADIENT,
-) -> Result:
+def _fit(objective: LinearObjective, l1: Any, x0: Array, how: How, steep: float = STEEP_GRADIENT) -> Result:
+    solver, tol, max_iter, warm, report = how
     if np.any(np.asarray(l1) > 0):
         return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)
     sample = _sample(objective) if solver != "newton" else None

@@ -33,7 +33,7 @@ class State(Protocol):
 
 BOTTOMLESS = 1e100  # an objective below minus this multiple of its first value counts as unbounded
 
-PATIENCE = 20  # iterations without anything new after which a solver only moves within its rounding errors
+QUIET_ITERATIONS = 20  # iterations without anything new after which a solver only moves within its rounding errors
 
 T = TypeVar("T", bound=State)
 Report = Callable[[int, float, Any], bool]
@@ -47,7 +47,7 @@ class Standstill:
     it has had before. Where the value is flat, as near a saddle, a solver that makes its way changes the optimality.
     """
 
-    def __init__(self, patience: int = PATIENCE):
+    def __init__(self, patience: int = QUIET_ITERATIONS):
         self.patience, self.quiet = patience, 0
         self.value, self.least, self.most = math.inf, math.inf, -math.inf
 
