@@ -88,7 +88,8 @@ class LinearObjective(NamedTuple):
 
     def _sums(self, theta: Array, arrays: Any, compiled: Any, narrow: bool = False) -> tuple[Any, ...]:
         """One pass, compiled where there is a loop for the loss and, if it has to be narrow, BLAS is not quicker."""
-        fused = isinstance(self.loss, Softmax) and self.rows.y_ndim == 1 if self.several else self.loss.scalar
+        codes = isinstance(self.loss, Softmax) and self.rows.y_ndim == 1
+        fused = codes if self.several else self.loss.scalar is not None
         fn = compiled if fused and not (narrow and self.rows.n_features > NARROW) else arrays
         return self.rows.reduce(fn, self.loss, self.table(theta), self.reference).parts
 
