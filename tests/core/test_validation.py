@@ -258,6 +258,16 @@ def test_targets_without_finite_squares_are_refused():
             memory(X3, [1.0, bad, 0.0])
 
 
+@pytest.mark.parametrize("entry", [np.ones(2), [1.0, 2.0], (1.0, 2.0)])
+@pytest.mark.parametrize("of", [pd.Series, lambda rows: np.fromiter(rows, object, len(rows))])
+def test_columns_of_arrays_are_refused_as_targets(entry, of):
+    y = of([entry] * 3)
+    block = BlockCheck(n_features=2, names=None, target="outputs", width=3, sparse=True)
+    for check in (memory, lambda X, y: memory(X, y, target="labels"), block):
+        with pytest.raises(InputError, match=r"row 0.*two-dimensional y"):
+            check(X3, y)
+
+
 def test_labels_of_a_block_are_one_column():
     check = BlockCheck(n_features=2, names=None, target="labels", width=3, sparse=True)
     np.testing.assert_array_equal(check(X3, [["a"], ["b"], ["a"]])[1], ["a", "b", "a"])

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from didact import Batches
 from didact.core.errors import InputError
+from didact.engines.linear.fit import fit_linear
 from didact.linear_model import (
     BayesianLinearRegression,
     ElasticNetCV,
@@ -14,7 +15,13 @@ from didact.linear_model import (
     GeneralizedLinearRegressor,
     GeneralizedLinearRegressorCV,
     HuberRegressor,
+    Lasso,
+    LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
+    MultiTaskElasticNet,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
     PoissonRegressor,
     TotalLeastSquares,
 )
@@ -132,3 +139,72 @@ def test_weights_whose_product_with_c_is_zero_are_refused_in_a_sentence():
     X, y = problem(p=3)
     with pytest.raises(InputError, match="times C, are too small"):
         LogisticRegression(C=1e-10).fit(X, y > 2, np.full(len(y), 5e-324))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("far", ["large", "constant"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        GeneralizedLinearRegressor(alpha=1.0),
+        GeneralizedLinearRegressor(alpha=1.0, solver="lbfgs"),
+        GeneralizedLinearRegressor(alpha=1.0, l1_ratio=0.5),
+        LogisticRegression(),
+        MultiTaskLasso(),
+        MultiTaskElasticNet(),
+    ],
+    ids=repr,
+)
+def test_a_tolerance_below_the_rounding_of_a_gradient_is_noticed_early(model, far):
+    """Gradients by columns of 1e18 round to hundreds: no solver goes on to its limit of a thousand iterations."""
+    X, y = problem(p=4)
+    X = np.round(np.abs(X) + 1) * 2.0**61 if far == "large" else X + 1e16
+    target = y > 2 if isinstance(model, LogisticRegression) else y
+    target = np.column_stack([y, -y]) if isinstance(model, (MultiTaskLasso, MultiTaskElasticNet)) else target
+    assert np.max(model.fit(X, target).n_iter_) < 300
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [GeneralizedLinearRegressor(), Lasso(), MultiTaskLasso()], ids=repr)
+def test_columns_of_1e18_are_solved_as_far_as_the_numbers_allow(model):
+    """A penalty has no weight there: the means are those of least squares, whether or not the gradient rounds to 0."""
+    X, y = problem(p=4)
+    X = np.round(np.abs(X) + 1)
+    target = np.column_stack([y, y]) if isinstance(model, MultiTaskLasso) else y
+    found = model.fit(X * 2.0**61, target).predict(X * 2.0**61)
+    expected = LinearRegression().fit(X, y).predict(X)
+    np.testing.assert_allclose(found.T[-1] if found.ndim == 2 else found, expected, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [GeneralizedLinearRegressorCV(alphas=5, cv=2), LogisticRegressionCV(Cs=5, cv=2)])
+def test_folds_of_columns_far_away_take_few_iterations(model, monkeypatch):
+    X, y = problem(p=4)
+    taken = []
+    for module in ("glm_base", "logistic_cv"):
+        at = f"didact.linear_model.{module}.fit_linear"
+        monkeypatch.setattr(at, lambda *a, **k: taken.append(fit_linear(*a, **k)) or taken[-1])
+    model.fit(X + 1e16, y > 2 if isinstance(model, LogisticRegressionCV) else y)
+    assert len(taken) >= 10
+    assert max(result.n_iter for result in taken) < 300
+
+
+@pytest.mark.parametrize(
+    "model",
+    [LinearRegression(), TotalLeastSquares(), Lasso(alpha=0.01), MultiTaskLassoCV(alphas=[0.01], cv=2)],
+    ids=repr,
+)
+@pytest.mark.parametrize("kind", ["rows", "sparse", "batches"])
+def test_predictions_beyond_all_numbers_are_refused_by_name(model, kind):
+    """10 × 1e308 is no number; the slope of 1 still has an answer there."""
+    x = np.arange(40.0)[:, None]
+    target = (lambda y: y[:, None] * np.ones(2)) if isinstance(model, MultiTaskLassoCV) else np.asarray
+    far = np.array([[1.0], [-1e308]])
+    new = {"rows": far, "sparse": sp.csr_array(far), "batches": Batches(lambda: [far])}[kind]
+    with pytest.raises(InputError, match=r"X in column 0 has values up to 1e\+308"):
+        found = model.fit(x, target(10 * x[:, 0])).predict(new)
+        list(found) if kind == "batches" else None
+    found = model.fit(x, target(x[:, 0])).predict(new)
+    found = next(iter(found)) if kind == "batches" else found
+    np.testing.assert_allclose(found[1] / -1e308, np.ones_like(found[1]), rtol=0.01)

@@ -15,7 +15,7 @@ def test_equals_array_code(shape, dtype, weighted, share):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=shape).astype(dtype), rng.standard_t(1, size=shape[0])
     w = rng.integers(0, 3, shape[0]).astype(float) if weighted else None
-    at = rng.normal(size=shape[1]), 0.5, 0.8, 1.35, share
+    at = np.append(rng.normal(size=shape[1]), 0.5), 0.8, 1.35, share
     expected = summarize(Block(X, y, w), *at).parts
     for rows in (X, np.asfortranarray(X)):
         found = summarize_narrow(Block(rows, y, w), *at).parts

@@ -1,6 +1,7 @@
 """The multi-task lasso and elastic net: optimality conditions, closed forms, identities and scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.linear_model as reference
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact import Batches
+from didact.core.errors import InputError
 from didact.engines.linear.coordinate_descent_loops import descend_blocks
 from didact.linear_model import (
     Lasso,
@@ -132,6 +134,8 @@ def test_one_column_is_refused_in_a_sentence(model):
     X, Y, _ = make(30, 6)
     with pytest.raises(ValueError, match="several targets"):
         model.fit(X, Y[:, 0])
+    with pytest.raises(InputError, match="several targets need a two-dimensional y"):
+        model.fit(X, pd.Series(list(Y)))
 
 
 @settings(max_examples=30, deadline=None)

@@ -31,6 +31,7 @@ import didact
 from didact.core.errors import InputError
 
 SECONDS, BYTES = 20, 8 << 30
+HANGS = signal.SIGPROF, signal.SIGALRM
 NUMBERS = [
     0,
     -1,
@@ -228,11 +229,18 @@ def attempt(path, X):
     return "opened"
 
 
+def limit(seconds):
+    """Allow so many seconds of processor time and, for calls that only wait, ten times as many by the clock; 0: any."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
+
+
 def child(index, first, number, sender):
     """Forge and open files one after the other; before each, its seed is told, and after it what became of it."""
     model = all_instances()[index]
     original, X = saved(model)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for kind in HANGS:
+        signal.signal(kind, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
@@ -240,9 +248,9 @@ def child(index, first, number, sender):
         for seed in range(first, first + number):
             path.write_bytes(forged(original, seed))
             sender.send((seed, None))
-            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            limit(SECONDS)
             outcome = attempt(path, X)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            limit(0)
             sender.send((seed, outcome))
     sender.send(None)
 
@@ -276,7 +284,7 @@ def count(index, first, number):
         if seed < stop:
             if current is None:
                 return outcomes, [(seed, f"could not begin (exit {process.exitcode})")]
-            kind = "hang" if process.exitcode == -signal.SIGALRM else f"crash ({process.exitcode})"
+            kind = "hang" if -process.exitcode in HANGS else f"crash ({process.exitcode})"
             outcomes[kind.partition(" ")[0]] += 1
             bad.append((current, kind))
             seed = current + 1

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -130,7 +130,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             data = X, y, sample_weight, *beside.values()
             rows = MemoryRows(*check_memory(self, *data, target=target, reset=reset, categories=known))
         rows.names = getattr(self, "feature_names_in_", None)
-        rows.missing = self._missing
+        rows.missing, rows.numeric = self._missing, isinstance(self, RegressorMixin)
         return rows
 
     def _after_fit(self) -> Self:

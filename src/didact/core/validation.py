@@ -40,8 +40,7 @@ def check_memory(
 ) -> Block:
     """The validated block (X, y, w, *more) of data in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
-    if sp.issparse(y):
-        raise WrongType("y is a sparse matrix, and a sparse multilabel-indicator for y is not supported: y.toarray().")
+    _check_target(y)
     if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
     X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]
@@ -162,6 +161,7 @@ class BlockCheck(NamedTuple):
             return Block(X, None, None if w is None else _weights(np.asarray(w), X, whole=False))
         if y is None:
             raise InputError("y is missing: batches must be (X, y) or (X, y, sample_weight).")
+        _check_target(y)
         y = np.asarray(y)
         if self.target not in ("labels", "label columns"):
             y = _numeric_target(check_array(y, ensure_2d=False, dtype=None), self.largest)
@@ -202,6 +202,20 @@ def _check_table(X: Any, name: str = "X") -> None:
         raise InputError(f"{name} is an array of records: pass its numbers as a two-dimensional array or a data frame.")
     if column_names(X) == []:
         raise InputError(f"{name} is a data frame with 0 feature(s): at least one column is needed.")
+
+
+def _check_target(y: Any) -> None:
+    """Refuse what scikit-learn gives no clear error for: a sparse target, and a column whose entries are arrays."""
+    if sp.issparse(y):
+        raise WrongType("y is a sparse matrix, and a sparse multilabel-indicator for y is not supported: y.toarray().")
+    if str(getattr(y, "dtype", "")) != "object" or y.ndim != 1:
+        return
+    row = next((i for i, entry in enumerate(y) if isinstance(entry, (list, tuple, np.ndarray))), None)
+    if row is not None:
+        raise InputError(
+            f"y is one column whose entries are arrays or lists (in row {row}): several targets need a two-dimensional "
+            "y of shape (n_samples, n_targets), for example np.stack(y)."
+        )
 
 
 def refuse_text(X: Any, by_category: bool = False) -> None:

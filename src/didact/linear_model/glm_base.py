@@ -30,7 +30,7 @@ from didact.core.rows.memory import in_pieces
 from didact.core.threads import parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
-from didact.engines.linear.objective import LinearObjective, linear_predictor
+from didact.engines.linear.objective import LinearObjective, linear_predictor, parted, table_of
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.glm_deviance import explained_deviance, pearson_dispersion
@@ -89,7 +89,7 @@ def start_point(objective: LinearObjective, sums: Sums, link: Any) -> Array:
     """Where to start: the constant model, or the first weighted least squares where there is no constant."""
     weight, total, exposure = sums.parts
     x0 = np.zeros(objective.size)
-    if objective.outputs:
+    if objective.several:
         return x0
     if not objective.fit_intercept:
         G, c = objective.rows.reduce(first_guess, objective.loss).parts
@@ -102,10 +102,10 @@ def start_point(objective: LinearObjective, sums: Sums, link: Any) -> Array:
     return x0
 
 
-def profile_likelihood(block: Block, loss: GLMLoss, coef: Array, intercept: Any, values: Array) -> Sums:
+def profile_likelihood(block: Block, loss: GLMLoss, table: Array, values: Array) -> Sums:
     """Log-likelihood of a block at several values of the family's own parameter, the mean held fixed."""
     y, w = block.y, block.weight
-    mu = to_numpy(loss.mean(linear_predictor(block.X, coef, intercept, block.offset)))
+    mu = to_numpy(loss.mean(linear_predictor(block.X, table, block.offset, loss)))
     kind: Any = type(loss.family)
     y, w = to_numpy(y), 1.0 if w is None else to_numpy(w)
     return Sums(tuple(float(kind(v).log_likelihood(y, mu, w).sum()) for v in values))
@@ -114,10 +114,9 @@ def profile_likelihood(block: Block, loss: GLMLoss, coef: Array, intercept: Any,
 def estimate_parameter(objective: LinearObjective, x: Array) -> float:
     """The family's own parameter by maximum likelihood at fixed means: a bracket shrunk nine points a pass."""
     low, high = np.log(ESTIMATED[type(objective.loss.family)])
-    coef, intercept = objective.split(x)
     while high - low > 1e-9:
         grid = np.linspace(low, high, 9)
-        values = objective.rows.reduce(profile_likelihood, objective.loss, coef, intercept, np.exp(grid)).parts
+        values = objective.rows.reduce(profile_likelihood, objective.loss, objective.table(x), np.exp(grid)).parts
         best = int(np.argmax(values))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, 8)]
     return float(np.exp(0.5 * (low + high)))
@@ -209,15 +208,14 @@ class _GLM(RegressorMixin, Estimator):
         if weight <= 0:
             raise InputError("All sample weights are zero.")
         refuse_overflow(rows, total)
-        multi = isinstance(family, Multinomial)
-        loss = Softmax() if multi else GLMLoss(family, link)
-        outputs = len(total) if multi else 0
+        loss = Softmax() if isinstance(family, Multinomial) else GLMLoss(family, link)
+        outputs = np.size(total)
         l2 = self.alpha * (1 - self.l1_ratio)
         objective = LinearObjective(
             rows=rows, loss=loss, weight=weight, alpha=l2, fit_intercept=self.fit_intercept, outputs=outputs
         )
-        if self.warm_start and hasattr(self, "coef_") and np.size(self.coef_) == rows.n_features * max(outputs, 1):
-            return objective, objective.join(np.asarray(self.coef_, np.float64), self.intercept_)
+        if self.warm_start and np.size(getattr(self, "coef_", ())) == rows.n_features * outputs:
+            return objective, objective.vector(table_of(self.coef_, self.intercept_))
         return objective, start_point(objective, sums, link)
 
     def _minimise(self, objective: LinearObjective, start: Array, report: Any) -> Result:
@@ -239,11 +237,9 @@ class _GLM(RegressorMixin, Estimator):
         return objective, result
 
     def _fitted(self, objective: LinearObjective, x: Array) -> dict[str, Any]:
-        coef, intercept = objective.split(x)
-        if objective.outputs:  # only differences between classes matter: take the centred ones
-            coef, intercept = coef - coef.mean(axis=0) * (self.alpha == 0), intercept - np.mean(intercept)
-        dtype = float_type(objective.rows)
-        return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype)[()], "loss_": objective.loss}
+        coef, intercept = parted(objective.identified(x, self.alpha == 0), float_type(objective.rows))
+        first = ... if objective.several else 0
+        return {"coef_": coef[first], "intercept_": intercept[first], "loss_": objective.loss}
 
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
@@ -270,4 +266,4 @@ class _GLM(RegressorMixin, Estimator):
         """D²: the share of the deviance of a constant (and the rows' offset or exposure) that the model explains."""
         check_is_fitted(self)
         rows = self._target_rows(X, y, sample_weight, offset, exposure, reset=False)
-        return explained_deviance(rows, self.loss_, self.coef_, self.intercept_)
+        return explained_deviance(rows, self.loss_, table_of(self.coef_, self.intercept_))

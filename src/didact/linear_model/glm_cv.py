@@ -67,15 +67,15 @@ RIDGE_SPAN = (1.0, -5.0)  # powers of ten between which automatic α lie without
 
 def steepest(objective: LinearObjective, start: Array) -> float:
     """The largest |∂f/∂b_j| at b = 0 and the best constant term: what an L1 penalty has to outweigh."""
-    coef, intercept = objective.split(np.zeros(objective.size))
-    if objective.fit_intercept and objective.outputs:
+    table = objective.table(np.zeros(objective.size))
+    if objective.fit_intercept and objective.several:
         weight, total, _ = objective.rows.reduce(target_sums).parts
-        intercept = np.log(np.maximum(total / weight, np.finfo(float).tiny))
+        table[:, -1] = np.log(np.maximum(total / weight, np.finfo(float).tiny))
     elif objective.fit_intercept:
         constant = objective.on_columns(np.asarray([], dtype=np.intp))
-        intercept = fit_linear(constant, 0.0, "newton", 1e-10, 100, start[-1:]).x[0]
-    gradient = objective.value_gradient(objective.join(coef, intercept))[1]
-    return float(np.max(np.abs(objective.split(gradient)[0]), initial=0.0))
+        table[:, -1] = fit_linear(constant, 0.0, "newton", 1e-10, 100, start[-1:]).x
+    slopes = objective.table(objective.value_gradient(objective.vector(table))[1])
+    return float(np.max(np.abs(slopes[:, :-1]), initial=0.0))
 
 
 def mean_deviance(loss: Any, family: Any, estimated: bool, y: Array, mu: Array, w: Any) -> float:

@@ -30,9 +30,9 @@ def family_of(loss: Any) -> Any:
     return Multinomial() if isinstance(loss, Softmax) else loss.family
 
 
-def fitted_means(X: Any, offset: Any, loss: Any, coef: Array, intercept: Any) -> Array:
+def fitted_means(block: Block, loss: Any, table: Array) -> Array:
     """Means of a block as float64."""
-    return np.asarray(to_numpy(loss.mean(linear_predictor(X, coef, intercept, offset))), np.float64)
+    return np.asarray(to_numpy(loss.mean(linear_predictor(block.X, table, block.offset, loss))), np.float64)
 
 
 def block_weights(w: Any, n: int) -> Array:
@@ -51,8 +51,7 @@ def null_sums(block: Block) -> Sums:
 
 def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: bool) -> Array:
     """The constant term(s) of the null model of rows, by maximum likelihood."""
-    several = isinstance(loss, Softmax)
-    if several:
+    if isinstance(loss, Softmax):
         share = np.maximum(total / weight, np.finfo(float).tiny)
         start = np.log(share) - np.log(share[-1])
     else:
@@ -65,24 +64,24 @@ def null_constant(rows: Rows, loss: Any, weight: float, total: Any, offsets: boo
         weight=weight,
         alpha=0.0,
         fit_intercept=True,
-        outputs=len(start) if several else 0,
+        outputs=len(start),
     )
-    return np.atleast_1d(objective.split(fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x)[1])
+    return fit_linear(objective, 0.0, "newton", 1e-9, 100, start).x
 
 
-def deviances(block: Block, loss: Any, coef: Array, intercept: Any, null: Array) -> Sums:
+def deviances(block: Block, loss: Any, table: Array, null: Array) -> Sums:
     """Deviances of the model and the null model on a block; without offsets `null` is the mean, else the constant."""
     y, offset = block.y, block.offset
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
     each = block_weights(block.weight, len(y))
-    mu = fitted_means(block.X, offset, loss, coef, intercept)
+    mu = fitted_means(block, loss, table)
     if offset is not None:
         shift = np.asarray(to_numpy(offset), np.float64)
         null = np.asarray(loss.mean(null + (shift if y.ndim == 1 or shift.ndim == 2 else shift[:, None])))
     return Sums(tuple(float(each @ family.deviance(y, np.broadcast_to(m, y.shape))) for m in (mu, null)))
 
 
-def explained_deviance(rows: Rows, loss: Any, coef: Array, intercept: Any) -> float:
+def explained_deviance(rows: Rows, loss: Any, table: Array) -> float:
     """D² of a model on rows."""
     weight, total, offsets = rows.reduce(null_sums).parts
     if weight <= 0:
@@ -91,7 +90,7 @@ def explained_deviance(rows: Rows, loss: Any, coef: Array, intercept: Any) -> fl
     if offsets > 0 or isinstance(family_of(loss), Beta):
         rows = rows.prepared(with_offset)
         null = null_constant(rows, loss, weight, total, True)
-    left, whole = rows.reduce(deviances, loss, coef, intercept, null).parts
+    left, whole = rows.reduce(deviances, loss, table, null).parts
     return 1.0 - left / whole if whole > 0 else float(left == 0)
 
 
@@ -100,11 +99,11 @@ def with_offset(block: Block) -> Block:
     return block if block.offset is not None else block._replace(offset=0.0 * block.y)
 
 
-def pearson_sums(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
+def pearson_sums(block: Block, loss: Any, table: Array) -> Sums:
     """The number of observations of a block, and Pearson's χ²."""
     y = block.y
     y, family = np.asarray(to_numpy(y), np.float64), family_of(loss)
-    each, mu = block_weights(block.weight, len(y)), fitted_means(block.X, block.offset, loss, coef, intercept)
+    each, mu = block_weights(block.weight, len(y)), fitted_means(block, loss, table)
     count = each > 0 if isinstance(family, Binomial | Multinomial) else each
     chi = ((y - mu) ** 2 / mu).sum(axis=1) if y.ndim == 2 else (y - mu) ** 2 / family.variance(mu)
     return Sums((float(count.sum()), float(each @ np.where(each > 0, chi, 0.0))))
@@ -112,8 +111,8 @@ def pearson_sums(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
 
 def pearson_dispersion(objective: LinearObjective, x: Array) -> float:
     """Pearson's estimate of the dispersion; NaN if there are no more observations than coefficients."""
-    coef, intercept = objective.split(x)
-    n, chi = objective.rows.reduce(pearson_sums, objective.loss, coef, intercept).parts
-    used = np.any(np.atleast_2d(coef) != 0, axis=0).sum() + objective.fit_intercept
+    table = objective.table(x)
+    n, chi = objective.rows.reduce(pearson_sums, objective.loss, table).parts
+    used = np.any(table[:, :-1] != 0, axis=0).sum() + objective.fit_intercept
     free = (n - used) * max(objective.outputs - 1, 1)  # K shares that sum to 1 have K − 1 that can vary
     return chi / free if free > 0 else float("nan")

@@ -29,7 +29,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
 from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
-from didact.engines.linear.objective import rounding
+from didact.engines.linear.objective import bordered, rounding
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.line_search import Armijo
 from didact.engines.loop.result import Result
@@ -38,7 +38,7 @@ from didact.engines.smooth.newton import NewtonState, newton_direction
 from didact.linear_model.huber_loops import huber_sums
 from didact.linear_model.infer import no_inference
 from didact.linear_model.linear_regression import predict
-from didact.parts.statistics.moments import NARROW, Moments, Sums, gram, moments
+from didact.parts.statistics.moments import NARROW, Moments, Sums, moments
 
 NEWTON_FEATURES = 300  # most features for which a matrix of curvatures is worth a pass
 EXACT = 1e-10  # share of the spread of y at which the scale counts as zero,
@@ -47,41 +47,38 @@ RIDGE = 1e-2  # curvature in the scale, by share: towards an exact fit the objec
 FURTHEST = 0.9  # share of the scale by which one step may lower it
 
 
-def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: Any) -> Sums:
-    """Value and gradient of a block; unless share is None also cross-products, in which rows outside count by share."""
+def summarize(block: Block, theta: Array, scale: float, epsilon: float, share: Any) -> Sums:
+    """Value and slopes, in θ = (w, b) and σ, of a block; unless share is None also second derivatives.
+
+    In these rows outside count by share.
+    """
     X, w = block.X, block.weight
     X = X if is_tensor(X) else X.astype(np.float64, copy=False)
     xp = namespace(X)
-    r = block.y - (X @ like(coef, X) + intercept)
+    r = block.y - (X @ like(theta[:-1], X) + float(theta[-1]))
     t = r / scale
     psi = xp.clip(t, -epsilon, epsilon)
     each = xp.ones_like(t) if w is None else w
     push = each * psi
-    parts = [xp.sum(each * scale + push * (2.0 * r - scale * psi)), -2.0 * (X.T @ push), -2.0 * xp.sum(push)]
-    parts.append(xp.sum(each * (1.0 - psi * psi)))
-    if share is not None:
-        inside = each * xp.astype(psi == t, each.dtype)
-        outside = share * (each - inside)
-        bent = inside + outside * epsilon / xp.clip(xp.abs(t), epsilon, None)
-        parts += [gram(X, bent), X.T @ bent, X.T @ (inside * t)]
-        parts += [xp.sum(bent), xp.sum(inside * t), xp.sum((inside + outside) * psi * psi + share * RIDGE * each)]
-    return Sums(to_host(*parts))
+    value = xp.sum(each * scale + push * (2.0 * r - scale * psi))
+    value, slopes, last, slope = to_host(value, X.T @ push, xp.sum(push), xp.sum(each * (1.0 - psi * psi)))
+    slopes = -2.0 * np.append(slopes, last)
+    if share is None:
+        return Sums((value, slopes, slope))
+    inside = each * xp.astype(psi == t, each.dtype)
+    outside = share * (each - inside)
+    bent = inside + outside * epsilon / xp.clip(xp.abs(t), epsilon, None)
+    square = xp.sum((inside + outside) * psi * psi + share * RIDGE * each)
+    cross, last, square = to_host(X.T @ (inside * t), xp.sum(inside * t), square)
+    return Sums((value, slopes, slope, bordered(X, bent), np.append(cross, last), square))
 
 
 @compiled_pass
-def summarize_narrow(
-    block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: float | None
-) -> Sums:
+def summarize_narrow(block: Block, theta: Array, scale: float, epsilon: float, share: float | None) -> Sums:
     """`summarize` as one compiled loop, for dense rows of up to a few hundred features."""
     if not isinstance(block.X, np.ndarray):
-        return block_by_block(summarize, block, coef, intercept, scale, epsilon, share)
-    theta = np.append(coef, intercept)
-    value, slopes, *rest = huber_sums(block.X, block.y, block.weight, theta, scale, epsilon, share, RIDGE)
-    parts = [value, slopes[:-1], slopes[-1], rest[0]]
-    if share is not None:
-        H, cross, square = rest[1:]
-        parts += [H[:-1, :-1], H[-1, :-1], cross[:-1], H[-1, -1], cross[-1], square]
-    return Sums(tuple(parts))
+        return block_by_block(summarize, block, theta, scale, epsilon, share)
+    return Sums(tuple(huber_sums(block.X, block.y, block.weight, theta, scale, epsilon, share, RIDGE)))
 
 
 class Objective(NamedTuple):
@@ -94,33 +91,35 @@ class Objective(NamedTuple):
     fit_intercept: bool
     exact: float  # the scale that counts as zero
 
-    def split(self, x: Array) -> tuple[Array, float, float]:
-        """Coefficients, constant term and scale."""
-        return x[: self.rows.n_features], float(x[-2]) if self.fit_intercept else 0.0, float(x[-1])
+    def split(self, x: Array) -> tuple[Array, float]:
+        """θ = (w, b), with b = 0 if it is not fitted, and the scale."""
+        return np.append(x[: self.rows.n_features], x[-2] if self.fit_intercept else 0.0), float(x[-1])
 
     def value_gradient(self, x: Array, share: float | None = None) -> tuple[Any, ...]:
         """Value and gradient, infinite for a scale below zero; at an exact fit the gradient is zero."""
-        coef, intercept, scale = self.split(x)
+        theta, scale = self.split(x)
         if scale <= 0:
             return np.inf, np.zeros_like(x), None
         sums = summarize_narrow if self.rows.n_features <= NARROW else summarize
-        value, slope, slope0, slope_scale, *second = self.rows.reduce(
-            sums, coef, intercept, scale, self.epsilon, share
-        ).parts
-        value = float(value) / self.weight + float(np.sum(self.alpha * coef * coef))
-        slope = slope / self.weight + 2 * self.alpha * coef
-        tail = [slope0, slope_scale] if self.fit_intercept else [slope_scale]
-        gradient = np.append(slope, np.asarray(tail) / self.weight) if scale > self.exact else np.zeros_like(x)
-        return value, gradient, self._hessian(second, scale) if second else None
+        value, slopes, slope, *second = self.rows.reduce(sums, theta, scale, self.epsilon, share).parts
+        pull = self.alpha * theta[:-1]
+        value = float(value) / self.weight + float(np.sum(pull * theta[:-1]))
+        gradient = np.append(slopes, slope) / self.weight
+        gradient[:-2] += 2 * pull
+        gradient = gradient[self._fitted] if scale > self.exact else np.zeros_like(x)
+        return value, gradient, self._hessian(scale, *second) if second else None
 
-    def _hessian(self, second: list[Any], scale: float) -> Array:
-        G, edge, edge_t, ones, t, tt = second
-        p = len(edge)
-        H = np.block([[G, edge[:, None], edge_t[:, None]], [edge, ones, t], [edge_t, t, tt]])
-        H *= 2.0 / (scale * self.weight)
-        H[np.arange(p), np.arange(p)] += 2 * self.alpha
-        keep = np.arange(p + 2) if self.fit_intercept else np.delete(np.arange(p + 2), p)
-        return H[np.ix_(keep, keep)]
+    @property
+    def _fitted(self) -> Array:
+        """Places of the parameters among (w, b, σ)."""
+        p = self.rows.n_features
+        return np.arange(p + 2) if self.fit_intercept else np.append(np.arange(p), p + 1)
+
+    def _hessian(self, scale: float, H: Array, cross: Array, square: float) -> Array:
+        H = np.block([[H, cross[:, None]], [cross, square]]) * (2.0 / (scale * self.weight))
+        each = np.arange(self.rows.n_features)
+        H[each, each] += 2 * self.alpha
+        return H[np.ix_(self._fitted, self._fitted)]
 
 
 def bounded_direction(s: NewtonState) -> Array:
@@ -266,9 +265,9 @@ class HuberRegressor(RegressorMixin, Estimator):
         return objective, np.concatenate([np.zeros(rows.n_features), tail, [max(spread, exact)]])
 
     def _fitted(self, objective: Objective, x: Array) -> dict[str, Any]:
-        coef, intercept, scale = objective.split(x)
-        dtype = float_type(objective.rows)
-        return {"coef_": coef.astype(dtype), "intercept_": dtype(intercept), "scale_": scale}
+        theta, scale = objective.split(x)
+        theta = theta.astype(float_type(objective.rows))
+        return {"coef_": theta[:-1], "intercept_": theta[-1], "scale_": scale}
 
     inference = no_inference("LinearRegression, for its robust covariances")
 

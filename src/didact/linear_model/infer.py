@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import ParameterError
 from didact.core.rows import Batches, Block, Rows, is_dask
+from didact.engines.linear.objective import table_of
 from didact.linear_model.inference import Inference, _Source, locked
 from didact.linear_model.inference_fit import HETEROSCEDASTIC, Options, facts
 from didact.linear_model.influence import Point
@@ -50,10 +51,9 @@ def infer_least_squares(
     rows = open_rows(model, data, groups, covariance, "outputs")
     options = Options(covariance, dispersion, null_constant=model.fit_intercept)
     loss = GLMLoss(Gaussian(), Identity())
+    points = [Point(loss, row[None], model.fit_intercept) for row in table_of(model.coef_, model.intercept_)]
     if np.ndim(model.coef_) == 1:
-        return build(model, rows, Point(loss, model.coef_, model.intercept_, model.fit_intercept), options)
-    intercepts = np.broadcast_to(model.intercept_, (len(model.coef_),))
-    points = [Point(loss, b, b0, model.fit_intercept) for b, b0 in zip(model.coef_, intercepts, strict=True)]
+        return build(model, rows, points[0], options)
     return tuple(build(model, rows.prepared(take_target, j), point, options) for j, point in enumerate(points))
 
 
@@ -65,9 +65,7 @@ def infer_glm(
     rows = open_rows(model, data, groups, covariance, "outputs" if several else "numeric")
     rows = rows.prepared(*prepare)
     trials = several or isinstance(model.loss_.family, Binomial)
-    point = Point(
-        loss=model.loss_, coef=model.coef_, intercept=model.intercept_, fit_intercept=model.fit_intercept, trials=trials
-    )
+    point = Point(model.loss_, table_of(model.coef_, model.intercept_), model.fit_intercept, trials)
     classes = [f"y{j}" for j in range(len(model.coef_))] if several else []
     return build(model, rows, point, Options(covariance, dispersion, estimated), classes)
 
@@ -79,12 +77,9 @@ def infer_classes(
     if model.loss != "log" or model.class_weight is not None:
         raise ParameterError("LogisticRegression.inference() needs loss='log' and class_weight=None: a likelihood.")
     rows = open_rows(model, data, groups, covariance, "labels").prepared(*prepare)
-    options = Options(covariance, dispersion)
-    if len(model.classes_) == 2:
-        loss = GLMLoss(Bernoulli(), Logit())
-        return build(model, rows, Point(loss, model.coef_[0], model.intercept_[0], model.fit_intercept), options)
-    point = Point(Softmax(), model.coef_, model.intercept_, model.fit_intercept)
-    return build(model, rows, point, options, model.classes_)
+    loss = GLMLoss(Bernoulli(), Logit()) if len(model.classes_) == 2 else Softmax()
+    point = Point(loss, table_of(model.coef_, model.intercept_), model.fit_intercept)
+    return build(model, rows, point, Options(covariance, dispersion), model.classes_)
 
 
 def open_rows(model: Any, data: Columns, groups: Any, covariance: str, target: str) -> Rows:
@@ -106,16 +101,12 @@ def take_target(block: Block, column: int) -> Block:
 
 def build(model: Any, rows: Rows, point: Point, options: Options, classes: Sequence[Any] = ()) -> Inference:
     """Everything that is summed over the rows, in the coordinates of X."""
-    coef, intercept = np.array(point.coef, np.float64), np.array(point.intercept, np.float64)
     if point.several:  # only differences are identified
-        coef, intercept = coef[:-1] - coef[-1], np.broadcast_to(intercept, (len(coef),))
-        intercept = intercept[:-1] - intercept[-1]
-    point = point._replace(coef=coef, intercept=intercept if intercept.ndim else float(intercept))
+        point = point._replace(table=point.table[:-1] - point.table[-1])
     known = facts(rows, point, options)
-    table = np.atleast_2d(coef)
-    names = list(rows.names) if rows.names is not None else [f"x{j}" for j in range(table.shape[1])]
-    if point.fit_intercept:
-        names, table = ["(intercept)", *names], np.column_stack([np.atleast_1d(intercept), table])
+    names = list(rows.names) if rows.names is not None else [f"x{j}" for j in range(rows.n_features)]
+    names = ["(intercept)"] * point.fit_intercept + names
+    table = np.roll(point.table, 1, axis=1)[:, -len(names) :]
     T = np.eye(len(names))
     if point.fit_intercept:  # from centred columns back to those of X
         T[0, 1:] = -known.centre

@@ -72,7 +72,7 @@ def facts(rows: Rows, point: Point, options: Options) -> Facts:
     refuse_overflow(rows, total)
     centre, root, score = (_softmax_root if point.several else _root)(rows, total, point)
     k = len(root)
-    free = n * len(np.atleast_1d(point.intercept)) - k  # a row of K classes has K − 1 numbers that can vary
+    free = n * len(point.table) - k  # a row of K classes has K − 1 numbers that can vary
     dispersion, estimated = _dispersion(options.dispersion, point, chi, free)
     _check_optimum(root, score, dispersion, total)
     spread, df = _spread(rows, point, options, centre, root, dispersion, n)
@@ -198,12 +198,13 @@ def _beside_precision(rows: Rows, point: Point, centre: Array, root: Array) -> A
 
 def _null_point(rows: Rows, point: Point, total: Totals, constant: bool) -> Point:
     """The model of a constant (and the offset) alone, by maximum likelihood."""
-    null = point._replace(coef=np.zeros_like(point.coef), intercept=0.0 * np.asarray(point.intercept)[()])
+    table = np.zeros_like(point.table)
     if not constant:
-        return null
+        return point._replace(table=table)
     _, weight, y, *_, offset = total.sums.parts
     start = null_constant(rows, point.loss, weight, y, offset > 0)
-    return null._replace(intercept=start[:-1] - start[-1] if point.several else float(start[0]))
+    table[:, -1] = start[:-1] - start[-1] if point.several else start
+    return point._replace(table=table)
 
 
 def _likelihoods(

@@ -35,8 +35,7 @@ class Point(NamedTuple):
     """A fitted model as block functions need it: small, and able to travel to workers."""
 
     loss: Any  # GLMLoss, or Softmax for several classes
-    coef: Array  # (p,), or (K−1, p) relative to the last class
-    intercept: Any
+    table: Array  # coefficients and, last, the intercept (1, p + 1), or (K−1, p + 1) relative to the last class
     fit_intercept: bool = True
     trials: bool = False
 
@@ -92,8 +91,7 @@ def terms(block: Block, point: Point) -> Terms:
 
 def linear_scores(X: Any, offset: Any, point: Point) -> Array:
     """η (n,), or (n, K) with zeros for the last class."""
-    eta = np.asarray(to_numpy(linear_predictor(X, point.coef, point.intercept, None)), np.float64)
-    eta = np.column_stack([eta, np.zeros(len(eta))]) if eta.ndim == 2 else eta
+    eta = np.asarray(to_numpy(linear_predictor(X, point.table, None, point.loss, point.several)), np.float64)
     return eta if offset is None else eta + np.asarray(to_numpy(offset), np.float64)
 
 

@@ -82,6 +82,13 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
 
     _together: ClassVar[bool] = False
 
+    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
+    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
+    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
+    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
+
     _attrs = [
         attr("alpha_", "float", "The chosen penalty."),
         attr("l1_ratio_", "float", "The chosen share of the L1 penalty, or of that on lengths; 1 for the lasso."),
@@ -134,19 +141,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
-class _L1CV(_L1Path):
-    """Abstract: the parameters of the cross-validated lasso and elastic net."""
-
-    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
-    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
-    fit_intercept: bool = param(True, is_bool, "Whether to add a constant term, which is not penalised.")
-    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
-    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
-    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
-    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
-
-
-class LassoCV(_L1CV):
+class LassoCV(_L1Path):
     r"""The lasso with α chosen by cross-validation.
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2 + \alpha\|b\|_1
@@ -174,8 +169,10 @@ class LassoCV(_L1CV):
     _single = Lasso
     path = staticmethod(lasso_path)
 
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
-class ElasticNetCV(_L1CV):
+
+class ElasticNetCV(_L1Path):
     r"""The elastic net with α and the share of the L1 penalty chosen by cross-validation.
 
     .. math:: \min_{b, b_0} \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb - b_0)^2
@@ -203,3 +200,4 @@ class ElasticNetCV(_L1CV):
     path = staticmethod(ElasticNet.path)
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")
+    positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")

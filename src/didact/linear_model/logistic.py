@@ -30,7 +30,7 @@ from didact.core.typing import Array
 from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
 from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
-from didact.engines.linear.objective import LinearObjective
+from didact.engines.linear.objective import LinearObjective, parted, table_of
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
@@ -66,7 +66,7 @@ def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, lo
     squared = loss == "squared"
     if classes == 2:
         noun: Any = SquaredLogistic() if squared else Logistic()
-        outputs, reference = 0, False
+        outputs, reference = 1, False
     else:
         noun = SquaredSoftmax() if squared else Softmax()
         reference = parametrization == "reference"
@@ -81,17 +81,6 @@ def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, lo
         reference=reference,
     )
     return objective, l1_ratio * strength
-
-
-def tables(objective: LinearObjective, x: Array, centred: bool) -> tuple[Array, Array]:
-    """Coefficients (1, p) or (K, p) and intercepts from a solver's vector."""
-    coef, intercept = objective.split(x)
-    if not objective.outputs:
-        return coef[None, :], np.atleast_1d(intercept)
-    if objective.reference:
-        return np.vstack([coef, np.zeros_like(coef[:1])]), np.append(intercept, 0.0)
-    # One vector added to all classes changes no probability: an L2 penalty's optimum is centred, the rest we centre.
-    return (coef - coef.mean(axis=0) if centred else coef), intercept - intercept.mean()
 
 
 def runs_away(objective: LinearObjective, x: Array) -> bool:
@@ -239,15 +228,12 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     def _start(self, objective: LinearObjective) -> Array | None:
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        K, coef = max(objective.outputs, 1), dense(self.coef_)
-        start = objective.join(np.squeeze(coef[:K], axis=0) if not objective.outputs else coef[:K],
-                               self.intercept_[0] if not objective.outputs else self.intercept_[:K])  # fmt: skip
-        return start.astype(np.float64) if start.size == objective.size else None
+        start = objective.vector(table_of(dense(self.coef_), self.intercept_)[: objective.outputs])
+        return start if start.size == objective.size else None
 
     def _fitted(self, objective: LinearObjective, x: Array, l1: float) -> dict[str, Any]:
-        coef, intercept = tables(objective, x, l1 == 0)
-        dtype = float_type(objective.rows)
-        return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype), "classes_": self.classes_}
+        coef, intercept = parted(objective.identified(x, l1 == 0), float_type(objective.rows))
+        return {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
 
     def _report(self, objective: LinearObjective, result: Result, unpenalised: bool) -> None:
         report_convergence(self, result)

@@ -36,6 +36,7 @@ from didact.core.parameters import (
 from didact.core.rows import MemoryRows
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
+from didact.engines.linear.objective import table_of
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
     LogisticRegression,
@@ -224,7 +225,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
                 model.__dict__.update(model._fitted(objective, result.x, l1), n_features_in_=rows.n_features)
-                table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
+                table = table_of(model.coef_, model.intercept_)[:, : rows.n_features + self.fit_intercept]
                 return Fit(result, table, score(scorer, model, X, y, w))
 
             return fit

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.estimator import Estimator
-from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
+from didact.core.parameters import array_like, at_least, attr, between, is_bool, param, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.lasso_path import enet_path
@@ -54,15 +54,30 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
         return self._after_fit()._map_rows(X, predict, self.coef_, self.intercept_)
 
 
-def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Fit all targets together for one penalty."""
-    rows = model._rows(X, y, sample_weight, target="outputs")
-    refuse_one_target(model, rows)
-    solve_targets(model, Problem(rows, model.fit_intercept, False), TOGETHER, ratio, X, y)
-    return model
+class _FixedPenalty(_Tasks):
+    """Abstract: the models with one penalty; a subclass says how it is split."""
+
+    alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
+    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
+    max_iter: int = param(1000, whole(1), "Most rounds of working sets.")
+    tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
+    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
+
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+
+    def _ratio(self) -> float:
+        """The share of the penalty on lengths."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
+        rows = self._rows(X, y, sample_weight, target="outputs")
+        refuse_one_target(self, rows)
+        solve_targets(self, Problem(rows, self.fit_intercept, False), TOGETHER, self._ratio(), X, y)
+        return self
 
 
-class MultiTaskLasso(_Tasks):
+class MultiTaskLasso(_FixedPenalty):
     r"""Least squares of several targets with a penalty that uses a feature for all of them or for none.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2 + \alpha\sum_j\|B_j\|_2
@@ -88,20 +103,11 @@ class MultiTaskLasso(_Tasks):
            [3.2, 0. ]])
     """
 
-    alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
-    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    max_iter: int = param(1000, whole(1), "Most rounds of working sets.")
-    tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
-    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
-
-    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLasso":
-        """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
-        return fit_tasks(self, 1.0, X, y, sample_weight)
+    def _ratio(self) -> float:
+        return 1.0
 
 
-class MultiTaskElasticNet(_Tasks):
+class MultiTaskElasticNet(_FixedPenalty):
     r"""Least squares of several targets with a penalty on the lengths and squares of the features' rows.
 
     .. math:: \min_{B, b_0} \frac{1}{2W}\sum_i w_i\|y_i - B^Tx_i - b_0\|_2^2
@@ -125,20 +131,12 @@ class MultiTaskElasticNet(_Tasks):
            [1.6, 0. ]])
     """
 
-    alpha: float = param(1.0, at_least(0), "Strength of the penalty.")
     l1_ratio: float = param(
         0.5, between(0, 1), "Share ρ of the penalty on lengths: 0 is ridge, 1 the multi-task lasso."
     )
-    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    max_iter: int = param(1000, whole(1), "Most rounds of working sets.")
-    tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
-    warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
-    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
-        """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
-        return fit_tasks(self, self.l1_ratio, X, y, sample_weight)
+    def _ratio(self) -> float:
+        return self.l1_ratio
 
 
 class MultiTaskLassoCV(_Tasks, _L1Path):
@@ -166,13 +164,6 @@ class MultiTaskLassoCV(_Tasks, _L1Path):
     """
 
     _single, _together = MultiTaskLasso, True
-
-    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
-    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
-    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
-    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
-    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")
 
 
 class MultiTaskElasticNetCV(_Tasks, _L1Path):
@@ -202,9 +193,3 @@ class MultiTaskElasticNetCV(_Tasks, _L1Path):
     _single, _together = MultiTaskElasticNet, True
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the penalty on lengths, or several to try.")
-    eps: float = param(1e-3, above(0), "Ratio of the weakest to the strongest penalty of an automatic path.")
-    alphas: Any = param(100, [whole(1), array_like], "How many penalties to try, or which.")
-    fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
-    max_iter: int = param(1000, whole(1), "Most rounds of working sets for each penalty.")
-    tol: float = param(1e-4, at_least(0), "Duality gap, relative to the mean square of y, at which a fit ends.")
-    cv: Any = param(None, [splitter, none], "Folds: a number, a splitter or a list of splits; None is five folds.")

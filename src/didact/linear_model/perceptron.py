@@ -22,6 +22,7 @@ from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.linear.objective import parted
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
@@ -220,9 +221,8 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         )
 
     def _fitted(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> dict[str, Any]:
-        coef, intercept = weights.tables()
-        dtype = float_type(rows)
-        fitted = {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
+        coef, intercept = parted(weights.table(), float_type(rows))
+        fitted = {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
         return fitted if kept is None else fitted | dict(zip(VOTED, gathered(kept), strict=True))
 
     def _store(self, weights: Weights, rows: Rows, kept: list[Store] | None) -> None:

@@ -328,10 +328,8 @@ def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tu
     share = None if w is None else w[held]
 
     def judge(weights: Weights) -> Array:
-        coef, intercept = weights.tables()
-        value, _ = losses_and_slopes(
-            X[held], y[held], training.loss, coef, intercept, weights.positives, *training.targets
-        )
+        table = weights.table()
+        value, _ = losses_and_slopes(X[held], y[held], training.loss, table, weights.positives, *training.targets)
         return np.average(value, axis=0, weights=share)
 
     left_out = np.zeros(len(y), bool)

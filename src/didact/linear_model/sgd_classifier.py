@@ -10,6 +10,7 @@ from didact.core.backend import float_type, namespace
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
 from didact.core.typing import Array
+from didact.engines.linear.objective import parted
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.logistic import decision, predict_labels
@@ -126,9 +127,8 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
         return self
 
     def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
-        coef, intercept = weights.tables()
-        dtype = float_type(rows)
-        return {"coef_": coef.astype(dtype), "intercept_": intercept.astype(dtype), "classes_": self.classes_}
+        coef, intercept = parted(weights.table(), float_type(rows))
+        return {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
         self.__dict__.update(

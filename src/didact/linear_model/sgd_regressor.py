@@ -9,6 +9,7 @@ from didact.core.backend import float_type
 from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.rows import Rows
 from didact.core.threads import parallel_values
+from didact.engines.linear.objective import parted
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.linear_regression import predict as linear_scores
@@ -120,9 +121,8 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         return self
 
     def _fitted(self, weights: Weights, rows: Rows) -> dict[str, Any]:
-        coef, intercept = weights.tables()
-        dtype = float_type(rows)
-        return {"coef_": coef[0].astype(dtype), "intercept_": intercept.astype(dtype)}
+        coef, intercept = parted(weights.table(), float_type(rows))
+        return {"coef_": coef[0], "intercept_": intercept}
 
     def _store(self, weights: Weights, rows: Rows) -> None:
         self.__dict__.update(

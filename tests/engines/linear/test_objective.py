@@ -7,23 +7,23 @@ from scipy.optimize import approx_fprime
 
 from didact.core.rows import MemoryRows
 from didact.engines.linear.fit import fit_linear, preconditioner
-from didact.engines.linear.objective import LinearObjective
+from didact.engines.linear.objective import LinearObjective, linear_predictor
 from didact.parts.families import GLMLoss
-from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
+from didact.parts.losses.classification import ClassLoss, Logistic, Softmax, SquaredLogistic, SquaredSoftmax
 
 
 def objective(
-    loss, outputs=0, fit_intercept=True, reference=False, weighted=True, offset=True, sparse=False, alpha=0.3
+    loss, outputs=1, fit_intercept=True, reference=False, weighted=True, offset=True, sparse=False, alpha=0.3
 ):
     rng = np.random.default_rng(0)
     n, p = 40, 3
     X = np.where(np.abs(X0 := rng.normal(size=(n, p))) > 0.3, X0, 0.0)
-    if outputs:
+    if isinstance(loss, ClassLoss):
         y = rng.integers(0, outputs + reference, size=n)
     else:
         y = rng.integers(0, 2, size=n).astype(float)
     w = rng.uniform(0.2, 2, size=n) if weighted else None
-    o = rng.normal(size=n) if offset and not outputs else None
+    o = rng.normal(size=n) if offset and not isinstance(loss, ClassLoss) else None
     rows = MemoryRows(sp.csr_array(X) if sparse else X, y, w, o)
     weight = float(n if w is None else w.sum())
     return LinearObjective(
@@ -93,22 +93,55 @@ def test_block_curvature_is_the_diagonal_of_the_whole(case):
         return
     theta = np.random.default_rng(1).normal(size=f.size)
     H = f.value_gradient_hessian(theta)[2]
-    outputs = max(f.outputs, 1)
-    width = f.size // outputs
-    blocks = [H[k * width : (k + 1) * width, k * width : (k + 1) * width] for k in range(outputs)]
+    width = f.size // f.outputs
+    blocks = [H[k * width : (k + 1) * width, k * width : (k + 1) * width] for k in range(f.outputs)]
     np.testing.assert_allclose(f.block_curvature(theta), blocks, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_split_and_join_are_inverse(case):
+def test_parameters_are_a_table_with_the_intercept_last(case):
     f = objective(**CASES[case])
     theta = np.arange(float(f.size))
-    coef, intercept = f.split(theta)
-    np.testing.assert_array_equal(f.join(coef, intercept), theta)
-    assert coef.shape == ((f.outputs, 3) if f.outputs else (3,))
+    table = f.table(theta)
+    np.testing.assert_array_equal(f.vector(table), theta)
+    assert table.shape == (f.outputs, 4)
     assert len(f.penalties()) == f.size
-    if f.fit_intercept:
-        assert (f.split(f.penalties())[1] == 0).all(), "intercepts are not penalised"
+    assert (f.table(f.penalties())[:, -1] == 0).all(), "intercepts are not penalised"
+    if not f.fit_intercept:
+        assert (table[:, -1] == 0).all()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_predictors_are_those_of_the_table(case):
+    """They are the product of (X, 1) with the table, and 0 for a reference; a loss of one score gets (n,)."""
+    f = objective(**CASES[case])
+    table = f.table(np.random.default_rng(1).normal(size=f.size))
+    X, _, _, offset, _ = f.rows.columns
+    dense = X.toarray() if sp.issparse(X) else X
+    expected = np.column_stack([dense, np.ones(len(dense))]) @ table.T
+    expected = expected + (0.0 if offset is None else offset[:, None])
+    expected = np.column_stack([expected, np.zeros(len(dense))]) if f.reference else expected
+    found = linear_predictor(X, table, offset, f.loss, f.reference)
+    np.testing.assert_allclose(found, expected if f.several else expected[:, 0], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("centred", [False, True])
+def test_identified_rows_have_the_same_probabilities(case, centred):
+    f = objective(**CASES[case])
+    theta = np.random.default_rng(1).normal(size=f.size)
+    table, whole = f.table(theta), f.identified(theta, centred)
+    assert len(whole) == len(table) + f.reference
+    if not f.several:
+        np.testing.assert_array_equal(whole, table)
+        return
+    assert whole[-1, :-1].any() != f.reference
+    if not f.reference:
+        sums = np.abs(whole.sum(axis=0)) < 1e-14
+        assert sums[-1]
+        assert sums[:-1].all() == centred
+    shift = whole[: len(table)] - table
+    np.testing.assert_allclose(shift, np.broadcast_to(shift[0], shift.shape), atol=1e-14)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -120,7 +153,7 @@ def test_solvers_agree(case):
     for result in found:
         assert result.converged, result.message
         assert result.value == pytest.approx(found[0].value, rel=1e-11)
-    if f.outputs == 0 or f.reference:
+    if not f.several or f.reference:
         np.testing.assert_allclose(found[1].x, found[0].x, rtol=1e-6, atol=1e-7)
 
 
@@ -130,7 +163,7 @@ def test_l1_optimality(case):
     l1 = 0.05
     result = fit_linear(f, l1, tol=1e-9, max_iter=500)
     assert result.converged
-    gradient, coef = f.split(f.value_gradient(result.x)[1])[0], f.split(result.x)[0]
+    gradient, coef = f.table(f.value_gradient(result.x)[1])[:, :-1], f.table(result.x)[:, :-1]
     wrong = np.where(coef != 0, np.abs(gradient + l1 * np.sign(coef)), np.maximum(np.abs(gradient) - l1, 0))
     assert wrong.max() <= 2e-9
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from didact.engines.loop.iterate import iterate
+from didact.engines.loop.iterate import QUIET_ITERATIONS, iterate
 from didact.engines.loop.result import MESSAGES, Result
 
 
@@ -52,6 +52,27 @@ def test_not_finite(bad):
 def test_no_progress():
     result = iterate(START, lambda s: None if s.x < 0.3 else halve(s), tol=0.0, max_iter=50)
     assert (result.status, result.n_iter, result.x) == ("no progress", 2, 1 / 4)
+
+
+def test_moving_within_rounding_errors_is_no_progress():
+    """Steps that change neither the value nor the range of the optimality end the loop long before its limit."""
+    result = iterate(START, lambda s: State(s.x + 1, 1.0, 1.5 + math.sin(s.x) / 2), tol=1e-6, max_iter=10_000)
+    assert (result.status, result.value) == ("no progress", 1.0)
+    assert result.n_iter < 1000
+    assert iterate(START, lambda s: s, 1e-6, 10_000).n_iter == QUIET_ITERATIONS
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_a_flat_value_is_progress_while_the_optimality_changes(factor):
+    """As of a gradient that fades where the value is rounded, or grows on the way out of a saddle."""
+    result = iterate(START, lambda s: State(s.x, 1.0, s.optimality * factor), tol=0.5, max_iter=60)
+    assert (result.status, result.n_iter) == ("iteration limit", 60)
+
+
+def test_a_slow_fall_of_the_value_is_progress():
+    """Falls of one rounding error each add up."""
+    result = iterate(START, lambda s: State(s.x, s.value * (1 - 2.0**-52), 1.0), tol=0.5, max_iter=200)
+    assert (result.status, result.n_iter) == ("iteration limit", 200)
 
 
 def test_stopped_by_a_report():

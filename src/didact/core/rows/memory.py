@@ -70,6 +70,7 @@ class Rows(ABC):
     n_targets: int = 1
     names: Sequence[str] | None = None
     missing: bool = False  # whether the model accepts NaN in X as missing values
+    numeric: bool = False  # whether the model predicts numbers, which are finite for finite rows
     n_rows: int | None = None  # None if only a pass can tell, as for rows that are not in memory
     is_sparse: bool = False  # whether X is a sparse matrix in memory
     on_device: bool = False  # whether X is a tensor
@@ -84,7 +85,7 @@ class Rows(ABC):
 
     def how(self) -> dict[str, Any]:
         """The keyword arguments that `MemoryRows` needs, in addition to columns, for a block of these rows."""
-        return {"names": self.names, "missing": self.missing}
+        return {"names": self.names, "missing": self.missing, "numeric": self.numeric}
 
     def gather(self, dtype: Any = None) -> tuple[Any, Any, Any]:
         """Dense X, y (or None) and weights of the rows with positive weight, in order, for models that store rows."""
@@ -122,14 +123,16 @@ class MemoryRows(Rows):
 
     n_rows: int
 
-    def __init__(self, X: Any, *columns: Any, names: Sequence[str] | None = None, missing: bool = False):
+    def __init__(
+        self, X: Any, *columns: Any, names: Sequence[str] | None = None, missing: bool = False, numeric: bool = False
+    ):
         self.columns = Block(X, *columns)
         self.X = X
         self.n_rows, self.n_features = X.shape
         self.is_sparse, self.on_device = is_sparse(X), is_tensor(X)
         self.dtype = X.dtype
         self.y_ndim, self.n_targets = target_shape(self.columns.y)
-        self.names, self.missing = names, missing
+        self.names, self.missing, self.numeric = names, missing, numeric
         self._pieces, self._blocks = _cut(X), {}  # type: tuple[list[list[int]], dict[tuple[int, int], Block]]
 
     def reduce(self, fn: Callable[..., S], *args: Any) -> S:
@@ -187,7 +190,7 @@ class MemoryRows(Rows):
                 isinstance(found, np.ndarray)
                 and found.dtype.kind == "f"
                 and not finite_sum(found)
-                and np.isnan(found).any()
+                and (np.isnan(found).any() or (self.numeric and np.isinf(found).any()))
             ):
                 refuse_extreme(self.X, self.names)
             return found

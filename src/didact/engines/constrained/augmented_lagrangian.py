@@ -214,7 +214,7 @@ def _rounds(
         return None if end.fate else end
 
     result = iterate(start, step, tol, max_iter, report)
-    if result.status == "no progress":
+    if result.status == "no progress" and end.fate:
         result = Result(end.x, end.value, result.n_iter, end.fate, end.optimality, result.history)
     result.multipliers = end.m
     return result

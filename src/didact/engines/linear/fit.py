@@ -9,7 +9,7 @@ r"""Fitting a linear objective: which solver, from where, and with what precondi
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -52,17 +52,17 @@ def fit_linear(
     squares overflow, the fit is made again in units in which they do not.
     """
     x0 = np.zeros(objective.size) if start is None else start
-    how = solver, tol, max_iter
+    how = How(solver=solver, tol=tol, max_iter=max_iter, warm=warm, report=report)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
         try:
-            result = _fit(objective, l1, *how, x0, warm, report)
+            result = _fit(objective, l1, x0, how)
             units = column_units(objective.rows) if result.status in FAILED else None
         except Steep:  # no need to see it fail
             units = column_units(objective.rows)
             if units is None:
-                result = _fit(objective, l1, *how, x0, warm, report, np.inf)
+                result = _fit(objective, l1, x0, how, np.inf)
     if units is not None:
-        result = _fit_in_units(objective, l1, units, *how, x0, warm, report)
+        result = _fit_in_units(objective, l1, units, x0, how)
     if result.status == "not finite" and not result.n_iter:
         raise InputError(
             "The loss overflows at the start of the fit: y, offset or sample_weight hold numbers too large for float64,"
@@ -71,44 +71,35 @@ def fit_linear(
     return result
 
 
-def _fit_in_units(
-    objective: LinearObjective,
-    l1: Any,
-    units: Array,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    x0: Array,
-    warm: bool,
-    report: Report | None,
-) -> Result:
+class How(NamedTuple):
+    """How to fit, as `fit_linear` was asked to."""
+
+    solver: str
+    tol: float
+    max_iter: int
+    warm: bool
+    report: Report | None
+
+
+def _fit_in_units(objective: LinearObjective, l1: Any, units: Array, x0: Array, how: How) -> Result:
     """The fit to columns divided by their units; coefficients come back in those of X."""
-    each = objective.per_parameter(units, 1.0)
+    each, report = objective.per_parameter(units, 1.0), how.report
     told = None if report is None else lambda i, value, x: report(i, value, x / each)
     scaled = objective._replace(rows=objective.rows.prepared(in_units, units), alpha=objective.alpha / units / units)
-    result = _fit(scaled, l1 / units, solver, tol, max_iter, x0 * each, warm, told, np.inf)
+    result = _fit(scaled, l1 / units, x0 * each, how._replace(report=told), np.inf)
     result.x = result.x / each
     return result
 
 
-def _fit(
-    objective: LinearObjective,
-    l1: Any,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    x0: Array,
-    warm: bool,
-    report: Report | None,
-    steep: float = STEEP_GRADIENT,
-) -> Result:
+def _fit(objective: LinearObjective, l1: Any, x0: Array, how: How, steep: float = STEEP_GRADIENT) -> Result:
+    solver, tol, max_iter, warm, report = how
     if np.any(np.asarray(l1) > 0):
         return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)
     sample = _sample(objective) if solver != "newton" else None
     if sample is not None and not warm:
         x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x
     if solver == "auto":
-        limit = NEWTON_SIZE_MULTI if objective.outputs else NEWTON_SIZE
+        limit = NEWTON_SIZE_MULTI if objective.several else NEWTON_SIZE
         solver = "newton" if sample is None and objective.size <= limit else "lbfgs"
     if solver == "newton":
         f = looked_at(objective.value_gradient_hessian, steep)
@@ -140,7 +131,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
     if (
         rows.n_rows is None
         or rows.is_sparse
-        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // max(objective.outputs, 1))
+        or rows.n_rows < max(MANY_ROWS, 20 * THINNING * objective.size // objective.outputs)
     ):
         return None
     thin = rows.require_memory("A sample is taken from rows in memory.").thinned(THINNING)
@@ -151,7 +142,7 @@ def _sample(objective: LinearObjective) -> LinearObjective | None:
 
 def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Array]:
     """An approximate inverse of the curvature at x, as a function of a gradient."""
-    outputs, rows = max(objective.outputs, 1), objective.rows
+    rows = objective.rows
     if rows.is_sparse or rows.n_features > DENSE_CURVATURE:
         return _uncorrelated(objective)
     H = objective.block_curvature(x)
@@ -164,7 +155,7 @@ def preconditioner(objective: LinearObjective, x: Array) -> Callable[[Array], Ar
         factors.append(linalg.cho_factor(block, lower=True, check_finite=False))
 
     def apply(g: Array) -> Array:
-        parts = zip(factors, g.reshape(outputs, -1), strict=True)
+        parts = zip(factors, g.reshape(objective.outputs, -1), strict=True)
         return np.concatenate([linalg.cho_solve(f, part, check_finite=False) for f, part in parts])
 
     return apply
@@ -177,16 +168,15 @@ def _uncorrelated(objective: LinearObjective) -> Callable[[Array], Array]:
     each other and with the intercept: d = (g − m g₀)/(cV + α), d₀ = g₀/c − mᵀd takes that out. Without an intercept
     the term of rank one remains, by the formula of Sherman and Morrison.
     """
-    outputs = max(objective.outputs, 1)
-    classes = max(outputs + objective.reference, 2)
-    curvature = (classes - 1) / classes**2 if objective.outputs or objective.loss.classes else 1.0
+    classes = max(objective.outputs + objective.reference, 2)
+    curvature = (classes - 1) / classes**2 if objective.several or objective.loss.classes else 1.0
     mean, square = objective.column_moments()
     variance = np.maximum(square - mean * mean, 1e-6 * square)  # a constant feature has none but for rounding
     inverse = 1.0 / np.maximum(curvature * variance + objective.alpha, 1e-12)
     pull = inverse * mean / (1.0 / curvature + inner(mean, inverse * mean))
 
     def apply(g: Array) -> Array:
-        table = g.reshape(outputs, -1)
+        table = g.reshape(objective.outputs, -1)
         if not objective.fit_intercept:
             d = inverse * table
             return np.asarray(d - np.outer(_along(mean, d), pull)).ravel()
@@ -209,8 +199,7 @@ def _fit_l1(
     if p <= FIRST_FEATURES:
         f = looked_at(objective.value_gradient_hessian, steep)
         return proximal_newton(f, l1, x0, tol, max_iter, report, objective.noise)
-    each = np.append(np.arange(p), -1) if objective.fit_intercept else np.arange(p)
-    features = np.tile(each, max(objective.outputs, 1))
+    features = objective.per_parameter(np.arange(p), -1.0).astype(np.intp)
 
     def restricted(coordinates: Array, start: Array) -> Result:
         columns = np.unique(features[coordinates])

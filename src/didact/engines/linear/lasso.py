@@ -29,7 +29,7 @@ from didact.core.threads import one_blas_thread
 from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
-from didact.engines.linear.lasso_gram import EXTRAPOLATED, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
+from didact.engines.linear.lasso_gram import EXTRAPOLATED, Ending, duality_gap, extrapolate, magnitude, solve_gram
 from didact.engines.linear.tuning import FIRST_COLUMNS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
@@ -78,7 +78,7 @@ class LassoSolver:
         self, l1: float, l2: float, start: Array, tol: float, max_rounds: int, report: Report | None = None
     ) -> Result:
         """Coefficients with a duality gap of at most tol · Σ w y² (half of that relative to ½ Σ w y²)."""
-        b, status, gap = start.copy(), "iteration limit", np.inf
+        b, status, gap, ending = start.copy(), "iteration limit", np.inf, Ending(report)
         goal = tol * self.square_y
         working = np.zeros(len(b), bool)
         history: list[float] = []
@@ -86,7 +86,7 @@ class LassoSolver:
             value, gap = self.value_gap(b, l1, l2)
             history.append(value)
             within = gap <= (goal if len(history) > 1 else AT_START * goal)
-            if (ended := how_it_ended(value, within, len(history), b, report)) is not None:
+            if (ended := ending(value, gap, within, len(history), b)) is not None:
                 status = ended
                 break
             self._widen(working, b, self._look(b)[1] - l2 * b, l1)

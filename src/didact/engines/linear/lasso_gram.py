@@ -17,12 +17,13 @@ from didact.core.threads import one_blas_thread
 from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import descend, descend_blocks, submatrix
 from didact.engines.linear.tuning import NEWTON_SWEEPS
-from didact.engines.loop.iterate import Report
+from didact.engines.loop.iterate import Report, Standstill
 from didact.engines.loop.result import Result
 from didact.parts.statistics.moments import Moments
 
 EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
 NEWTON_DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
+ROUNDS_WITHOUT_GAIN = 3  # after which a solver ends: each has made some hundred sweeps, or taken in new columns
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -49,7 +50,7 @@ class MomentLassoSolver:
     ) -> Result:
         """Coefficients with a duality gap of at most tol · Σ w y²."""
         goal = tol * self.square_y
-        b, bound, status = start, 0.3 * goal, "iteration limit"
+        b, bound, status, ending = start, 0.3 * goal, "iteration limit", Ending(report)
         H = self.gram if l2 == 0 else self.gram + l2 * np.eye(len(start))
         history: list[float] = []
         for _ in range(max_rounds):
@@ -57,19 +58,26 @@ class MomentLassoSolver:
                 b = solve_gram(H, self.product, l1, l2, b, self.positive, self.square_y, bound, 200)
             value, gap = self.value_gap(b, l1, l2)
             history.append(value)
-            if (ended := how_it_ended(value, gap <= goal, len(history), b, report)) is not None:
+            if (ended := ending(value, gap, gap <= goal, len(history), b)) is not None:
                 status = ended
                 break
             bound *= 0.1
         return Result(b, value, len(history), status, gap, history)
 
 
-def how_it_ended(value: float, within: bool, rounds: int, b: Array, report: Report | None) -> str | None:
-    """The status of a solver that has to end after this round; None to go on."""
-    stop = report is not None and report(rounds, value, b)
-    if not np.isfinite(value):
-        return "not finite"
-    return "converged" if within else "stopped" if stop else None
+class Ending:
+    """Why a solver has to end after a round."""
+
+    def __init__(self, report: Report | None):
+        self.report, self.standstill = report, Standstill(ROUNDS_WITHOUT_GAIN)
+
+    def __call__(self, value: float, gap: float, within: bool, rounds: int, b: Array) -> str | None:
+        """The status; None to go on."""
+        stop = self.report is not None and self.report(rounds, value, b)
+        if not np.isfinite(value):
+            return "not finite"
+        stands = self.standstill(value, gap)
+        return "converged" if within else "stopped" if stop else "no progress" if stands else None
 
 
 def magnitude(b: Array) -> Array:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from didact.engines.loop.line_search import NOISE
 from didact.engines.loop.result import Result
 
 
@@ -32,9 +33,31 @@ class State(Protocol):
 
 BOTTOMLESS = 1e100  # an objective below minus this multiple of its first value counts as unbounded
 
+QUIET_ITERATIONS = 20  # iterations without anything new after which a solver only moves within its rounding errors
+
 T = TypeVar("T", bound=State)
 Report = Callable[[int, float, Any], bool]
 Keep = Callable[[Any], Any] | None
+
+
+class Standstill:
+    """Notices a solver that moves without getting anywhere.
+
+    That is so when for some iterations the value is the same but for rounding and the optimality within the limits that
+    it has had before. Where the value is flat, as near a saddle, a solver that makes its way changes the optimality.
+    """
+
+    def __init__(self, patience: int = QUIET_ITERATIONS):
+        self.patience, self.quiet = patience, 0
+        self.value, self.least, self.most = math.inf, math.inf, -math.inf
+
+    def __call__(self, value: float, optimality: float) -> bool:
+        """Whether the last iterations, up to this one, have brought nothing new."""
+        same = abs(value - self.value) <= NOISE * abs(value) and self.least <= optimality <= self.most
+        self.quiet = self.quiet + 1 if same else 0
+        if not same:
+            self.value, self.least, self.most = value, min(self.least, optimality), max(self.most, optimality)
+        return self.quiet >= self.patience
 
 
 def iterate(
@@ -47,7 +70,7 @@ def iterate(
 ) -> Result:
     """Step until the optimality is within tol; the result says why the loop ended."""
     history: list[Any] = []
-    bottom = -BOTTOMLESS * (1.0 + abs(state.value))
+    bottom, standstill = -BOTTOMLESS * (1.0 + abs(state.value)), Standstill()
     for iteration in range(max_iter + 1):
         history.append(state.value if keep is None else keep(state))
         stop = iteration > 0 and report is not None and report(iteration, state.value, state.x)
@@ -63,7 +86,7 @@ def iterate(
         elif iteration == max_iter:
             status = "iteration limit"
         else:
-            new = step(state)
+            new = None if standstill(state.value, state.optimality) else step(state)
             if new is not None:
                 state = new
                 continue

@@ -14,6 +14,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.memory import block_by_block, compiled_pass, refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
+from didact.engines.linear.objective import double
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
@@ -159,21 +160,21 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
 
     def advance(weights: Weights, outputs: Array, epoch: int) -> Array:
         V, S, k = weights.V, weights.S, outputs
-        total = rows.reduce(gradients, training.loss, V[k], S[k, BIAS], weights.positives[k], *training.targets)
-        value, slope, slope0 = total.parts
+        table = np.column_stack([V[k], S[k, BIAS]])
+        value, slopes = rows.reduce(gradients, training.loss, table, weights.positives[k], *training.targets).parts
         rate = training.rate
         eta = (S[k, RATE] / (rate.offset + S[k, TIME]) ** rate.power)[:, None]
-        V[k] = (1.0 - eta * l2) * V[k] - eta * slope / weight
+        V[k] = (1.0 - eta * l2) * V[k] - eta * slopes[:, :-1] / weight
         if l1 > 0 or pull > 0:  # L2 is part of the gradient step, the other penalties are a proximal step after it
             V[k] = rest.prox(V[k], eta)
         if training.fit_intercept:
-            S[k, BIAS] -= eta[:, 0] * slope0 / weight
+            S[k, BIAS] -= eta[:, 0] * slopes[:, -1] / weight
         if weights.A.size:
             late = k[S[k, TIME] >= training.averaged_from]
             weights.A[late] -= V[late]
             S[late, BIAS_SUM] += S[late, BIAS]
             S[late, AVERAGED] += 1.0
-        S[k, UPDATES] += np.any(slope != 0, axis=1) | (slope0 != 0)
+        S[k, UPDATES] += np.any(slopes != 0, axis=1)
         S[k, TIME] += 1.0
         losses = np.zeros(len(S))
         losses[k] = value / weight
@@ -183,42 +184,34 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
 
 
 @compiled_pass
-def gradients(block: Block, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
-              high: float) -> Sums:  # fmt: skip
-    """Sums of the losses (K,) of a block and of their gradients (K, p) and (K,)."""
+def gradients(block: Block, loss: Any, table: Array, positives: Array, low: float, high: float) -> Sums:
+    """Sums of the losses (K,) of a block and of their gradients (K, p + 1)."""
     scalar = loss.scalar
-    if scalar is None or is_tensor(block.X) or len(coef) > FEW_OUTPUTS:
-        return block_by_block(array_gradients, block, loss, coef, intercept, positives, low, high)
-    values, slopes = [], []
-    for k, positive in enumerate(positives):
+    if scalar is None or is_tensor(block.X) or len(table) > FEW_OUTPUTS:
+        return block_by_block(array_gradients, block, loss, table, positives, low, high)
+    found = []
+    for theta, positive in zip(table, positives, strict=True):
         y = block.y if positive < 0 else np.where(block.y == positive, high, low)
-        theta = np.append(coef[k], intercept[k])
-        value, slope = linear_sums(block.X, np.asarray(y), block.weight, None, scalar, theta, False)
-        values.append(value)
-        slopes.append(slope)
-    return Sums((np.array(values), np.stack(slopes)[:, :-1], np.stack(slopes)[:, -1]))
+        found.append(linear_sums(block.X, np.asarray(y), block.weight, None, scalar, theta, False))
+    values, slopes = zip(*found, strict=True)
+    return Sums((np.array(values), np.stack(slopes)))
 
 
-def array_gradients(block: Block, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
-                    high: float) -> Sums:  # fmt: skip
+def array_gradients(block: Block, loss: Any, table: Array, positives: Array, low: float, high: float) -> Sums:
     """`gradients` as array code, for tensors, many outputs, and losses without a scalar form."""
     X, w = block.X, block.weight
-    value, R = losses_and_slopes(X, block.y, loss, coef, intercept, positives, low, high)
+    value, R = losses_and_slopes(X, block.y, loss, table, positives, low, high)
     xp = namespace(X)
     if w is not None:
         value, R = w[:, None] * value, w[:, None] * R
     value, slope, slope0 = to_host(xp.sum(value, axis=0), X.T @ R, xp.sum(R, axis=0))
-    return Sums((value, slope.T, slope0))
+    return Sums((value, np.column_stack([slope.T, slope0])))
 
 
-def losses_and_slopes(
-    X: Any, y: Any, loss: Any, coef: Array, intercept: Array, positives: Array, low: float, high: float
-) -> Any:
+def losses_and_slopes(X: Any, y: Any, loss: Any, table: Array, positives: Array, low: float, high: float) -> Any:
     """Loss and slope of every row for every output, (n, K)."""
-    xp = namespace(X)
-    if isinstance(X, np.ndarray) and X.dtype != np.float64:
-        X = X.astype(np.float64)
-    Z = X @ like(coef.T, X) + like(intercept, X)
+    xp, X = namespace(X), double(X)
+    Z = X @ like(table[:, :-1].T, X) + like(table[:, -1], X)
     Y = like(np.asarray(y), X)[:, None] if not is_tensor(y) else y[:, None]
     Y = Y + xp.zeros_like(Z)
     if positives[0] >= 0:

@@ -100,12 +100,12 @@ class Weights:
         sums = n_features if training.averaged_from < math.inf else 0
         return cls(np.zeros((K, n_features)), np.zeros((K, accounts)), np.zeros((K, sums)), S, positives)
 
-    def tables(self) -> tuple[Array, Array]:
-        """Coefficients (K, p) and intercepts (K,): averaged if averaging has begun, else the current ones."""
+    def table(self) -> Array:
+        """Coefficients and, last, intercepts (K, p + 1): averaged if averaging has begun, else the current ones."""
         count = self.S[:, AVERAGED]
         if not self.A.size or not (count > 0).all():
-            return self.V.copy(), self.S[:, BIAS].copy()
-        return -self.A / count[:, None], self.S[:, BIAS_SUM] / count
+            return np.column_stack([self.V, self.S[:, BIAS]])
+        return np.column_stack([-self.A, self.S[:, BIAS_SUM]]) / count[:, None]
 
 
 class Stopping(NamedTuple):
