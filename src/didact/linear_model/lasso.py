@@ -21,7 +21,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -154,7 +154,21 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
     model.coef_, model.intercept_ = one_or_many(solution, problem.rows.y_ndim, float_type(problem.rows))
     gaps = np.asarray([r.optimality for r in results])
     model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
-    report_convergence(model, max(results, key=lambda r: (not r.converged, r.n_iter)))
+    slowest = max(results, key=lambda r: (not r.converged, r.n_iter))
+    model.n_iter_ = max(1, slowest.n_iter)
+    if not slowest.converged and slowest.status != "stopped":
+        warn_short(model, slowest)
+
+
+def warn_short(model: Any, result: Result) -> None:
+    """Warn, in scikit-learn's words, that the tolerance was not met."""
+    if result.status == "no progress":
+        return warn_convergence(model, f"Objective did not converge. {result.message}")
+    warn_convergence(
+        model,
+        f"Objective did not converge. You might want to increase the number of iterations, max_iter={model.max_iter}, "
+        f"check the scale of the features or raise tol={model.tol:g}. Duality gap: {result.optimality:.3g}.",
+    )
 
 
 def refuse_one_target(model: Any, rows: Rows) -> None:

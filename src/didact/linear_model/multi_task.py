@@ -24,6 +24,9 @@ from didact.linear_model.lasso_path import enet_path
 from didact.linear_model.linear_regression import predict
 
 
+EPS = "Duality gap at which the fit ends: `tol` times the mean square of y."
+
+
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
     """Abstract: what all models of several targets with common features share."""
 
@@ -58,7 +61,9 @@ def fit_tasks(model: Any, ratio: float, X: Any, y: Any, sample_weight: Any) -> A
     """Fit all targets together for one penalty."""
     rows = model._rows(X, y, sample_weight, target="outputs")
     refuse_one_target(model, rows)
-    solve_targets(model, Problem(rows, model.fit_intercept, False), TOGETHER, ratio, X, y)
+    problem = Problem(rows, model.fit_intercept, False)
+    solve_targets(model, problem, TOGETHER, ratio, X, y)
+    model.eps_ = float(model.tol * problem.solver(*TOGETHER).square_y)
     return model
 
 
@@ -94,7 +99,7 @@ class MultiTaskLasso(_Tasks):
     tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
-    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets."), attr("eps_", "float", EPS)]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskLasso":
         """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
@@ -134,7 +139,7 @@ class MultiTaskElasticNet(_Tasks):
     tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
-    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets."), attr("eps_", "float", EPS)]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MultiTaskElasticNet":
         """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""

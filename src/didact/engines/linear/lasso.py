@@ -29,7 +29,16 @@ from didact.core.threads import one_blas_thread
 from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
-from didact.engines.linear.lasso_gram import EXTRAPOLATED, duality_gap, extrapolate, how_it_ended, magnitude, solve_gram
+from didact.engines.linear.lasso_gram import (
+    EXTRAPOLATED,
+    STANDSTILL,
+    duality_gap,
+    extrapolate,
+    how_it_ended,
+    magnitude,
+    solve_gram,
+    unmoved,
+)
 from didact.engines.linear.tuning import FIRST_COLUMNS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
@@ -82,14 +91,20 @@ class LassoSolver:
         goal = tol * self.square_y
         working = np.zeros(len(b), bool)
         history: list[float] = []
+        before = None
         for _ in range(max_rounds):
             value, gap = self.value_gap(b, l1, l2)
             history.append(value)
             within = gap <= (goal if len(history) > 1 else AT_START * goal)
-            if (ended := how_it_ended(value, within, len(history), b, report)) is not None:
+            residual, c = self._look(b)
+            ended = how_it_ended(value, within, len(history), b, report)
+            if ended is None and before is not None and self._same(before, residual):
+                ended = "no progress"
+            if ended is not None:
                 status = ended
                 break
-            self._widen(working, b, self._look(b)[1] - l2 * b, l1)
+            before = residual
+            self._widen(working, b, c - l2 * b, l1)
             at = np.flatnonzero(working)
             with one_blas_thread:
                 u = self.columns.solve(at, b[at], l1, l2, (INNER_TOL if l2 == 0 else INNER_TOL_L2) * goal)
@@ -103,6 +118,10 @@ class LassoSolver:
             residual = self.y - self.columns.image(b)
             self.last = (b, residual, self.correlations(residual))
         return self.last[1:]
+
+    def _same(self, before: Array, residual: Array) -> bool:
+        """Whether two residuals differ by rounding only."""
+        return float(np.sum(self.w @ (residual - before) ** 2)) <= STANDSTILL**2 * self.square_y
 
     def _widen(self, working: Array, b: Array, inner: Array, l1: float) -> None:
         """Put the support and the columns that violate optimality most into the working set."""
@@ -232,6 +251,7 @@ class SparseColumns:
             squares, inner_y = float(weighted @ actual), float(weighted @ self.y)
             return duality_gap(v, squares, inner_y, c, l1, l2, self.positive, square)
 
+        square_y = float(self.w @ (self.y * self.y))
         r, shift = residual(u)
         for _ in range(1000):
             iterates = [u.copy()]
@@ -241,7 +261,7 @@ class SparseColumns:
                 )
                 iterates.append(u.copy())
             value, gap = value_gap(u, r, shift)
-            if gap <= goal:
+            if gap <= goal or unmoved(iterates[0], u, square, square_y):
                 break
             guess = extrapolate(iterates)
             if guess is not None and not (self.positive and (guess < 0).any()):

@@ -23,6 +23,7 @@ from didact.parts.statistics.moments import Moments
 
 EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
 NEWTON_DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
+STANDSTILL = 4 * float(np.finfo(np.float64).eps)  # of the length of y: a change of the fit that is rounding
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -53,11 +54,15 @@ class MomentLassoSolver:
         H = self.gram if l2 == 0 else self.gram + l2 * np.eye(len(start))
         history: list[float] = []
         for _ in range(max_rounds):
+            before = b
             with one_blas_thread:
                 b = solve_gram(H, self.product, l1, l2, b, self.positive, self.square_y, bound, 200)
             value, gap = self.value_gap(b, l1, l2)
             history.append(value)
-            if (ended := how_it_ended(value, gap <= goal, len(history), b, report)) is not None:
+            ended = how_it_ended(value, gap <= goal, len(history), b, report)
+            if ended is None and unmoved(before, b, self.gram.diagonal(), self.square_y):
+                ended = "no progress"
+            if ended is not None:
                 status = ended
                 break
             bound *= 0.1
@@ -70,6 +75,11 @@ def how_it_ended(value: float, within: bool, rounds: int, b: Array, report: Repo
     if not np.isfinite(value):
         return "not finite"
     return "converged" if within else "stopped" if stop else None
+
+
+def unmoved(before: Array, b: Array, curvature: Array, square_y: float) -> bool:
+    """Whether what the coefficients add to the fit is as it was but for rounding: then nothing more can be gained."""
+    return float(curvature @ magnitude(b - before) ** 2) <= STANDSTILL**2 * square_y
 
 
 def magnitude(b: Array) -> Array:
@@ -164,7 +174,7 @@ def solve_gram(
                 descend_blocks(H, u, q, l1, 2)
             iterates.append(u.copy())
         value, gap = value_gap()
-        if gap <= goal:
+        if gap <= goal or unmoved(iterates[0], u, curvature, square_y):
             break
         if u.ndim == 1 and NEWTON_SWEEPS * sweeps >= np.count_nonzero(u):
             u, sweeps = newton_step(H, q, l1, u, positive, NEWTON_DAMPING * gap / max(float(u @ u), SMALLEST)), 0
