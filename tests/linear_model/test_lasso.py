@@ -144,7 +144,7 @@ def test_bad_input_is_refused_in_a_sentence():
         Lasso(alpha=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="'selection' parameter of Lasso"):
         Lasso(selection="some").fit(X, y)
-    with pytest.raises(ValueError, match="give the list of alphas"):
+    with pytest.raises(ValueError, match="Automatic alpha grid generation is not supported for l1_ratio=0"):
         enet_path(X, y, l1_ratio=0.0)
     X[:, 1] = 5.0  # a constant column has no coefficient
     assert Lasso(alpha=0.01).fit(X, y).coef_[1] == 0.0

@@ -151,7 +151,9 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
         ]
     coef = np.concatenate([r.x.reshape(problem.n_features, -1) for r in results], axis=1)
     solution = Solution(coef, problem.mean_y - problem.mean_x @ coef)
-    model.coef_, model.intercept_ = one_or_many(solution, problem.rows.y_ndim, float_type(problem.rows))
+    model.coef_, model.intercept_ = one_or_many(
+        solution, problem.rows.y_ndim, float_type(problem.rows), targets != TOGETHER
+    )
     gaps = np.asarray([r.optimality for r in results])
     model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
     slowest = max(results, key=lambda r: (not r.converged, r.n_iter))

@@ -127,7 +127,7 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         several = len(grids) > 1 and isinstance(self.alphas, Integral)  # given ones are the same for all ratios
         self.alphas_ = np.stack([a for _, a in grids]) if several else alphas
         solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
-        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), not search.together)
         self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
         self.n_iter_ = len(steps)
 

@@ -23,7 +23,6 @@ from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.lasso_path import enet_path
 from didact.linear_model.linear_regression import predict
 
-
 EPS = "Duality gap at which the fit ends: `tol` times the mean square of y."
 
 
