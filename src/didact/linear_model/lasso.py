@@ -164,13 +164,13 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
 
 def warn_short(model: Any, result: Result) -> None:
     """Warn, in scikit-learn's words, that the tolerance was not met."""
-    if result.status == "no progress":
-        return warn_convergence(model, f"Objective did not converge. {result.message}")
-    warn_convergence(
-        model,
-        f"Objective did not converge. You might want to increase the number of iterations, max_iter={model.max_iter}, "
-        f"check the scale of the features or raise tol={model.tol:g}. Duality gap: {result.optimality:.3g}.",
-    )
+    advice = result.message
+    if result.status == "iteration limit":
+        advice = (
+            f"You might want to increase the number of iterations, max_iter={model.max_iter}, check the scale of the "
+            f"features or raise tol={model.tol:g}. Duality gap: {result.optimality:.3g}."
+        )
+    warn_convergence(model, f"Objective did not converge. {advice}")
 
 
 def refuse_one_target(model: Any, rows: Rows) -> None:

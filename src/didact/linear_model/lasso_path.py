@@ -49,7 +49,7 @@ def penalty_grid(strongest: float, l1_ratio: float, eps: float, alphas: Any) -> 
     if l1_ratio == 0:
         raise ParameterError(
             "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing your "
-            "estimator with the appropriate `alphas=` argument: without an L1 part no penalty sets all coefficients to 0."
+            "estimator with the appropriate `alphas=` argument: without an L1 part no penalty makes all coefficients 0."
         )
     least = np.finfo(float).resolution
     if strongest / l1_ratio <= least:  # nothing to explain

@@ -318,8 +318,8 @@ def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:
     """Raise an error that says what to do, if the weights have run away."""
     if diverged:
         raise InputError(
-            f"{type(model).__name__}: Floating-point under-/overflow occurred at epoch #{epoch}: the steps are too long "
-            "for these data. Scaling input data with StandardScaler or MinMaxScaler might help, or a smaller rate."
+            f"{type(model).__name__}: Floating-point under-/overflow occurred at epoch #{epoch}: the steps are too "
+            "long for these data. Scaling input data with StandardScaler or MinMaxScaler might help, or a smaller rate."
         )
 
 
