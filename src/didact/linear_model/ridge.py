@@ -291,7 +291,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
             raise ParameterError("alpha must be a number of at least 0, or one such number for each target.")
         if len(alpha) > 1 and len(alpha) != rows.n_targets:
             raise ParameterError(
-                f"Number of targets and number of penalties do not correspond: {len(alpha)} != {rows.n_targets}."
+                f"Number of targets and number of penalties do not correspond: {len(alpha)} != {rows.n_targets} "
+                "(alpha is one number, or one for each target)."
             )
         return alpha
 

@@ -59,12 +59,9 @@ def few_values(X: Any) -> bool:
 def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: Categories | None) -> Array | None:
     """The monotone constraints, checked; None if there are none."""
     signs = np.zeros(p) if given is None else np.asarray(given)
-    if given is not None and signs.any() and outputs > 1:
-        raise ParameterError("Monotonicity constraints are not supported with multiple output: they need one.")
-    if given is not None and signs.any() and classes > 2:
-        raise ParameterError(
-            "Monotonicity constraints are not supported with multiclass classification: two classes have an order."
-        )
+    several = "multiple output" if outputs > 1 else "multiclass classification" if classes > 2 else None
+    if several is not None and signs.any():
+        raise ParameterError(f"Monotonicity constraints are not supported with {several}: it has no order.")
     if signs.ndim == 1 and len(signs) != p:
         raise ParameterError(f"monotonic_cst has shape {len(signs)} but the input data X has {p} features.")
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
