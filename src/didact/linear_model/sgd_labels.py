@@ -48,8 +48,8 @@ def labelled_part(model: Any, rows: Rows, classes: Any) -> Rows:
         raise ParameterError(
             "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
             "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough sample "
-            "of the full training set target to properly estimate the class frequency distributions. Pass the resulting "
-            "weights as the class_weight parameter."
+            "of the full training set target to properly estimate the class frequency distributions. Pass the "
+            "resulting weights as the class_weight parameter."
         )
     model.classes_ = _all_classes(model, classes)
     if len(model.classes_) < 2:
