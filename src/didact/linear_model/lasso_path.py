@@ -171,6 +171,9 @@ def enet_path(
             "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value."
         )
         alphas = n_alphas
+    if alphas is None:
+        deprecated("'alphas=None' is deprecated and will be removed in 1.11. Give the number of penalties, alphas=100.")
+        alphas = 100
     grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)
     starts = np.atleast_2d(coef_init) if coef_init is not None and targets != TOGETHER else [coef_init]
     walks = [walk(problem, k, grid, l1_ratio, tol, max_iter, starts[i % len(starts)]) for i, k in enumerate(targets)]
