@@ -24,7 +24,7 @@ from didact.linear_model import (
     enet_path,
 )
 from didact.naive_bayes import MultinomialNB
-from didact.neighbors import KernelDensity, KNeighborsClassifier, NearestNeighbors
+from didact.neighbors import KernelDensity, KNeighborsClassifier, NearestNeighbors, kneighbors_graph
 from didact.tree import DecisionTreeClassifier
 
 X, y = load_iris(return_X_y=True)
@@ -164,3 +164,16 @@ def test_an_index_of_the_rows_of_a_density():
     distance, _ = KernelDensity().fit(X).tree_.query(X[:1], k=1)
     assert distance[0, 0] == 0.0
     assert isinstance(KernelDensity(algorithm="ball_tree").fit(X).tree_, BallTree)
+
+
+def test_neighbours_within_radii_of_their_own():
+    model = NearestNeighbors(radius=None, n_neighbors=None).fit(X)
+    radii = np.linspace(0.1, 1.0, len(X))
+    distances, rows = model.radius_neighbors(X, radius=radii)
+    for i in (0, 70, 149):
+        one_distance, one_rows = model.radius_neighbors(X[[i]], radius=radii[i])
+        np.testing.assert_array_equal(rows[i], one_rows[0])
+        np.testing.assert_array_equal(distances[i], one_distance[0])
+    with pytest.raises(ValueError, match="radius must be at least 0, got None"):
+        model.radius_neighbors(X)
+    assert (kneighbors_graph(X, 3, n_jobs=1) != kneighbors_graph(X, 3)).nnz == 0
