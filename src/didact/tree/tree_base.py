@@ -65,7 +65,9 @@ def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: C
     if signs.ndim == 1 and len(signs) != p:
         raise ParameterError(f"monotonic_cst has shape {len(signs)} but the input data X has {p} features.")
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
-        raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+        raise ParameterError(
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, one for each of the {p} features."
+        )
     if not signs.any():
         return None
     if categories is not None and signs[categories.mask].any():
