@@ -25,13 +25,14 @@ from benchmarks.tables import table, three
 
 SCRIPTS = sorted((ROOT / "tests" / "compat" / "scripts").glob("*.py"))
 WAYS: dict[str, list[str]] = {"plain": [], "accelerated": ["-m", "didact.accelerate"]}
+LIMIT = 600  # seconds for one process: a script takes a few
 COMPARED = ["-m", "didact.accelerate", "--compare"]
 HEAD = """
 ## accelerate
 
 {about}. Ten scripts in the way people write them (`tests/compat/scripts`), unchanged. Seconds of the whole process,
-imports included, medians of {rounds} alternating rounds; then the seconds that the calls of covered classes take in
-both libraries, first calls in a process included; and the largest difference of a score that the script prints.
+imports included, medians of alternating rounds, {rounds} at least; then the seconds that the calls of covered classes
+take in both libraries, first calls in a process included; and the largest difference of a score that the script prints.
 
 """
 
@@ -39,7 +40,7 @@ both libraries, first calls in a process included; and the largest difference of
 def run(command: list[str], environment: dict[str, str]) -> tuple[float, dict[str, float]]:
     """Seconds of a process, and the names and numbers that it prints."""
     start = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT, timeout=LIMIT)
     seconds = time.perf_counter() - start
     lines = [line.rpartition(" ") for line in done.stdout.splitlines()]
     return seconds, {name: float(value == "True" or value) for name, _, value in lines}
@@ -97,17 +98,23 @@ def markdown(found: dict[str, Any], about: str, rounds: int) -> str:
 
 
 def main(argv: list[str]) -> None:
-    """Run all scripts and save the results."""
+    """Run all scripts, or those named, and save the results of each as soon as it is done."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks accelerate", description=__doc__)
+    parser.add_argument("scripts", nargs="*", help="names of scripts; all by default")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each script")
-    rounds = parser.parse_args(argv).rounds
-    about = f"{datetime.date.today().isoformat()}, {len(os.sched_getaffinity(0))} cores, scikit-learn "
-    about += f"{version('scikit-learn')}, load average at the start {os.getloadavg()[0]:.2f}"
-    found = {}
+    given = parser.parse_args(argv)
+    if unknown := set(given.scripts) - {script.stem for script in SCRIPTS}:
+        parser.error(f"there is no script {', '.join(sorted(unknown))}")
+    path = RESULTS / "accelerate.json"
+    found: dict[str, Any] = json.loads(path.read_text())["results"] if path.exists() and given.scripts else {}
     for script in SCRIPTS:
+        if given.scripts and script.stem not in given.scripts:
+            continue
         print(f"{script.stem} … ", end="", flush=True, file=sys.stderr)
-        found[script.stem] = measure(script, rounds)
+        found[script.stem] = measure(script, given.rounds) | {"load": os.getloadavg()[0], "rounds": given.rounds}
         print(found[script.stem]["seconds"], file=sys.stderr)
-    text = markdown(found, about, rounds)
-    save(RESULTS / "accelerate.json", json.dumps({"results": found, "markdown": text}, indent=1))
+        about = f"{datetime.date.today().isoformat()}, {len(os.sched_getaffinity(0))} cores, scikit-learn "
+        about += f"{version('scikit-learn')}, load average up to {max(r['load'] for r in found.values()):.1f}"
+        text = markdown({name: found[name] for name in sorted(found)}, about, min(r["rounds"] for r in found.values()))
+        save(path, json.dumps({"results": found, "markdown": text}, indent=1))
     print(text)

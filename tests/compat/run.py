@@ -1,7 +1,9 @@
-"""``make compat``: scikit-learn's own tests on our classes, a process for each module, and a table of the results.
+"""``make compat``: scikit-learn's own tests on our classes, a process for each file, and a table of the results.
 
-    python tests/compat/run.py [MODULE …] [--way accelerate] [--save]
+    python tests/compat/run.py [MODULE or FILE …] [--way accelerate] [--save]
 
+A file is named as in scikit-learn's folder, without its ending: ``linear_model/tests/test_ridge``. With ``--save`` its
+counts replace its earlier ones, and the table is made of all.
 A test counts if it calls one of our classes. Tests that `exceptions.toml` names, each with its reason, are counted
 apart; one that is named there and passes counts as passed.
 """
@@ -17,61 +19,76 @@ import tempfile
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"
-BOOSTING = "ensemble._hist_gradient_boosting.tests."
-FILES = {
-    "linear_model": [
-        *("base", "common", "coordinate_descent", "huber", "logistic", "perceptron", "quantile", "ridge", "sag", "sgd"),
-        "sparse_coordinate_descent",
-    ],
-    "tree": ["tree", "export", "monotonic_tree"],
-    "ensemble": ["bagging", "base", "common", "forest", "stacking", "voting", "weight_boosting"],
-    "neighbors": ["neighbors", "kde", "graph", "neighbors_pipeline"],
-    "naive_bayes": [],
-    "discriminant_analysis": [],
-    "multiclass": [],
+SKLEARN = Path(importlib.util.find_spec("sklearn").origin).parent
+
+
+class Module(NamedTuple):
+    """A module of scikit-learn whose tests run here."""
+
+    sample: str  # keywords of the tests that `make test` runs: quick ones, and one of each kind
+    files: str = ""  # its test files, by default all of them
+    more: str = ""  # test files in other folders
+
+
+BOOSTING = "ensemble/_hist_gradient_boosting/tests/test_"
+MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or test_linearsvc"),
+    "linear_model": Module(
+        "test_lasso_zero or test_lasso_toy or test_huber_equals or test_linear_regression_multiple",
+        "base common coordinate_descent huber logistic perceptron quantile ridge sag sgd sparse_coordinate_descent",
+        "linear_model/_glm/tests/test_glm",
+    ),
+    "tree": Module("test_importances or test_min_samples_leaf or test_class_weight_errors"),
+    "ensemble": Module(
+        "test_probability or test_staged or test_oob_score_regressors or test_iris",
+        "bagging base common forest stacking voting weight_boosting",
+        " ".join(BOOSTING + name for name in ("gradient_boosting", "monotonic_constraints", "warm_start")),
+    ),
+    "neighbors": Module(
+        "test_kneighbors_classifier or test_kneighbors_regressor or test_radius_neighbors_boundary",
+        "neighbors kde graph neighbors_pipeline",
+    ),
+    "naive_bayes": Module("test_"),
+    "discriminant_analysis": Module("test_"),
+    "multiclass": Module("test_ovo"),
 }
-MORE = {
-    "linear_model": ["linear_model._glm.tests.test_glm"],
-    "ensemble": [f"{BOOSTING}test_{name}" for name in ("gradient_boosting", "monotonic_constraints", "warm_start")],
-}
-SAMPLE = {  # for `make test`: quick, and one of each kind
-    "linear_model": "test_lasso_zero or test_lasso_toy or test_huber_equals or test_linear_regression_multiple",
-    "tree": "test_importances or test_min_samples_leaf or test_class_weight_errors",
-    "ensemble": "test_probability or test_staged or test_oob_score_regressors or test_iris",
-    "neighbors": "test_kneighbors_classifier or test_kneighbors_regressor or test_radius_neighbors_boundary",
-    "naive_bayes": "test_",
-    "discriminant_analysis": "test_",
-    "multiclass": "test_ovo",
-}
 
 
-def modules(name: str) -> list[str]:
-    """The test files of a module, as Python names them."""
-    inside = [f"{name}.tests.test_{file}" for file in FILES[name]] or [f"tests.test_{name}"]
-    return [f"sklearn.{one}" for one in [*inside, *MORE.get(name, [])]]
+def test_files(name: str) -> list[str]:
+    """The test files of a module, relative to scikit-learn's folder and without the ending."""
+    folder = f"{name}/tests"
+    if not (SKLEARN / folder).is_dir():
+        return [f"tests/test_{name}"]
+    found = sorted(path.stem.removeprefix("test_") for path in (SKLEARN / folder).glob("test_*.py"))
+    return [f"{folder}/test_{file}" for file in MODULES[name].files.split() or found] + MODULES[name].more.split()
 
 
-def run(name: str, way: str, keywords: str | None = None) -> list[dict]:
-    """The results of all tests of a module, in a process of its own."""
-    root = Path(importlib.util.find_spec("sklearn").origin).parents[1]
+def run(files: list[str], way: str, keywords: str | None = None) -> list[dict]:
+    """The results of the tests of some files, in a process of their own."""
     with tempfile.TemporaryDirectory(prefix="didact-compat-") as folder:
         lines = Path(folder) / "results.jsonl"
         path = os.pathsep.join([str(SOURCE), str(HERE), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
         environment = os.environ | {"DIDACT_COMPAT": str(lines), "DIDACT_COMPAT_WAY": way, "PYTHONPATH": path}
-        command = [sys.executable, "-m", "pytest", "-c", str(HERE / "compat.ini"), f"--rootdir={root}", "-p", "swap"]
-        command += ["--pyargs", *modules(name), *(["-k", keywords] if keywords else [])]
+        command = [sys.executable, "-m", "pytest", "-c", str(HERE / "compat.ini"), f"--rootdir={SKLEARN.parent}"]
+        command += ["-p", "swap", "--pyargs", *(f"sklearn.{file.replace('/', '.')}" for file in files)]
+        command += ["-k", keywords] if keywords else []
         environment.pop("SCIPY_ARRAY_API", None)  # array libraries are a matter of our own tests
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         if not lines.exists():
-            sys.exit(f"{name}: no test ran.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        found = {}
-        for line in lines.read_text().splitlines():  # a test that fails while it is taken down has two lines
-            result = json.loads(line)
-            if found.get(result["test"], {}).get("outcome") != "failed":
-                found[result["test"]] = result
+            sys.exit(f"{files}: no test ran.\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return read(lines)
+
+
+def read(lines: Path) -> list[dict]:
+    """The results that the plugin wrote; those of tests that called none of our classes are left out."""
+    found = {}
+    for line in lines.read_text().splitlines():  # a test that fails while it is taken down has two lines
+        result = json.loads(line)
+        if found.get(result["test"], {}).get("outcome") != "failed":
+            found[result["test"]] = result
     return [r for r in found.values() if r["used"] or r["outcome"] == "failed"]
 
 
@@ -108,27 +125,42 @@ def table(rows: dict[str, Counter]) -> str:
     return text
 
 
+def saved(way: str) -> Path:
+    """Where the counts of all files are kept, by module and file."""
+    return HERE / ("results.json" if way == "import" else "results_accelerate.json")
+
+
+def keep(rows: dict[str, dict[str, Counter]], way: str) -> None:
+    """Put counts beside those of files that did not run this time, and write the table of all."""
+    path = saved(way)
+    before = json.loads(path.read_text()) if path.exists() else {}
+    every = {name: before.get(name, {}) | rows.get(name, {}) for name in MODULES if name in before or name in rows}
+    path.write_text(json.dumps(every, indent=1) + "\n")
+    total = {name: sum(map(Counter, files.values()), Counter()) for name, files in every.items()}
+    path.with_name(f"{path.stem.upper()}.md").write_text(table(total))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("modules", nargs="*", help=f"some of {', '.join(FILES)}; all by default")
+    parser.add_argument("modules", nargs="*", help=f"some of {', '.join(MODULES)}, or files of them; all by default")
     parser.add_argument("--way", choices=("import", "accelerate"), default="import", help="how our classes come in")
     parser.add_argument("--save", action="store_true", help="write RESULTS.md and results.json beside this file")
     given = parser.parse_args()
     rows, failures, needed = {}, [], set()
-    for name in given.modules or FILES:
-        counts, failed, used = judged(run(name, given.way))
-        rows[name], needed, failures = counts, needed | used, failures + failed
-        print(table({name: counts}).splitlines()[-1], flush=True)
+    for name in MODULES:
+        asked = [f for f in test_files(name) if not given.modules or name in given.modules or f in given.modules]
+        for file in asked:
+            counts, failed, used = judged(run([file], given.way))
+            rows.setdefault(name, {})[file], needed, failures = counts, needed | used, failures + failed
+            print(table({file: counts}).splitlines()[-1], flush=True)
     for result in failures:
         print(f"FAILED {result['test']}: {result['error'].partition(chr(10))[0][:150]}")
     if not given.modules:
         for pattern in sorted({p for p, _ in exceptions()} - needed):
             print(f"no longer needed in exceptions.toml: {pattern}")
-    print(table(rows))
+    print(table({name: sum(files.values(), Counter()) for name, files in rows.items()}))
     if given.save:
-        name = "results" if given.way == "import" else "results_accelerate"
-        (HERE / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
-        (HERE / f"{name.upper()}.md").write_text(table(rows))
+        keep(rows, given.way)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ import run
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", run.FILES)
+@pytest.mark.parametrize("module", run.MODULES)
 def test_sample_of_scikit_learns_tests(module):
-    counts, failures, _ = run.judged(run.run(module, "import", run.SAMPLE[module]))
+    counts, failures, _ = run.judged(run.run(run.test_files(module), "import", run.MODULES[module].sample))
     assert counts["passed"] > 0
     assert [f"{f['test']}: {f['error']}" for f in failures] == []
 

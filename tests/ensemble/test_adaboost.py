@@ -209,11 +209,15 @@ def test_stages_of_r2():
     assert model.feature_importances_.shape == (10,)
 
 
+def test_one_class_is_certain():
+    model = AdaBoostClassifier().fit(X[:5], np.full(5, 7))
+    np.testing.assert_array_equal(model.predict_proba(X[:5]), np.ones((5, 1)))
+    np.testing.assert_array_equal(model.predict(X[:5]), np.full(5, 7))
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="two classes, but y has 3"):
         AdaBoostClassifier(algorithm="binary").fit(FLOWERS, KINDS)
-    with pytest.raises(ValueError, match="one class only"):
-        AdaBoostClassifier().fit(X[:5], np.zeros(5))
     with pytest.raises(ValueError, match="worse than random"):
         AdaBoostClassifier().fit(np.ones((10, 1)), np.arange(10) % 2)
     with pytest.raises(ValueError, match="zero"):

@@ -96,9 +96,9 @@ def test_early_stopping_needs_the_value_of_the_loss():
 
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_counts_that_are_all_zero_are_refused(loss):
-    with pytest.raises(InputError, match=r"some y > 0, but all y"):
+    with pytest.raises(InputError, match=r"sum\(y\) > 0: all y"):
         HistGradientBoostingRegressor(loss=loss).fit(X, np.zeros(300))
-    with pytest.raises(InputError, match=r"some y > 0, but all y"):
+    with pytest.raises(InputError, match=r"sum\(y\) > 0: all y"):
         HistGradientBoostingRegressor(loss=loss).fit(X, np.maximum(Y, 0), sample_weight=Y <= 0)
 
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 import sklearn.linear_model as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from didact import Batches
 from didact.engines.linear.coordinate_descent_loops import descend, descend_sparse
@@ -143,7 +144,7 @@ def test_bad_input_is_refused_in_a_sentence():
         Lasso(alpha=-1.0).fit(X, y)
     with pytest.raises(ValueError, match="'selection' parameter of Lasso"):
         Lasso(selection="some").fit(X, y)
-    with pytest.raises(ValueError, match="give the list of alphas"):
+    with pytest.raises(ValueError, match="Automatic alpha grid generation is not supported for l1_ratio=0"):
         enet_path(X, y, l1_ratio=0.0)
     X[:, 1] = 5.0  # a constant column has no coefficient
     assert Lasso(alpha=0.01).fit(X, y).coef_[1] == 0.0
@@ -290,3 +291,30 @@ def test_values_whose_squares_overflow_are_refused_in_a_sentence(sparse, shape, 
         except ValueError:
             continue
         assert residual @ residual <= 2 * y @ y
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # unless rounding makes the gap 0
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("n", [20, 200])  # working sets, cross-products
+def test_a_tolerance_of_zero_ends_at_rounding(form, n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 12)) * 10.0 ** rng.integers(-4, 5, 12)
+    y = X @ (1 / np.linalg.norm(X, axis=0)) + rng.normal(size=n)
+    model = ElasticNet(alpha=1e-3, tol=0.0).fit(form(X), y)
+    assert model.n_iter_ < 100
+    assert model.dual_gap_ <= 1e-10 * np.mean(y * y)
+
+
+def test_penalties_that_are_no_penalties_are_named():
+    X, y = np.eye(6), np.arange(6.0)
+    with pytest.raises(ValueError, match=r"alphas\[1\] == -1, must be >= 0.0"):
+        LassoCV(alphas=[1, -1]).fit(X, y)
+    with pytest.raises(TypeError, match=r"alphas\[0\] must be an instance of float, not str"):
+        LassoCV(alphas=["a"]).fit(X, y)
+
+
+def test_a_search_that_ends_early_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 25))
+    with pytest.warns(ConvergenceWarning, match="Objective did not converge"):
+        LassoCV(max_iter=1, tol=0.0, alphas=5).fit(X, X[:, 0] + rng.normal(size=50))

@@ -205,7 +205,7 @@ def test_float32_gives_float32():
 
 def test_what_cannot_be_is_refused_with_a_sentence():
     X, Y, _ = table(30, 3)
-    with pytest.raises(ParameterError, match="above 0"):
+    with pytest.raises(ParameterError, match="must be > 0"):
         RidgeCV([0.0, 1.0]).fit(X, Y)
     assert RidgeCV([0.0, 1e9], cv=3).fit(X, Y).alpha_ == 0.0  # with folds least squares is a candidate
     with pytest.raises(ParameterError, match="of at least 0"):

@@ -111,10 +111,10 @@ class OfModels(MetaEstimatorMixin):
                 f"{name} cannot select rows of a precomputed kernel or distance matrix: let the base model compute it."
             )
 
-    def _coded(self, y: Any) -> tuple[Array, Array]:
-        """The sorted labels and the code of every row; fewer than two classes are refused."""
+    def _coded(self, y: Any, least: int = 2) -> tuple[Array, Array]:
+        """The sorted labels and the code of every row; fewer than `least` classes are refused."""
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
+        if len(classes) < least:
             name = type(self).__name__
             raise InputError(f"{name} needs at least 2 classes, but y has one class only: {classes[:1].tolist()[0]!r}.")
         return classes, codes

@@ -55,7 +55,7 @@ class Rounds(NamedTuple):
 def boost(learn: Learner, codes: Array, n_classes: int, w: Array, algorithm: str, rate: float,
           generators: list[Any], report: Report) -> Rounds:  # fmt: skip
     """Boost on rows with class codes and start weights w."""
-    extra, worst = (np.log(n_classes - 1), 1 - 1 / n_classes) if algorithm == "SAMME" else (0.0, 0.5)
+    extra, worst = (np.log(max(n_classes - 1, 1)), 1 - 1 / n_classes) if algorithm == "SAMME" else (0.0, 0.5)
     share = (n_classes - 1) / n_classes if algorithm == "SAMME" else 0.5
     models: list[Any] = []
     votes, errors, bounds = [], [], []
@@ -91,7 +91,7 @@ def staged_scores(X: Any, models: list[Any], votes: Array, n_classes: int) -> It
     """Σ votes for the class − Σ other votes/(K−1), relative to all votes, after each learner: (n, K)."""
     scores, total, every = np.zeros((X.shape[0], n_classes)), 0.0, np.arange(X.shape[0])
     for model, vote in zip(models, votes, strict=True):
-        share = vote / (n_classes - 1)
+        share = vote / max(n_classes - 1, 1)
         scores -= share
         scores[every, predicted(model, X)] += vote + share
         total += vote
@@ -121,7 +121,7 @@ def labels(X: Any, models: list[Any], votes: Array, n_classes: int, classes: Arr
 
 def shares(scores: Array, dtype: Any) -> Array:
     """Probabilities from scores: the softmax of scores/(K−1)."""
-    return special.softmax(scores / (scores.shape[1] - 1), axis=1).astype(dtype, copy=False)
+    return special.softmax(scores / max(scores.shape[1] - 1, 1), axis=1).astype(dtype, copy=False)
 
 
 def probabilities(X: Any, models: list[Any], votes: Array, n_classes: int) -> Array:
@@ -147,7 +147,7 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
     n·p. Differs from scikit-learn, whose only algorithm is SAMME: `algorithm`, `weighting`, base models without
     weights, and a perfect learner, which there has the vote 1, outvotes all before it in "M1" and "binary". Decision
     values and probabilities are scikit-learn's: votes relative to their sum, and the softmax of them, which ranks but
-    is not calibrated. Shape of computation: rounds in turn.
+    is not calibrated. Where y has one class, that class has the probability 1. Shape of computation: rounds in turn.
 
     References
     ----------
@@ -194,7 +194,7 @@ class AdaBoostClassifier(OfLearners, OfModels, ClassifierMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **fit_params: Any) -> "AdaBoostClassifier":
         """Fit to rows X with labels y; sample_weight is the weight of the rows in the first round."""
         X, y, w = self._training(X, y, sample_weight, target="labels")
-        self.classes_, codes = self._coded(y)
+        self.classes_, codes = self._coded(y, least=1)
         self.n_classes_ = K = len(self.classes_)
         if self.algorithm == "binary" and K != 2:
             raise InputError(f"algorithm='binary' is for two classes, but y has {K}: use 'M1' or 'SAMME'.")

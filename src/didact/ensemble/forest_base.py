@@ -224,6 +224,11 @@ class _Forest(Estimator):
         return [tree.value.reshape(tree.node_count, -1) for tree in self.trees_]
 
     @property
+    def estimator(self) -> Any:
+        """A tree of the kind that the forest grows, not fitted."""
+        return self._tree_model(splitter="random" if self._random_splits else "best")
+
+    @property
     def estimator_(self) -> Any:
         """A tree with the forest's parameters, not fitted."""
         check_is_fitted(self)

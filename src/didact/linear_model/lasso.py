@@ -21,7 +21,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, report_convergence
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, between, is_bool, param, whole
 from didact.core.progress import FitProgress
@@ -151,10 +151,26 @@ def solve_targets(model: Any, problem: Problem, targets: Sequence[Target], ratio
         ]
     coef = np.concatenate([r.x.reshape(problem.n_features, -1) for r in results], axis=1)
     solution = Solution(coef, problem.mean_y - problem.mean_x @ coef)
-    model.coef_, model.intercept_ = one_or_many(solution, problem.rows.y_ndim, float_type(problem.rows))
+    model.coef_, model.intercept_ = one_or_many(
+        solution, problem.rows.y_ndim, float_type(problem.rows), targets != TOGETHER
+    )
     gaps = np.asarray([r.optimality for r in results])
     model.dual_gap_ = gaps if len(gaps) > 1 or (problem.rows.y_ndim == 2 and targets != TOGETHER) else gaps[0]
-    report_convergence(model, max(results, key=lambda r: (not r.converged, r.n_iter)))
+    slowest = max(results, key=lambda r: (not r.converged, r.n_iter))
+    model.n_iter_ = max(1, slowest.n_iter)
+    if not slowest.converged and slowest.status != "stopped":
+        warn_short(model, slowest)
+
+
+def warn_short(model: Any, result: Result) -> None:
+    """Warn, in scikit-learn's words, that the tolerance was not met."""
+    advice = result.message
+    if result.status == "iteration limit":
+        advice = (
+            f"You might want to increase the number of iterations, max_iter={model.max_iter}, check the scale of the "
+            f"features or raise tol={model.tol:g}. Duality gap: {result.optimality:.3g}."
+        )
+    warn_convergence(model, f"Objective did not converge. {advice}")
 
 
 def refuse_one_target(model: Any, rows: Rows) -> None:

@@ -22,8 +22,9 @@ from didact.core.progress import FitProgress
 from didact.core.rows import MemoryRows
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
+from didact.engines.loop.result import Result
 from didact.linear_model.infer import no_inference
-from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
+from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target, warn_short
 from didact.linear_model.lasso_path import lasso_path, penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import _PathCV, split
@@ -51,11 +52,12 @@ class Search(NamedTuple):
 
 def walk_all(
     problem: Problem, targets: Sequence[Target], alphas: Array, ratio: float, tol: float, max_iter: int
-) -> tuple[Array, Array]:
-    """Coefficients (p, T, m) of all targets and duality gaps (one row for each of `targets`, m) along the penalties."""
+) -> tuple[Array, Array, Result | None]:
+    """Coefficients (p, T, m) of all targets, duality gaps (one row for each of `targets`, m), one that fell short."""
     walks = [walk(problem, target, alphas, ratio, tol, max_iter) for target in targets]
     coefs = [w.coefs.reshape(problem.n_features, -1, len(alphas)) for w in walks]
-    return np.concatenate(coefs, axis=1), np.stack([w.gaps for w in walks])
+    short = next((w.short for w in walks if w.short is not None), None)
+    return np.concatenate(coefs, axis=1), np.stack([w.gaps for w in walks]), short
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -70,7 +72,7 @@ def fold_errors(
     Y = (y if y.ndim == 2 else y[:, None])[:, :, None]
     errors = []
     for ratio, alphas in grids:
-        coefs, _ = walk_all(problem, search.targets(problem), alphas, ratio, model.tol, model.max_iter)
+        coefs, *_ = walk_all(problem, search.targets(problem), alphas, ratio, model.tol, model.max_iter)
         images = (X @ coefs.reshape(problem.n_features, -1)).reshape(len(Y), *coefs.shape[1:])
         residual = Y - images - (problem.mean_y[:, None] - np.tensordot(problem.mean_x, coefs, 1))
         errors.append(np.average(residual**2, axis=0, weights=w).mean(axis=0))
@@ -124,13 +126,15 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         best, at = np.unravel_index(np.argmin(errors.mean(axis=-1)), errors.shape[:2])
         ratio, alphas = grids[best]
         steps = alphas[at % STRIDE : at + 1 : STRIDE]
-        coefs, gaps = walk_all(problem, targets, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
+        coefs, gaps, short = walk_all(problem, targets, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
+        if short is not None:
+            warn_short(self, short)
         self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
         self.mse_path_ = errors if len(grids) > 1 else errors[0]
         several = len(grids) > 1 and isinstance(self.alphas, Integral)  # given ones are the same for all ratios
         self.alphas_ = np.stack([a for _, a in grids]) if several else alphas
         solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
-        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), not search.together)
         self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
         self.n_iter_ = len(steps)
 

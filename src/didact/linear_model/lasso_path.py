@@ -16,7 +16,9 @@ from didact.core.compat import deprecated
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
 from didact.core.typing import Array
+from didact.engines.loop.result import Result
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Problem, Target
+from didact.linear_model.regularization_path import numbers
 
 
 class Path(NamedTuple):
@@ -43,14 +45,16 @@ class Path(NamedTuple):
 def penalty_grid(strongest: float, l1_ratio: float, eps: float, alphas: Any) -> Array:
     """Falling penalties: given ones sorted, or a number of them from the strongest down to eps times that."""
     if not isinstance(alphas, Integral):
-        given = np.sort(np.asarray(alphas, np.float64))[::-1]
-        if given.ndim != 1 or not len(given) or given[-1] < 0:
-            raise ParameterError("alphas must be a whole number, or a list of numbers of at least 0.")
-        return given
+        return np.sort(numbers(alphas, "alphas", 0))[::-1]
     if l1_ratio == 0:
-        raise ParameterError("Without an L1 part no penalty sets all coefficients to zero: give the list of alphas.")
-    top = max(strongest / l1_ratio, np.finfo(float).resolution)
-    return top * np.logspace(0, np.log10(eps), int(alphas))
+        raise ParameterError(
+            "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing your "
+            "estimator with the appropriate `alphas=` argument: without an L1 part no penalty makes all coefficients 0."
+        )
+    least = np.finfo(float).resolution
+    if strongest / l1_ratio <= least:  # nothing to explain
+        return np.full(int(alphas), least)
+    return strongest / l1_ratio * np.logspace(0, np.log10(eps), int(alphas))
 
 
 class Walk(NamedTuple):
@@ -59,6 +63,7 @@ class Walk(NamedTuple):
     coefs: Array
     gaps: Array
     rounds: Array
+    short: Result | None = None  # the last solution that did not meet the tolerance
 
 
 def walk(
@@ -73,6 +78,8 @@ def walk(
         result = problem.solve(target, alpha * l1_ratio, alpha * (1 - l1_ratio), b, tol, max_iter)
         b = found.coefs[..., k] = result.x
         found.gaps[k], found.rounds[k] = result.optimality, result.n_iter
+        if not result.converged:
+            found = found._replace(short=result)
     return found
 
 
@@ -164,6 +171,9 @@ def enet_path(
             "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value."
         )
         alphas = n_alphas
+    if alphas is None:
+        deprecated("'alphas=None' is deprecated and will be removed in 1.11. Give the number of penalties, alphas=100.")
+        alphas = 100
     grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)
     starts = np.atleast_2d(coef_init) if coef_init is not None and targets != TOGETHER else [coef_init]
     walks = [walk(problem, k, grid, l1_ratio, tol, max_iter, starts[i % len(starts)]) for i, k in enumerate(targets)]

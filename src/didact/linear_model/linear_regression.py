@@ -136,7 +136,7 @@ def solve_iteratively(rows: Rows, alpha: Array, fit_intercept: bool, tol: float,
 
     diagonal = (square_x - weight * mean_x**2)[:, None] + alpha
     if more_columns(rows):  # combinations of the rows lead to the solution of least norm, scaled steps elsewhere
-        diagonal = np.where(alpha > 0, diagonal, 1.0)
+        diagonal = np.where(alpha > tol * np.max(diagonal), diagonal, 1.0)  # a penalty that the residual does not show
     result = conjugate_gradients(product, rhs, diagonal, tol, max_iter)
     return Solution(result.x, mean_y - mean_x @ result.x, result=result)
 
@@ -181,9 +181,14 @@ def predict(X: Any, coef: Array, intercept: Any) -> Any:
     return X @ (coef if coef.ndim == 1 else coef.T) + intercept
 
 
-def one_or_many(solution: Solution, y_ndim: int, dtype: Any) -> tuple[Array, Any]:
-    """coef_ and intercept_ as scikit-learn shapes them: (p,) and a number, or (k, p) and (k,)."""
+def one_or_many(solution: Solution, y_ndim: int, dtype: Any, flat: bool = False) -> tuple[Array, Any]:
+    """coef_ and intercept_ as scikit-learn shapes them: (p,) and a number, or (k, p) and (k,).
+
+    Its penalised models, with `flat`, have (p,) and (1,) for a target of shape (n, 1).
+    """
     coef, intercept = solution.coef.T.astype(dtype), np.asarray(solution.intercept, dtype)
+    if flat and y_ndim == 2 and len(coef) == 1:
+        return coef[0], intercept
     return (coef, intercept) if y_ndim == 2 else (coef[0], intercept[0])
 
 

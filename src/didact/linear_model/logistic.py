@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, own_solver
+from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, limit_reached, own_solver
 from didact.core.errors import InputError
-from didact.core.estimator import Estimator, report_convergence, warn_convergence
+from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
@@ -179,7 +179,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
     solver: str = param("auto", one_of(*LOGISTIC_SOLVERS), f"How to solve; 'auto' goes by the size. {UNPENALISED}")
-    max_iter: int = param(1000, whole(1), "Most iterations of the solver.")
+    max_iter: int = param(1000, whole(0), "Most iterations of the solver; 0: stay at the start.")
     parametrization: str = param(
         "symmetric",
         one_of("symmetric", "reference"),
@@ -236,8 +236,11 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         return {"coef_": coef, "intercept_": intercept, "classes_": self.classes_}
 
     def _report(self, objective: LinearObjective, result: Result, unpenalised: bool) -> None:
-        report_convergence(self, result)
-        self.n_iter_: Any = np.asarray([self.n_iter_], dtype=np.int32)
+        self.n_iter_ = np.asarray([result.n_iter if self.max_iter == 0 else max(1, result.n_iter)], dtype=np.int32)
+        if result.status == "iteration limit":
+            warn_convergence(self, f"{limit_reached(self.solver, result.n_iter)} {result.message}")
+        elif not result.converged and result.status != "stopped":
+            warn_convergence(self, result.message)
         free = unpenalised and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
             warn_convergence(

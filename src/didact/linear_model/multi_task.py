@@ -23,6 +23,8 @@ from didact.linear_model.lasso_cv import _L1Path
 from didact.linear_model.lasso_path import enet_path
 from didact.linear_model.linear_regression import predict
 
+EPS = "Duality gap at which the fit ends: `tol` times the mean square of y."
+
 
 class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
     """Abstract: what all models of several targets with common features share."""
@@ -63,7 +65,7 @@ class _FixedPenalty(_Tasks):
     tol: float = param(1e-6, at_least(0), "Duality gap, relative to the mean square of y, at which the fit ends.")
     warm_start: bool = param(False, is_bool, "Whether to start from the coefficients of the last fit.")
 
-    _attrs = [attr("n_iter_", "int", "Rounds of working sets.")]
+    _attrs = [attr("n_iter_", "int", "Rounds of working sets."), attr("eps_", "float", EPS)]
 
     def _ratio(self) -> float:
         """The share of the penalty on lengths."""
@@ -73,7 +75,9 @@ class _FixedPenalty(_Tasks):
         """Fit to rows X with targets y (n, n_targets); sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="outputs")
         refuse_one_target(self, rows)
-        solve_targets(self, Problem(rows, self.fit_intercept, False), TOGETHER, self._ratio(), X, y)
+        problem = Problem(rows, self.fit_intercept, False)
+        solve_targets(self, problem, TOGETHER, self._ratio(), X, y)
+        self.eps_ = float(self.tol * problem.solver(*TOGETHER).square_y)
         return self
 
 

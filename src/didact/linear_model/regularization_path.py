@@ -5,6 +5,7 @@ Along a path the penalty goes from strong to weak and each fit starts from the o
 
 import inspect
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -174,10 +175,15 @@ def tabulate(fits: Fits, shape: tuple[int, int, int], part: Callable[[Fit], Any]
 
 
 def numbers(values: Any, name: str, low: float, high: float = np.inf, above: bool = False) -> Array:
-    """A parameter as an array of at least one number within bounds."""
-    array = np.atleast_1d(np.asarray(values, np.float64))
-    inside = (array > low if above else array >= low) & (array <= high)
-    if array.ndim != 1 or not array.size or not inside.all():
-        bounds = f"{'above' if above else 'of at least'} {low:g}" + (f" and at most {high:g}" if high < np.inf else "")
-        raise ParameterError(f"{name} must hold numbers {bounds}, not {values!r}.")
-    return array
+    """A parameter as an array of at least one number within bounds; the first that is none is named."""
+    if np.ndim(values) > 1 or np.size(values) == 0:
+        raise ParameterError(f"{name} must be a number or a list of numbers, not {values!r}.")
+    for k, value in enumerate(np.atleast_1d(np.asarray(values, object))):
+        here = f"{name}[{k}]" if np.ndim(values) else name
+        if not isinstance(value, Real):
+            raise TypeError(f"{here} must be an instance of float, not {type(value).__name__}.")
+        if not (value > low if above else value >= low):
+            raise ParameterError(f"{here} == {value}, must be {'>' if above else '>='} {float(low)}.")
+        if not value <= high:
+            raise ParameterError(f"{here} == {value}, must be <= {float(high)}.")
+    return np.atleast_1d(np.asarray(values, np.float64))

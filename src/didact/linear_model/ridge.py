@@ -279,7 +279,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
             solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)
-        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), flat=True)
         self.n_iter_ = 1
         if solution.result is not None:
             report_convergence(self, solution.result)
@@ -290,7 +290,10 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
         if alpha.ndim != 1 or (alpha < 0).any():
             raise ParameterError("alpha must be a number of at least 0, or one such number for each target.")
         if len(alpha) > 1 and len(alpha) != rows.n_targets:
-            raise ParameterError(f"alpha has {len(alpha)} entries, but y has {rows.n_targets} target(s).")
+            raise ParameterError(
+                f"Number of targets and number of penalties do not correspond: {len(alpha)} != {rows.n_targets} "
+                "(alpha is one number, or one for each target)."
+            )
         return alpha
 
     inference = no_inference("LinearRegression")

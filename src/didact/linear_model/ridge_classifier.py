@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from didact.core.backend import float_type, is_tensor, namespace, to_numpy
 from didact.core.compat import SAME_OPTIMUM
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import (
     above,
@@ -48,7 +48,7 @@ from didact.linear_model.regularization_path import (
     split,
 )
 from didact.linear_model.ridge import FOREIGN_SOLVERS, SOLVERS, choose, solve
-from didact.linear_model.ridge_cv import _RidgeCV, score_errors
+from didact.linear_model.ridge_cv import _RidgeCV, refuse_with_folds, score_errors
 
 
 def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:
@@ -293,8 +293,7 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
 
     def _folds(self, rows: MemoryRows, alphas: Array, given: MemoryRows, asked: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
-        if self.store_cv_results:
-            raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
+        refuse_with_folds(self, "store_cv_results")
         parts, scorer = split(self.cv, given, given.columns.y, True, asked), self._scorer()
         model = _Decided(self.classes_, self.multilabel_)
 

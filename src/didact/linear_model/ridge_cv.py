@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 
 from didact.core.backend import float_type
+from didact.core.compat import deprecated
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import above, array_like, attr, is_bool, param, splitter
 from didact.core.progress import FitProgress
@@ -106,11 +107,24 @@ def _fold_moments(rows: MemoryRows, parts: list[Split]) -> list[Moments] | None:
     return [rows.some(test).reduce(moments) for _, test in parts]
 
 
+SVD_OF_SPARSE = (
+    "The 'svd' mode is not supported for sparse X: scikit-learn will refuse it in 1.11. gcv_mode has no effect here; "
+    "leave the default."
+)
+
+
+def refuse_with_folds(model: Any, *names: str) -> None:
+    """Refuse parameters of leave-one-out where there are folds."""
+    for name in names:
+        if getattr(model, name):
+            raise ParameterError(f"cv!=None and {name}=True are incompatible: it belongs to leave-one-out.")
+
+
 def ready_ridge(grid: Grid, a: int, rows: Rows) -> Ridge:
     """A fitted Ridge with the coefficients of one penalty of the grid."""
     model = Ridge()
     solution = Solution(grid.coef[:, a], grid.intercept[a])
-    model.coef_, model.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+    model.coef_, model.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), flat=True)
     model.n_features_in_ = rows.n_features
     return model
 
@@ -211,13 +225,15 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         asked = self._split_params(sample_weight, params)
         rows = self._rows(X, y, sample_weight, target="outputs")
         alphas = self._penalties()
+        if self.gcv_mode == "svd" and rows.is_sparse:
+            deprecated(SVD_OF_SPARSE)
         grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y, asked)
         scores = np.where(np.isnan(scores), -np.inf, scores)
         best = np.argmax(scores, axis=0)
         self.alpha_, self.best_score_ = alphas[best], np.max(scores, axis=0)
         targets = np.arange(grid.coef.shape[2])
         solution = Solution(grid.coef[:, best, targets], grid.intercept[best, targets])
-        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
+        self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows), flat=True)
         return self
 
     def _leave_one_out(self, rows: Rows, alphas: Array) -> tuple[Grid, Array]:
@@ -245,8 +261,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
 
     def _folds(self, rows: Rows, alphas: Array, X: Any, y: Any, asked: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
-        if self.store_cv_results or self.alpha_per_target:
-            raise ParameterError("store_cv_results and alpha_per_target belong to leave-one-out: leave cv=None.")
+        refuse_with_folds(self, "store_cv_results", "alpha_per_target")
         held = self._foldable(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
         parts = split(self.cv, held, held.columns.y, asked=asked)
         scorer = check_scoring(Ridge(), scoring=self.scoring)

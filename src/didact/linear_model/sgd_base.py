@@ -13,6 +13,7 @@ doi:10.1214/aoms/1177729586; Bottou (2012), Stochastic gradient descent tricks, 
 import dataclasses
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from didact.core.backend import to_numpy
+from didact.core.compat import deprecated
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
@@ -59,6 +61,9 @@ RATES_IN_WORDS = (
     "if their length ℓ/‖x‖² is at most eta0, or with length ℓ/(‖x‖² + 1/(2·eta0))."
 )
 PASSIVE_AGGRESSIVE = {"pa1": 1, "pa2": 2}
+LIMIT_REACHED = (  # in scikit-learn's words
+    "Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the fit."
+)
 FAR_ABOVE = 100.0  # times the loss of weights of zero: such a loss at the end says that the weights ran away
 
 _REASON = "Steps are made row by row, so that the order of the rows and their repetition matter."
@@ -81,7 +86,7 @@ class _SGD(Estimator):
         "l2", [one_of("l2", "l1", "elasticnet", "pnorm"), none], "Penalty R: ½‖w‖², ‖w‖₁, both, or Σ|w|ᵖ/p."
     )
     alpha: float = param(1e-4, at_least(0), "Strength of the penalty; also sets the rate 'optimal'.")
-    l1_ratio: float = param(0.15, between(0, 1), "Share of the L1 part in the elastic net.")
+    l1_ratio: float | None = param(0.15, [between(0, 1), none], "Share of the L1 part in the elastic net.")
     p: float = param(1.5, at_least(1), "Exponent of the penalty 'pnorm'.")
     fit_intercept: bool = param(True, is_bool, "Whether to learn a constant term, which is not penalised.")
     max_iter: int = param(1000, whole(1), "Most passes over the rows.")
@@ -95,7 +100,7 @@ class _SGD(Estimator):
         RATES_IN_WORDS,
     )
     eta0: float = param(0.01, above(0), "First rate.")
-    power_t: float = param(0.5, at_least(0), "Exponent of the rate 'invscaling'.")
+    power_t: float = param(0.5, Real, "Exponent of the rate 'invscaling'; below 0 it is deprecated.")
     rate_scale: float = param(1.0, above(0), "Numerator of the rate 'inverse_time'.")
     rate_offset: float = param(100.0, at_least(0), "What is added to t in the rate 'inverse_time'.")
     batch_size: Any = param(1, [whole(1), one_of("full")], "Rows in a step; 'full': all of them.")
@@ -111,6 +116,8 @@ class _SGD(Estimator):
 
     def _training(self) -> Training:
         loss = self._loss
+        if self.power_t < 0:
+            deprecated("Negative values for `power_t` are deprecated: the steps of such a rate grow without end.")
         if self.learning_rate in PASSIVE_AGGRESSIVE:
             refuse_unsuited(self)
         return Training(
@@ -124,6 +131,9 @@ class _SGD(Estimator):
     def _report(self, result: Result) -> None:
         if self.tol is None and result.status == "iteration limit":  # that many passes is what was asked for
             self.n_iter_ = result.n_iter
+        elif result.status == "iteration limit":
+            self.n_iter_ = result.n_iter
+            warn_convergence(self, LIMIT_REACHED)
         else:
             report_convergence(self, result)
 
@@ -135,14 +145,16 @@ class _SGD(Estimator):
         return loss(self.epsilon) if loss._fields else loss()
 
 
-def penalty_noun(name: str | None, alpha: float, l1_ratio: float, p: float = 2.0) -> Penalty | None:
+def penalty_noun(name: str | None, alpha: float, l1_ratio: float | None, p: float = 2.0) -> Penalty | None:
     """The penalty with this name; none if its strength is 0."""
     if name is None or alpha == 0:
         return None
+    if name == "elasticnet" and l1_ratio is None:
+        raise ParameterError("l1_ratio must be set when penalty is 'elasticnet'.")
     nouns: dict[str, Any] = {
         "l2": L2(alpha),
         "l1": L1(alpha),
-        "elasticnet": ElasticNet(alpha, l1_ratio),
+        "elasticnet": ElasticNet(alpha, l1_ratio or 0.0),
         "pnorm": PNorm(alpha, p),
     }
     return nouns[name]
@@ -281,8 +293,7 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
 
 def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, passes: Any = stochastic) -> None:
     """One pass, for partial_fit; weights of rows count as they are."""
-    if model.early_stopping:
-        raise ParameterError("early_stopping should be False with partial_fit, which sees some of the rows only.")
+    refuse_early_stopping(model)
     passed, labelled = int(weights.S[:, TIME].max()), bool(weights.positives[0] >= 0)
     counted = training.batch == 0 or steepens(training.loss)
     total = rows.reduce(seen, False, None if labelled else training.loss) if counted else Seen(0, 0.0, None)
@@ -297,12 +308,18 @@ def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, pas
         warn_convergence(model, MESSAGES["diverged"])
 
 
+def refuse_early_stopping(model: Any) -> None:
+    """Refuse early stopping in partial_fit."""
+    if model.early_stopping:
+        raise ParameterError("early_stopping should be False with partial_fit, which sees some of the rows only.")
+
+
 def refuse_divergence(model: Any, diverged: bool, epoch: int) -> None:
     """Raise an error that says what to do, if the weights have run away."""
     if diverged:
         raise InputError(
-            f"{type(model).__name__}: the weights grew beyond all bounds in pass {epoch}. The steps are too long for "
-            "these data: scale the columns first (didact.preprocessing.StandardScaler), or take a smaller rate."
+            f"{type(model).__name__}: Floating-point under-/overflow occurred at epoch #{epoch}: the steps are too "
+            "long for these data. Scaling input data with StandardScaler or MinMaxScaler might help, or a smaller rate."
         )
 
 
@@ -320,7 +337,9 @@ def hold_out(model: Any, rows: Rows, weights: Weights, training: Training) -> tu
     ).columns
     counting = np.arange(len(y)) if w is None else np.flatnonzero(w > 0)
     labelled = weights.positives[0] >= 0
-    seed = int(seed_sequence(model.random_state).generate_state(1)[0])
+    seed = model.random_state  # as it is, where scikit-learn understands it: the same rows are held out
+    if not isinstance(seed, (int, np.integer, np.random.RandomState)):
+        seed = int(seed_sequence(seed).generate_state(1)[0])
     splitter = (StratifiedShuffleSplit if labelled else ShuffleSplit)(
         1, test_size=model.validation_fraction, random_state=seed
     )

@@ -7,7 +7,7 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
-from didact.linear_model.sgd_base import Seen, seen
+from didact.linear_model.sgd_base import Seen, refuse_early_stopping, seen
 from didact.parts.statistics.counts import Counts, label_codes, weigh_classes
 
 
@@ -43,10 +43,13 @@ def labelled(model: Any, rows: Rows) -> tuple[Rows, Seen]:
 
 def labelled_part(model: Any, rows: Rows, classes: Any) -> Rows:
     """Rows of partial_fit with class numbers and class weights; the first call sets classes_."""
+    refuse_early_stopping(model)
     if isinstance(model.class_weight, str):
         raise ParameterError(
             "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
-            "compute_class_weight('balanced', classes=classes, y=y) on a sample of all rows, and give them as a dict."
+            "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough sample "
+            "of the full training set target to properly estimate the class frequency distributions. Pass the "
+            "resulting weights as the class_weight parameter."
         )
     model.classes_ = _all_classes(model, classes)
     if len(model.classes_) < 2:

@@ -1,12 +1,13 @@
 """Regression by (stochastic) gradient descent; the method is in `sgd_base`."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from didact.core.backend import float_type
-from didact.core.parameters import at_least, attr, one_of, param
+from didact.core.parameters import attr, one_of, param
 from didact.core.rows import Rows
 from didact.core.threads import parallel_values
 from didact.engines.linear.objective import parted
@@ -92,7 +93,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
         one_of(*RATES),
         RATES_IN_WORDS,
     )
-    power_t: float = param(0.25, at_least(0), "Exponent of the rate 'invscaling'.")
+    power_t: float = param(0.25, Real, "Exponent of the rate 'invscaling'; below 0 it is deprecated.")
 
     _attrs = [
         attr("coef_", "(n_features,)", "Weights, or their average over the steps."),

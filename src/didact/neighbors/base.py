@@ -225,8 +225,8 @@ class RadiusQueries:
     ) -> Any:
         """Arrays of arrays of the distances and numbers of all training rows at most `radius` away, for each query.
 
-        They are sorted by row number or, with `sort_results`, by distance. Without X, the neighbours of the training
-        rows, each without itself.
+        The radius is one number, or one for each query. Neighbours are sorted by row number or, with `sort_results`, by
+        distance. Without X, the neighbours of the training rows, each without itself.
         """
         if sort_results and not return_distance:
             raise ParameterError("return_distance must be True if sort_results is True.")
@@ -244,14 +244,27 @@ class RadiusQueries:
     def _within(self, X: Any, radius: float | None, sort_results: bool) -> tuple[Array, Array, Array]:
         """Edges, rows and distances of the neighbours within the radius."""
         check_is_fitted(self)
-        radius = self.radius if radius is None else radius
-        if not radius >= 0:
-            raise ParameterError(f"radius must be at least 0, got {radius}.")
-        edges, rows, distances = self._index.within(self._queries(X), float(radius))  # type: ignore[attr-defined]
+        bounds = np.asarray(self.radius if radius is None else radius, np.float64)
+        if not (bounds >= 0).all():
+            raise ParameterError(f"radius must be at least 0, got {self.radius if radius is None else radius}.")
+        queries = self._queries(X)  # type: ignore[attr-defined]
+        edges, rows, distances = self._index.within(queries, float(bounds.max(initial=0.0)))
+        if bounds.ndim:  # one for each query
+            edges, rows, distances = _nearer(edges, rows, distances, bounds)
         if sort_results:
             order = np.lexsort((rows, distances, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
             rows, distances = rows[order], distances[order]
         return edges, rows, self._cast(distances)  # type: ignore[attr-defined]
+
+
+def _nearer(edges: Array, rows: Array, distances: Array, bounds: Array) -> tuple[Array, Array, Array]:
+    """Of the neighbours of each query those within its own bound."""
+    if bounds.shape != (len(edges) - 1,):
+        raise ParameterError(f"radius is a number or one for each query: it has shape {bounds.shape}.")
+    owner = np.repeat(np.arange(len(bounds)), np.diff(edges))
+    kept = distances <= bounds[owner]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner[kept], minlength=len(bounds)))])
+    return ends.astype(edges.dtype), rows[kept], distances[kept]
 
 
 def metric_name(metric: Any) -> Any:

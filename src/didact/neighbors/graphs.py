@@ -12,7 +12,7 @@ from didact.neighbors.nearest import NearestNeighbors
 
 def kneighbors_graph(
     X: Any, n_neighbors: int, *, mode: str = "connectivity", metric: Any = "minkowski", p: float = 2.0,
-    metric_params: Any = None, include_self: Any = False,
+    metric_params: Any = None, include_self: Any = False, n_jobs: int | None = None,
 ) -> Any:  # fmt: skip
     r"""The graph that leads from each row to the k nearest others: :math:`A_{ij} = 1` or :math:`d(x_i, x_j)`.
 
@@ -28,6 +28,8 @@ def kneighbors_graph(
         The distance, as in `NearestNeighbors`.
     include_self : bool or "auto", default=False
         Whether each row is the first of its own neighbours; "auto": for "connectivity".
+    n_jobs : int, optional
+        Most threads, as in `NearestNeighbors`.
 
     Returns
     -------
@@ -51,7 +53,8 @@ def kneighbors_graph(
            [0., 1., 0.]])
     """
     own = _included(include_self, mode)
-    model = _fitted(X, KNeighborsQueries, n_neighbors=n_neighbors, metric=metric, p=p, metric_params=metric_params)
+    how = {"metric": metric, "p": p, "metric_params": metric_params, "n_jobs": n_jobs}
+    model = _fitted(X, KNeighborsQueries, n_neighbors=n_neighbors, **how)
     if own and n_neighbors == 1:
         return _with_own(sp.csr_matrix((model.n_samples_fit_,) * 2), mode)
     graph = model.kneighbors_graph(None, n_neighbors - own, mode)
@@ -60,7 +63,7 @@ def kneighbors_graph(
 
 def radius_neighbors_graph(
     X: Any, radius: float, *, mode: str = "connectivity", metric: Any = "minkowski", p: float = 2.0,
-    metric_params: Any = None, include_self: Any = False,
+    metric_params: Any = None, include_self: Any = False, n_jobs: int | None = None,
 ) -> Any:  # fmt: skip
     r"""The graph that leads from each row to all others within a radius: :math:`A_{ij} = 1` or :math:`d(x_i, x_j)`.
 
@@ -76,6 +79,8 @@ def radius_neighbors_graph(
         The distance, as in `NearestNeighbors`.
     include_self : bool or "auto", default=False
         Whether each row is a neighbour of itself; "auto": for "connectivity".
+    n_jobs : int, optional
+        Most threads, as in `NearestNeighbors`.
 
     Returns
     -------
@@ -99,7 +104,8 @@ def radius_neighbors_graph(
            [0., 0., 0.]])
     """
     own = _included(include_self, mode)
-    model = _fitted(X, RadiusQueries, radius=radius, metric=metric, p=p, metric_params=metric_params)
+    how = {"metric": metric, "p": p, "metric_params": metric_params, "n_jobs": n_jobs}
+    model = _fitted(X, RadiusQueries, radius=radius, **how)
     graph = model.radius_neighbors_graph(None, radius, mode)
     return _with_own(graph, mode) if own else graph
 

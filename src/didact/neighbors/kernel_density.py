@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import DensityMixin
+from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like
@@ -164,6 +165,7 @@ class KernelDensity(DensityMixin, Estimator):
         attr("bandwidth_", "float or (n_features,)", "The bandwidth, given, by a rule or chosen, in units of frame_."),
         attr("frame_", "(n_features[, n_features])", "The unit of bandwidths: ones, deviations or a lower triangle."),
         attr("widths_", "(n_samples,)", "The rows' own factors of the bandwidth (all 1 unless adaptive)."),
+        attr("tree_", "KDTree or BallTree", "The rows in scikit-learn's index, made when asked for."),
         attr("grid_", "ndarray", "Candidates of cross-validation.", when="bandwidth='cv'"),
         attr("cv_scores_", "ndarray", "Their mean leave-one-out log densities.", when="bandwidth='cv'"),
     ]
@@ -197,6 +199,18 @@ class KernelDensity(DensityMixin, Estimator):
             raise ParameterError(
                 "Shapes and adaptive widths are for the Euclidean metric: leave them at their defaults."
             )
+
+    @property
+    def tree_(self) -> Any:
+        """The rows in scikit-learn's own index, made when asked for: a k-d tree if it has the metric, or a ball tree.
+
+        Densities here come from an index of our own; this one is for programs that query it.
+        """
+        check_is_fitted(self)
+        known = isinstance(self.metric, str) and self.metric in KDTree.valid_metrics
+        kind = KDTree if self.algorithm != "ball_tree" and known else BallTree
+        rows = self.X_fit_.astype(np.float64)
+        return kind(rows, metric=self.metric, leaf_size=self.leaf_size, **(self.metric_params or {}))
 
     @property
     def _other_metric(self) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from didact.core.parameters import at_least_or_infinite, attr, param, whole
+from didact.core.parameters import at_least_or_infinite, attr, none, param, whole
 from didact.neighbors.base import (
     KNeighborsQueries,
     RadiusQueries,
@@ -48,8 +48,14 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
     array([[0.1, 0.9]])
     """
 
-    n_neighbors: int = param(5, whole(1), "The number of neighbours that `kneighbors` finds.")
-    radius: float = param(1.0, at_least_or_infinite(0), "The distance within which `radius_neighbors` finds all rows.")
+    n_neighbors: int | None = param(
+        5, [whole(1), none], "The number of neighbours that `kneighbors` finds; None: each call says it."
+    )
+    radius: float | None = param(
+        1.0,
+        [at_least_or_infinite(0), none],
+        "The distance within which `radius_neighbors` finds all rows; None: each call says it.",
+    )
 
     _attrs = [attr("n_samples_fit_", "int", "The number of training rows.")]
     algorithm: str = algorithm_param()

@@ -26,12 +26,12 @@ NOBODY = (
     "radius, or say with outlier_label which class to answer."
 )
 NO_WEIGHT = (
-    "All neighbors of some sample is getting zero weights: the function weights gave only zeros to the neighbours of "
-    "{count} rows (the first is row {first}). It must give at least one of them a positive weight."
+    "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are using "
+    "a user-defined function: {count} rows (the first is row {first}) have only neighbours of weight 0."
 )
 NOBODY_TO_AVERAGE = (
-    "One or more samples have no neighbors within specified radius; predicting NaN for {count} of {rows} rows. Use a "
-    "larger radius, or outlier_value='mean'."
+    "One or more samples have no neighbors within specified radius; predicting NaN. These are {count} of {rows} rows: "
+    "use a larger radius, or outlier_value='mean'."
 )
 
 

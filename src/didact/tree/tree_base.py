@@ -59,14 +59,17 @@ def few_values(X: Any) -> bool:
 def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: Categories | None) -> Array | None:
     """The monotone constraints, checked; None if there are none."""
     signs = np.zeros(p) if given is None else np.asarray(given)
+    several = "multiple output" if outputs > 1 else "multiclass classification" if classes > 2 else None
+    if several is not None and signs.any():
+        raise ParameterError(f"Monotonicity constraints are not supported with {several}: it has no order.")
     if signs.ndim == 1 and len(signs) != p:
-        raise ParameterError(f"monotonic_cst has shape {signs.shape} but the input data X has {p} features.")
+        raise ParameterError(f"monotonic_cst has shape {len(signs)} but the input data X has {p} features.")
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
-        raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
+        raise ParameterError(
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, one for each of the {p} features."
+        )
     if not signs.any():
         return None
-    if outputs > 1 or classes > 2:
-        raise ParameterError("Monotonicity constraints need one output, and two classes if it is a class.")
     if categories is not None and signs[categories.mask].any():
         raise ParameterError("Categorical features cannot have monotonic constraints: they have no order.")
     return signs.astype(np.int8)

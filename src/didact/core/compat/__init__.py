@@ -61,6 +61,22 @@ UNPENALISED = (
 )
 
 
+# What scikit-learn's solvers say at max_iter, which programs may filter by.
+LIMITS = {
+    "newton-cholesky": "Newton solver did not converge after {} iterations.",
+    "liblinear": "Liblinear failed to converge, increase the number of iterations.",
+    "sag": "The max_iter was reached which means the coef_ did not converge.",
+    "saga": "The max_iter was reached which means the coef_ did not converge.",
+}
+
+
+def limit_reached(solver: str, n_iter: int) -> str:
+    """The sentence of a logistic regression that reached max_iter, in the words that go with the solver's name."""
+    name = "lbfgs" if solver == "auto" else solver
+    usual = f"{name} failed to converge after {n_iter} iteration(s). Increase the number of iterations."
+    return LIMITS.get(solver, usual).format(n_iter)
+
+
 def own_solver(name: str) -> str:
     """The engine's name of a solver that goes by scikit-learn's."""
     return FOREIGN.get(name, name)

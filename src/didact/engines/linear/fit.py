@@ -52,6 +52,8 @@ def fit_linear(
     squares overflow, the fit is made again in units in which they do not.
     """
     x0 = np.zeros(objective.size) if start is None else start
+    if max_iter == 0:
+        return Result(x0, np.nan, 0, "iteration limit", np.inf)
     how = How(solver=solver, tol=tol, max_iter=max_iter, warm=warm, report=report)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is reported in words
         try:

@@ -29,7 +29,15 @@ from didact.core.threads import one_blas_thread
 from didact.core.typing import Array
 from didact.engines.linear.coordinate_descent_loops import combine, descend_sparse, submatrix
 from didact.engines.linear.design import Design
-from didact.engines.linear.lasso_gram import EXTRAPOLATED, Ending, duality_gap, extrapolate, magnitude, solve_gram
+from didact.engines.linear.lasso_gram import (
+    EXTRAPOLATED,
+    Ending,
+    duality_gap,
+    extrapolate,
+    magnitude,
+    solve_gram,
+    unmoved,
+)
 from didact.engines.linear.tuning import FIRST_COLUMNS
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
@@ -232,6 +240,7 @@ class SparseColumns:
             squares, inner_y = float(weighted @ actual), float(weighted @ self.y)
             return duality_gap(v, squares, inner_y, c, l1, l2, self.positive, square)
 
+        square_y = float(self.w @ (self.y * self.y))
         r, shift = residual(u)
         for _ in range(1000):
             iterates = [u.copy()]
@@ -241,7 +250,7 @@ class SparseColumns:
                 )
                 iterates.append(u.copy())
             value, gap = value_gap(u, r, shift)
-            if gap <= goal:
+            if gap <= goal or unmoved(iterates[0], u, square, square_y):
                 break
             guess = extrapolate(iterates)
             if guess is not None and not (self.positive and (guess < 0).any()):

@@ -24,6 +24,7 @@ from didact.parts.statistics.moments import Moments
 EXTRAPOLATED = 5  # iterates combined by Anderson's extrapolation
 NEWTON_DAMPING = 100.0  # of the gap is what the damping of a Newton step may cost at a step as long as the coefficients
 ROUNDS_WITHOUT_GAIN = 3  # after which a solver ends: each has made some hundred sweeps, or taken in new columns
+STANDSTILL = 4 * float(np.finfo(np.float64).eps)  # of the length of y: a change of the fit that is rounding
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -78,6 +79,11 @@ class Ending:
             return "not finite"
         stands = self.standstill(value, gap)
         return "converged" if within else "stopped" if stop else "no progress" if stands else None
+
+
+def unmoved(before: Array, b: Array, curvature: Array, square_y: float) -> bool:
+    """Whether what the coefficients add to the fit is as it was but for rounding: then nothing more can be gained."""
+    return float(curvature @ magnitude(b - before) ** 2) <= STANDSTILL**2 * square_y
 
 
 def magnitude(b: Array) -> Array:
@@ -172,7 +178,7 @@ def solve_gram(
                 descend_blocks(H, u, q, l1, 2)
             iterates.append(u.copy())
         value, gap = value_gap()
-        if gap <= goal:
+        if gap <= goal or unmoved(iterates[0], u, curvature, square_y):
             break
         if u.ndim == 1 and NEWTON_SWEEPS * sweeps >= np.count_nonzero(u):
             u, sweeps = newton_step(H, q, l1, u, positive, NEWTON_DAMPING * gap / max(float(u @ u), SMALLEST)), 0

@@ -206,8 +206,12 @@ class PoissonDeviance(OfNumbers, Outputs):
     def refuse(self, negative: bool, totals: Array) -> None:
         """Refuse negative targets and means of 0, which have no logarithm."""
         if negative or (totals <= 0).any():
-            why = "some values of y are negative" if negative else "all values of y, or of one of its columns, are 0"
-            raise InputError(f"criterion='poisson' needs targets y ≥ 0 with a positive mean: {why}.")
+            why = (
+                "Some value(s) of y are negative which is not allowed"
+                if negative
+                else ("Sum of y is not positive which is necessary, for each of its columns,")
+            )
+            raise InputError(f"{why} for Poisson regression: criterion='poisson' needs y ≥ 0 with a positive mean.")
 
     def _impurity(self, y: Array, w: Array) -> float:
         mean, seen = w @ y / w.sum(), (y > 0) & (w > 0)

@@ -49,7 +49,8 @@ class Tweedie(Loss, NamedTuple("Tweedie", [("power", float)])):
         """The logarithm of the mean."""
         total, weight = rows.totals()
         if total <= 0:
-            raise InputError(f"The loss {type(self).__name__} needs some y > 0, but all y that it is fitted to are 0.")
+            name = type(self).__name__.lower()
+            raise InputError(f"loss={name!r} requires non-negative y and sum(y) > 0: all y that it is fitted to are 0.")
         return math.log(total / weight)
 
     def value_grad_hess(self, y: AnyArray, z: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
