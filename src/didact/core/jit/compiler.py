@@ -10,7 +10,7 @@ from numba.core import event
 from numba.core.typing.typeof import typeof_impl
 
 from didact.core.jit import nouns
-from didact.core.jit.disk_cache import LoopCache
+from didact.core.jit.disk_cache import LoopCache, nouns_in
 from didact.core.jit.inner import INNER, dispatcher
 from didact.core.jit.llvm import atomics, intrinsics, simd  # noqa: F401  # they make themselves known to Numba
 from didact.core.jit.loop import Loop
@@ -57,7 +57,8 @@ class _Compiling(event.Listener):
 
     def on_start(self, event: Any) -> None:
         function = event.data["dispatcher"]
-        NOTICE.begin(function.py_func, isinstance(getattr(function, "_cache", None), LoopCache))
+        nouns = {noun for kind in event.data["args"] for noun in nouns_in(kind)}
+        NOTICE.begin(function.py_func, isinstance(getattr(function, "_cache", None), LoopCache), nouns)
         if NOTICE.depth == 1:
             self.collects = gc.isenabled()
             gc.disable()
