@@ -14,6 +14,7 @@ from typing import Any
 
 import numba
 import numba._dynfunc
+from llvmlite.binding import Linkage
 from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
@@ -49,7 +50,7 @@ class _InnerLibrary(_Library):
     def finalize(self) -> None:
         """Nothing is linked or optimised: the caller does it."""
         for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == numba.core.codegen.ll.Linkage.external:
+            if not function.is_declaration and function.linkage == Linkage.external:
                 function.linkage = "linkonce_odr"
         self._finalized = True
 
