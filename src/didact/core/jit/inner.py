@@ -3,18 +3,15 @@
 Numba makes of every function a library of its own: optimised in full, turned into machine code, with an entrance for
 Python and one for C; then it is linked into each caller, and optimised there once more. That was two thirds of all
 compiling. Here a loop that another one calls is only lowered to LLVM's language, and the loop that Python calls is
-linked once with all that it needs, directly or not, and optimised as a whole. Of constant arguments no variants are
-made: the optimiser sees the constant where it is used. So a loop that both Python and other loops call has two forms,
-and the disk cache keeps that for Python alone.
+optimised as a whole. Of constant arguments no variants are made: the optimiser sees the constant where it is used.
+So a loop that both Python and other loops call has two forms, and the disk cache keeps that for Python alone.
 """
 
-from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
 import numba
 import numba._dynfunc
-from llvmlite.binding import Linkage
 from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
@@ -23,8 +20,8 @@ from numba.core.typed_passes import NativeLowering
 from numba.core.untyped_passes import InlineClosureLikes
 
 
-class _Library(JITCodeLibrary):
-    """The code of a loop that Python calls."""
+class _InnerLibrary(JITCodeLibrary):
+    """Code that is linked into that of callers, and not run by itself."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """The passes that make a function smaller; Numba runs them also for the mere names of what it calls."""
@@ -34,66 +31,13 @@ class _Library(JITCodeLibrary):
                 manager, builder = self._codegen._function_pass_manager()
                 manager.run(function, builder)
 
-    def finalize(self) -> None:
-        """Link the inner loops below this one, each once; the rest is Numba's work."""
-        for library in _inner_below(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._final_module, preserve=True)
-            self._linking_libraries.extend(library._outside())
-        self._linking_libraries = [found for found in self._linking_libraries if not isinstance(found, _InnerLibrary)]
-        super().finalize()
+    def _optimize_final_module(self) -> None:
+        """Nothing: the caller does it."""
 
-
-class _InnerLibrary(_Library):
-    """Code that is linked into that of callers, and not run by itself."""
-
-    def finalize(self) -> None:
-        """Nothing is linked or optimised: the caller does it."""
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.external:
-                function.linkage = "linkonce_odr"
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
         self._finalized = True
-
-    def _outside(self) -> list[Any]:
-        """The libraries of Numba's own functions that this one calls."""
-        return [library for library in self._linking_libraries if not isinstance(library, _InnerLibrary)]
-
-    def _get_module_for_linking(self) -> Any:
-        """For callers that are not loops of ours: this one with all that it needs."""
-        if self._shared_module is None:
-            whole = self._final_module.clone()
-            for library in _inner_below(self._linking_libraries):
-                whole.link_in(library._final_module, preserve=True)
-                for found in library._outside():
-                    whole.link_in(found._get_module_for_linking(), preserve=True)
-            for found in self._outside():
-                whole.link_in(found._get_module_for_linking(), preserve=True)
-            self._shared_module = whole
-        return self._shared_module
-
-
-def _inner_below(libraries: Iterable[Any]) -> list[_InnerLibrary]:
-    """The inner libraries among these and those that they link, each once."""
-    found: dict[Any, None] = {}
-    waiting = list(libraries)
-    while waiting:
-        library = waiting.pop()
-        if isinstance(library, _InnerLibrary) and library not in found:
-            found[library] = None
-            waiting.extend(library._linking_libraries)
-    return list(found)
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
-    """Lowering of a loop that Python calls."""
-
-    _name = "loop_lowering"
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -129,7 +73,7 @@ class _Passes(PassManager):
 class _LoopCompiler(CompilerBase):
     """Numba's compiler with the lowering above; closures are looked for where there are functions inside."""
 
-    lowering: Any = _Lowering
+    lowering: Any = NativeLowering
 
     def define_pipelines(self) -> list[Any]:
         plain = not any(isinstance(part, CodeType) for part in self.state.func_id.code.co_consts)
