@@ -23,6 +23,7 @@ from didact.core.threads import (
     serial,
     set_threads,
     share_pieces,
+    stable_order,
     thread_count,
 )
 
@@ -332,3 +333,18 @@ def test_values_in_parts():
     x = np.linspace(0.0, 1.0, 3 * LONG + 7)
     np.testing.assert_array_equal(parallel_values(np.exp, x), np.exp(x))
     np.testing.assert_array_equal(parallel_values(np.exp, x[:5]), np.exp(x[:5]))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "ties", "one number", "sorted", "specials"])
+def test_stable_order_is_that_of_a_stable_sort(kind):
+    rng, n = np.random.default_rng(0), 5 * LONG
+    x = {
+        "numbers": rng.normal(size=n),
+        "ties": rng.integers(0, 7, n).astype(float),
+        "one number": np.ones(n),
+        "sorted": np.arange(float(n)),
+        "specials": rng.choice([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], n),
+    }[kind]
+    for number in (1, 3, 16):
+        set_threads(number)
+        np.testing.assert_array_equal(stable_order(x), np.argsort(x, kind="stable"))

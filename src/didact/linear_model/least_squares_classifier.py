@@ -32,22 +32,19 @@ from didact.linear_model.linear_regression import Solution
 from didact.linear_model.linear_regression import solve as solve_plain
 from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.ridge import solve as solve_ridge
-from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
-def code_labels(block: Block, classes: Array, class_weights: Array | None) -> Block:
-    """A block with ±1 for two labels and unit vectors for more, and class weights folded into w."""
-    X, w = block.X, block.weight
+def code_labels(block: Block, classes: Array, class_weights: Array | None, low: float = 0.0) -> Block:
+    """A block with ±1 for two labels, for more 1 in the label's column and `low` in others; w has class weights."""
+    X, w, K = block.X, block.weight, len(classes)
     codes = label_codes(block.y, classes)
-    xp = namespace(X, codes)
-    codes = xp.asarray(codes, device=X.device) if is_tensor(X) else codes
+    codes = namespace(X, codes).asarray(codes, device=X.device) if is_tensor(X) else codes
     if class_weights is not None:
-        each = like(class_weights, X)[codes]
+        each = labels_of(codes, like(class_weights, X))
         w = each if w is None else w * each
-    dtype = X.dtype if is_tensor(X) else np.float64
-    if len(classes) == 2:
-        return Block(X, 2 * xp.astype(codes, dtype) - 1, w)
-    return Block(X, xp.astype(codes[:, None] == xp.arange(len(classes), device=codes.device), dtype), w)
+    table = np.array([-1.0, 1.0]) if K == 2 else np.where(np.eye(K, dtype=bool), 1.0, low)
+    return Block(X, labels_of(codes, like(table, X)), w)
 
 
 def coded_rows(model: Any, rows: Rows, code: Any) -> Rows:

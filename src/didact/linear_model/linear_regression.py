@@ -23,7 +23,7 @@ from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.score_loops import AS_SCORES, score_rows
-from didact.engines.components.score_tables import in_memory, line_tables
+from didact.engines.components.score_tables import exactly, in_memory, line_tables
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
@@ -177,8 +177,10 @@ def predict(X: Any, coef: Array, intercept: Any) -> Any:
     if tables is not None:
         found = score_rows(X, tables, AS_SCORES)[0]
         return found if np.ndim(coef) == 2 else found[:, 0]
-    coef, intercept = like(np.asarray(coef, dtype), X), like(np.asarray(intercept, dtype), X)
-    return X @ (coef if coef.ndim == 1 else coef.T) + intercept
+    X = exactly(X)
+    coef, intercept = (like(np.asarray(part, float_type(X)), X) for part in (coef, intercept))
+    found = X @ (coef if coef.ndim == 1 else coef.T) + intercept
+    return found.astype(dtype, copy=False) if isinstance(found, np.ndarray) else found
 
 
 def one_or_many(solution: Solution, y_ndim: int, dtype: Any, flat: bool = False) -> tuple[Array, Any]:

@@ -53,8 +53,7 @@ from didact.linear_model.ridge_cv import _RidgeCV, refuse_with_folds, score_erro
 
 def code_signs(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with ±1 for labels, in one column for two classes and one for each class of more."""
-    coded = code_labels(block, classes, class_weights)
-    return coded if len(classes) == 2 else coded._replace(y=2.0 * coded.y - 1.0)
+    return code_labels(block, classes, class_weights, -1.0)
 
 
 def code_table(block: Block, class_weight: Any) -> Block:

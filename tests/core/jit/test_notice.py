@@ -5,11 +5,12 @@ import logging
 import sys
 import time
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
 import didact
-from didact.core.jit import jit, notice
+from didact.core.jit import dispatch, jit, notice
 from didact.core.jit.notice import Notice, estimate
 
 
@@ -129,9 +130,24 @@ def test_the_estimate_counts_what_a_loop_calls_once():
     assert estimate(outer.py_func) == pytest.approx(notice.SECONDS_PER_STEP * sum(alone))
 
 
+def test_the_estimate_counts_methods_of_nouns():
+    class Line(NamedTuple):
+        slope: float
+
+        def value1(self, z):
+            return inner(self.slope * z)
+
+    value1 = dispatch("value1")
+    scope = {"value1": value1}
+    exec("def loop(noun, z):\n    return value1(noun, z)", scope)
+    steps = [len(function.__code__.co_code) // 2 for function in (scope["loop"], Line.value1, inner.py_func)]
+    assert estimate(scope["loop"]) == pytest.approx(notice.SECONDS_PER_STEP * steps[0])
+    assert estimate(scope["loop"], {Line}) == pytest.approx(notice.SECONDS_PER_STEP * sum(steps))
+
+
 def test_compiling_is_heard_of(monkeypatch):
     heard = []
-    monkeypatch.setattr(notice.NOTICE, "begin", lambda function, ours: heard.append((function, ours)))
+    monkeypatch.setattr(notice.NOTICE, "begin", lambda function, ours, nouns: heard.append((function, ours)))
     monkeypatch.setattr(notice.NOTICE, "end", lambda: heard.append("end"))
     loop = jit(eval("lambda x: x - 1"))  # without a file, so that nothing can be kept of it
     assert loop(3) == 2

@@ -11,6 +11,7 @@ from scipy import special
 import didact
 from didact.core.threads import set_threads
 from didact.engines.components import posterior as answers
+from didact.engines.components import score_tables
 from didact.engines.components.score_loops import (
     AS_CODES,
     AS_LOG_POSTERIOR,
@@ -21,6 +22,7 @@ from didact.engines.components.score_loops import (
 )
 from didact.engines.components.score_tables import line_tables, tables_of
 from didact.engines.components.scores import diagonal_joint, gaussian_joint
+from didact.engines.components.tuning import FEW_NUMBERS
 from didact.naive_bayes.categorical import categorical_joint
 from didact.naive_bayes.discrete import bernoulli_joint, linear_joint
 
@@ -30,6 +32,16 @@ LAYOUTS = {
     "every third row": lambda X: np.repeat(X, 3, axis=0)[::3],
     "some columns": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_passes():
+    """Few rows are scored by array code, too, and here by compiled passes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_tables, "FEW_NUMBERS", -1)
+        yield
+
+
 KINDS = ("diagonal", "full", "shared", "counts", "ones", "categories")
 
 
@@ -139,3 +151,19 @@ def test_labels_and_probabilities_of_linear_models(layout, dtype):
         np.testing.assert_allclose(model.predict_proba(rows), P, rtol=tol)
         np.testing.assert_allclose(model.predict_log_proba(rows), np.log(P), rtol=tol, atol=tol)
         assert (model.predict(rows) == model.classes_[P.argmax(axis=1)]).mean() > 0.999
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_rows_have_the_answers_of_many(kind, dtype, monkeypatch):
+    """Without a compiled pass; in float32, too, sums are taken in float64."""
+    rng = np.random.default_rng(4)
+    fn, X = kind_of_scores(kind, 7, 3, rng), rng.integers(0, 2, (50, 7)).astype(dtype)
+    forms = answers.posterior, answers.log_posterior, answers.class_scores, answers.log_density
+    many = [form(X, fn) for form in forms]
+    monkeypatch.setattr(score_tables, "FEW_NUMBERS", FEW_NUMBERS)
+    assert tables_of(X, fn, ()) is None
+    for form, expected in zip(forms, many, strict=True):
+        found = form(X, fn)
+        assert found.dtype == expected.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(dtype).eps, atol=16 * np.finfo(dtype).eps)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.rows import Block
-from didact.parts.statistics.counts import Counts, label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import COUNTED_ROWS, Counts, label_codes, label_counts, labels_of, weigh_classes
 
 LABELS = [
     np.array(["b", "a", "b", "c", "a", "b"]),
@@ -55,3 +55,9 @@ def test_balanced_class_weights_leave_classes_without_weight_out():
     np.testing.assert_allclose(factors, [8 / (2 * 6), 0.0, 8 / (2 * 2)])
     present = Counts(np.array(["a", "c"]), np.array([6.0, 2.0]))
     np.testing.assert_array_equal(factors[[0, 2]], weigh_classes("balanced", present))
+
+
+def test_rows_of_a_table_at_many_positions():
+    codes = np.random.default_rng(0).integers(0, 3, 2 * COUNTED_ROWS)
+    for table in (np.array([0.5, -1.0, 2.0]), np.arange(12.0).reshape(3, 4)):
+        np.testing.assert_array_equal(labels_of(codes, table), table[codes])

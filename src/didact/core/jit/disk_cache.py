@@ -96,7 +96,7 @@ class LoopCache:
 
     def _key(self, arguments: tuple[Any, ...], target: str) -> str:
         """All that the code depends on besides the sources of the loop, which name the folder."""
-        nouns = {noun for kind in arguments for noun in _nouns(kind)}
+        nouns = {noun for kind in arguments for noun in nouns_in(kind)}
         files = {f"{noun.__module__}.{noun.__qualname__}": sys.modules[noun.__module__].__file__ for noun in nouns}
         seen = (f"{name} {fingerprint(str(file))}" for name, file in sorted(files.items()))
         what = f"{self.function.__module__}.{self.function.__qualname__}:{self.function.__code__.co_firstlineno}"
@@ -147,12 +147,12 @@ def has_baseline(features: str | None = None) -> bool:
     return set(features.replace("+", "").split(",")) >= set(BASELINE_FEATURES.split(","))
 
 
-def _nouns(kind: Any) -> Iterator[type]:
+def nouns_in(kind: Any) -> Iterator[type]:
     """The classes of the NamedTuples in a type of argument."""
     if hasattr(kind, "instance_class"):
         yield kind.instance_class
     for inner in getattr(kind, "types", ()):
-        yield from _nouns(inner)
+        yield from nouns_in(inner)
 
 
 def _lasting(kind: Any) -> bool:
@@ -161,7 +161,7 @@ def _lasting(kind: Any) -> bool:
 
     if isinstance(kind, Dispatcher):
         return False
-    if any(noun.__module__.partition(".")[0] != "didact" for noun in _nouns(kind)):
+    if any(noun.__module__.partition(".")[0] != "didact" for noun in nouns_in(kind)):
         return False
     return all(map(_lasting, getattr(kind, "types", ())))
 

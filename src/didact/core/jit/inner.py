@@ -7,14 +7,17 @@ optimised as a whole. Of constant arguments no variants are made: the optimiser 
 So a loop that both Python and other loops call has two forms, and the disk cache keeps that for Python alone.
 """
 
+from types import CodeType
 from typing import Any
 
 import numba
 import numba._dynfunc
+from numba.core import event
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.untyped_passes import InlineClosureLikes
 
 
 class _InnerLibrary(JITCodeLibrary):
@@ -56,25 +59,71 @@ class _InnerLowering(NativeLowering):
         return True
 
 
-class _InnerCompiler(CompilerBase):
-    """Numba's compiler with the lowering above."""
+class _Passes(PassManager):
+    """Numba's passes without the texts that it writes about each of them."""
+
+    def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
+        pss.analysis = self._analysis
+        with event.trigger_event("numba:run_pass", data={"name": pss.name()}):
+            pss.run_initialization(internal_state)
+            pss.run_pass(internal_state)
+            pss.run_finalizer(internal_state)
+
+
+class _LoopCompiler(CompilerBase):
+    """Numba's compiler with the lowering above; closures are looked for where there are functions inside."""
+
+    lowering: Any = NativeLowering
 
     def define_pipelines(self) -> list[Any]:
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state, "inner")
-        manager.passes = [(_InnerLowering if kind is NativeLowering else kind, what) for kind, what in manager.passes]
-        manager.finalize()
-        return [manager]
+        plain = not any(isinstance(part, CodeType) for part in self.state.func_id.code.co_consts)
+        passes = _Passes("loop")
+        for kind, what in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if not (plain and kind is InlineClosureLikes):
+                passes.add_pass(self.lowering if kind is NativeLowering else kind, what)
+        passes.finalize()
+        return [passes]
 
 
+class _InnerCompiler(_LoopCompiler):
+    """The compiler of loops that others call."""
+
+    lowering = _InnerLowering
+
+
+class _Flags(Flags):
+    """Numba's options of a function, which it compares for every call in it: by those alone that are set."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, Flags):
+            return NotImplemented
+        return self._values == other._values or all(
+            getattr(self, name) == getattr(other, name) for name in self._values.keys() | other._values.keys()
+        )
+
+
+_HASH = hash(Flags())  # the same for all: Numba makes it of the names
+OUTER: Any = {"pipeline_class": _LoopCompiler, "no_cfunc_wrapper": True}
 INNER: Any = {"pipeline_class": _InnerCompiler, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compile_into_callers(compiled: Any, function: Any, options: dict[str, Any]) -> None:
-    """Give calls of a loop in other loops a form of their own, compiled with the same options."""
+def dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """Numba's dispatcher of a loop; calls of it in other loops have a form of their own, with the same options."""
+    compiled: Any = numba.njit(**options | OUTER)(function)
+    if compiled is function:  # NUMBA_DISABLE_JIT
+        return function
     inner: Any = numba.njit(**options, **INNER)(function)
+    for form in (compiled, inner):
+        form._compiler._customize_flags = _Flags
 
     def get_call_template(args: Any, kws: Any) -> Any:
         plain = {name: numba.types.unliteral(kind) for name, kind in kws.items()}
         return inner.get_call_template([numba.types.unliteral(kind) for kind in args], plain)
 
     compiled.get_call_template, compiled.get_overload = get_call_template, inner.get_overload
+    return compiled

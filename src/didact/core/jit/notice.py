@@ -9,16 +9,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import FrameType
 from typing import Any
 
 from didact.core.jit.loop import Loop
+from didact.core.jit.nouns import method_of
 
 AFTER = 1.0  # seconds of compiling before the line
 PAUSE = 2.0  # seconds without compiling after which it is said anew
 SHOWN_FROM = 10.0  # seconds from which on progress is shown
-SECONDS_PER_STEP = 1.5e-3  # of compiling for each instruction of bytecode, measured on components_loops
+SECONDS_PER_STEP = 0.7e-3  # of compiling for each instruction of bytecode, measured on growers and passes
 
 _wanted: bool | None = None
 
@@ -46,8 +47,8 @@ class Notice:
         self.over: threading.Event | None = None
         self.began = 0.0
 
-    def begin(self, function: Callable[..., Any], ours: bool) -> None:
-        """A function is being compiled."""
+    def begin(self, function: Callable[..., Any], ours: bool, nouns: Collection[type] = ()) -> None:
+        """A function is being compiled, for arguments that hold these nouns."""
         self.depth += 1
         if self.depth > 1 or not ours:
             return
@@ -55,7 +56,8 @@ class Notice:
         if self.began - self.ended > PAUSE:
             self.spent, self.said = 0.0, False
         self.over, thread = threading.Event(), threading.get_ident()
-        watch = threading.Thread(target=self._watch, args=(self.over, function, thread, self.spent), daemon=True)
+        given = self.over, function, nouns, thread, self.spent
+        watch = threading.Thread(target=self._watch, args=given, daemon=True)
         watch.start()
 
     def end(self) -> None:
@@ -66,11 +68,13 @@ class Notice:
             self.over, self.ended = None, time.monotonic()
             self.spent += self.ended - self.began
 
-    def _watch(self, over: threading.Event, function: Callable[..., Any], thread: int, before: float) -> None:
+    def _watch(
+        self, over: threading.Event, function: Callable[..., Any], nouns: Collection[type], thread: int, before: float
+    ) -> None:
         """Wait for a second of compiling, say so, and show how long it takes on a terminal."""
         if over.wait(max(0.0, AFTER - before)):
             return
-        seconds = before + estimate(function)
+        seconds = before + estimate(function, nouns)
         if not self.said:
             self.said = True
             name = estimator_at_work(thread) or function.__name__
@@ -83,13 +87,13 @@ class Notice:
         _write("\r\033[K")
 
 
-def estimate(function: Callable[..., Any]) -> float:
-    """Seconds that compiling a function and all loops that it calls takes, by the length of their bytecode."""
-    return SECONDS_PER_STEP * sum(len(found.__code__.co_code) // 2 for found in _called(function, set()))
+def estimate(function: Callable[..., Any], nouns: Collection[type] = ()) -> float:
+    """Seconds that compiling a function and all that it calls takes, by the length of their bytecode."""
+    return SECONDS_PER_STEP * sum(len(found.__code__.co_code) // 2 for found in _called(function, nouns, set()))
 
 
-def _called(function: Any, seen: set[Any]) -> Iterator[Any]:
-    """A function and the loops that it calls, directly or not."""
+def _called(function: Any, nouns: Collection[type], seen: set[Any]) -> Iterator[Any]:
+    """A function and the loops and methods of nouns that it calls, directly or not."""
     if function in seen:
         return
     seen.add(function)
@@ -97,7 +101,11 @@ def _called(function: Any, seen: set[Any]) -> Iterator[Any]:
     for name in function.__code__.co_names:
         inner = function.__globals__.get(name)
         if isinstance(inner, Loop):
-            yield from _called(inner.py_func, seen)
+            yield from _called(inner.py_func, nouns, seen)
+        elif (method := method_of(inner)) is not None:
+            for noun in nouns:
+                if hasattr(noun, method):
+                    yield from _called(getattr(noun, method), nouns, seen)
 
 
 def estimator_at_work(thread: int) -> str | None:

@@ -34,3 +34,8 @@ def dispatch(name: str) -> Callable[..., Any]:
     for listener in listeners:
         listener((call, name))
     return call
+
+
+def method_of(function: Any) -> str | None:
+    """The name of the method that a function made by `dispatch` calls; None for any other thing."""
+    return next((name for call, name in announced if call is function), None)

@@ -7,7 +7,7 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.components.score_loops import CATEGORIES, DIAGONAL, ONE_LINE, SOME_LINES, WHITENED, Tables
-from didact.engines.components.tuning import TABLE_NUMBERS
+from didact.engines.components.tuning import FEW_NUMBERS, TABLE_NUMBERS
 from didact.engines.linear.pass_loops import whole_vectors
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.moment_loops import aligned_zeros
@@ -35,8 +35,14 @@ def tables_of(X: Any, fn: Any, args: tuple[Any, ...]) -> Tables | None:
 
 
 def in_memory(X: Any) -> bool:
-    """Whether rows are such as compiled passes read."""
-    return isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
+    """Whether rows are such as compiled passes read, and enough of them: for a few nothing has to be compiled."""
+    return isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32) and X.size > FEW_NUMBERS
+
+
+def exactly(X: Any) -> Any:
+    """Rows as array code takes them: a few in float64, in which compiled passes compute, too."""
+    few = isinstance(X, np.ndarray) and X.dtype == np.float32 and X.size <= FEW_NUMBERS
+    return X.astype(np.float64) if few else X
 
 
 def padded_table(table: Array, rows: int | None = None) -> Array:

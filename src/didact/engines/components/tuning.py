@@ -9,3 +9,4 @@ MANY_POSTERIOR_ROWS = 8192  # of a block if there are many: fewer blocks for whi
 
 # score_tables
 TABLE_NUMBERS = 1 << 15  # of a table that stays in the second cache; with larger ones BLAS is quicker
+FEW_NUMBERS = 1 << 15  # of rows that are scored by array code, in some ten microseconds

@@ -25,7 +25,7 @@ from scipy import linalg
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
-from didact.core.threads import blas_for, parallel_map
+from didact.core.threads import blas_for, parallel_map, stable_order
 from didact.core.typing import Array
 from didact.engines.constrained.tuning import MOST_PIECES, PIECE_NUMBERS
 from didact.engines.loop.iterate import Report, iterate
@@ -346,8 +346,7 @@ def _solve(G: Array, c: Array) -> Array:
 
 def _room(*pairs: tuple[Array, Array]) -> float:
     """The longest step, at most 1/SHORT, that keeps all numbers positive."""
-    steps = [float(np.min(-x[dx < 0] / dx[dx < 0], initial=1.0 / SHORT)) for x, dx in pairs]
-    return max(min(steps), 0.0)
+    return 1.0 / max(float(np.fmax.reduce(-dx / x, initial=SHORT)) for x, dx in pairs)
 
 
 def _vertex(end: _Point) -> _Point | None:
@@ -357,7 +356,7 @@ def _vertex(end: _Point) -> _Point | None:
     k = len(columns)
     if not np.isfinite(h).all():
         return None
-    index = np.sort(np.argsort(-h, kind="stable")[: 3 * end.table.width])
+    index = np.sort(stable_order(-h)[: 3 * end.table.width])
     inside = index < n
     unit = np.eye(end.table.width)[end.penalised[index[~inside] - n]]
     M = np.concatenate([end.table.chosen(index[inside]), unit])[:, columns]
@@ -384,7 +383,7 @@ def _vertex(end: _Point) -> _Point | None:
 
 def _lowest_constant(r: Array, u: Array, l: Array) -> float:  # noqa: E741
     """The smallest optimal constant for these residuals: of several quantiles the lowest, for any order of the rows."""
-    order = np.argsort(r, kind="stable")
+    order = stable_order(r)
     below = np.cumsum((u + l)[order])  # weight of rows up to each
     share = float(u.sum() / below[-1]) * (1.0 - 1e-12)
     return float(r[order[min(int(np.searchsorted(below, share * below[-1])), len(r) - 1)]])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.threads import parallel_map
+from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.neighbors import products_loops
 from didact.engines.neighbors.tuning import CANDIDATES, PRODUCT_ENTRIES, PRODUCT_QUERIES, PRODUCT_ROWS, PRODUCT_WORK
@@ -62,8 +62,9 @@ def product_nearest(X: Array, ready: Centred, Q: Array, skip: Array, best: Array
     """Fill in the k nearest rows of each query; returns the numbers of the queries that had too many candidates."""
     n, p = X.shape
     most = min(PRODUCT_WORK / (2.0 * n * p), PRODUCT_ENTRIES / _room(n, best.shape[1]))
-    size = int(np.clip(most, 16, PRODUCT_QUERIES))
-    edges = list(pairwise([*range(0, len(Q), size), len(Q)])) if len(Q) else []
+    pieces, threads = -(-len(Q) // int(np.clip(most, 16, PRODUCT_QUERIES))), thread_count()
+    pieces = -(-pieces // threads) * threads if pieces > 1 else pieces  # all threads end at the same time
+    edges = list(pairwise(np.linspace(0, len(Q), pieces + 1).astype(int).tolist())) if len(Q) else []
 
     def piece(edges: tuple[int, int]) -> Array:
         here = slice(*edges)

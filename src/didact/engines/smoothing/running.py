@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from didact.core.threads import parallel_map
+from didact.core.threads import parallel_map, stable_order
 from didact.core.typing import Array
 from didact.engines.smoothing.running_loops import WEIGHT_ROUNDING, averages, averages_without, build_nodes, medians
 from didact.engines.smoothing.tuning import RUNNING_WINDOWS
@@ -41,7 +41,7 @@ class RunningWindow(NamedTuple):
 
 def sort_rows(x: Array, Y: Array, w: Array) -> Sorted:
     """The rows in order of x; Y has a column for each output."""
-    order = np.argsort(x, kind="stable")
+    order = stable_order(x)
     x, Y, w = x[order], np.ascontiguousarray(Y[order]), w[order]
     new = np.append(True, x[1:] > x[:-1])
     return Sorted(x=x, Y=Y, w=w, u=x[new], first=np.append(np.flatnonzero(new), len(x)))
@@ -96,7 +96,7 @@ def windows_without(rows: Sorted, window: RunningWindow) -> tuple[Array, Array, 
 
 def running_smooth(rows: Sorted, q: Array, window: RunningWindow, kind: str) -> Array:
     """The means, medians or lines (n, outputs) of the windows at q."""
-    order = np.argsort(q, kind="stable")
+    order = stable_order(q)
     q = np.ascontiguousarray(q[order])
     start, stop = windows(rows, q, window)
     out = np.empty((len(q), rows.Y.shape[1]))
@@ -135,7 +135,7 @@ def _tree(rows: Sorted, y: Array) -> Array:
 
 
 def _medians(y: Array, w: Array, start: Array, stop: Array, row: Array, left: Array) -> Array:
-    order = np.argsort(y, kind="stable")
+    order = stable_order(y)
     rank = np.empty(len(y), np.int64)
     rank[order] = np.arange(len(y))
     values = y[order]

@@ -134,12 +134,12 @@ def label_codes(y: Any, values: Array, dtype: Any = np.int64) -> Any:
     return codes.astype(dtype, copy=False)
 
 
-def labels_of(codes: Array, values: Array) -> Array:
-    """The values at these positions: `label_codes` backwards."""
-    if len(codes) < 2 * COUNTED_ROWS or values.dtype.hasobject:
+def labels_of(codes: Any, values: Any) -> Any:
+    """The values, or the rows of a table, at these positions: `label_codes` backwards."""
+    if is_tensor(codes) or len(codes) < 2 * COUNTED_ROWS or values.dtype.hasobject:
         return values[codes]
-    out = np.empty(len(codes), values.dtype)
-    return _looked_up(codes, out, lambda part, to: np.take(values, part, out=to, mode="clip"))
+    out = np.empty((len(codes), *values.shape[1:]), values.dtype)
+    return _looked_up(codes, out, lambda part, to: np.take(values, part, axis=0, out=to, mode="clip"))
 
 
 def _looked_up(given: Array, out: Array, fn: Callable[[Array, Array], Any]) -> Array:

@@ -12,6 +12,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
 from didact.engines.trees.rows.stat_loops import Scalar
 from didact.engines.trees.rows.targets import Targets, few_rows
+from didact.engines.trees.splits.category_loops import new_groups
 from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.median_loops import Medians
 from didact.engines.trees.splits.random_cut_loops import CELLS, PAD, RandomCuts
@@ -101,6 +102,7 @@ def coded_scanner(
         order=np.empty(p, np.int64),
         found=np.empty((p, 4)),
         bits=np.zeros((p, max(set_words(table.n_bins, table.categorical), 1)), np.uint64),
+        groups=new_groups(table.n_bins, table.categorical, channels),
     )
 
 
@@ -147,6 +149,7 @@ def grow_random_cuts(table: RandomCuts, targets: Targets, limits: Limits, seed: 
         sides=np.empty((2, targets.channels)),
         order=np.arange(2 * p),
         bits=np.zeros(max(words, 1), np.uint64),
+        groups=new_groups(table.n_bins, table.categorical, targets.channels),
         near=near,
         other=other,
     )

@@ -30,6 +30,7 @@ from didact.engines.trees.growers.growth_loops import (
     varies,
 )
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.splits.category_loops import Groups
 from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import pack_line
@@ -66,6 +67,7 @@ class CodedScanner(NamedTuple):
     order: Array  # int64 (p,): features in the order in which they are scanned
     found: Array
     bits: Array
+    groups: Groups
 
     def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
         """Sums, score, base and weight of a node."""
@@ -134,7 +136,7 @@ def scan_column(scanner: CodedScanner, nodes: TreeNodes, node: int, f: int, foun
         best = bins1(scanner.stat, column, rows, near, buffers, top, sums, tie, bounds, scanner.common[f])
     elif pack_line(column, rows, buffers.line):
         line = buffers.line[: rows.shape[0]]
-        best = categories1(scanner.stat, line, top, sums, tie, bounds, bits[f], False, here.key)
+        best = categories1(scanner.stat, line, top, sums, tie, bounds, bits[f], scanner.groups, False, here.key)
     found[f, 0], found[f, 1], found[f, 2] = best[0], best[1], 1.0 if best[2] else 0.0
 
 

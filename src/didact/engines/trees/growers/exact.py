@@ -17,6 +17,7 @@ from didact.engines.trees.growers.exact_loops import RandomSortedScanner, Sorted
 from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, tree_threads
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
+from didact.engines.trees.splits.category_loops import new_groups
 from didact.engines.trees.tree import Tree
 from didact.engines.trees.tree_loops import frozen
 
@@ -116,6 +117,7 @@ def grow_sorted(
             order=np.empty(p, np.int64),
             found=np.empty((p, 4)),
             bits=np.zeros((p, max(words, 1)), np.uint64),
+            groups=new_groups(np.diff(table.starts), table.categorical, targets.channels),
         )
         for k in range(threads)
     ]

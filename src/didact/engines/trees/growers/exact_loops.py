@@ -30,7 +30,7 @@ from didact.engines.trees.growers.growth_loops import (
     varies,
 )
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.splits.category_loops import RandomSplit
+from didact.engines.trees.splits.category_loops import Groups, RandomSplit
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
 from didact.engines.trees.splits.sorted_loops import NO_SCORE, Needs, missing_at
 
@@ -61,6 +61,7 @@ class SortedFields(NamedTuple):
     order: Array  # int64 (p,): features in the order in which they are scanned
     found: Array
     bits: Array
+    groups: Groups
 
 
 class SortedMethods:
@@ -150,7 +151,7 @@ def scan_line(scanner: Any, nodes: TreeNodes, node: int, f: int, found: Array, b
     if table.categorical[f]:
         top = table.starts[f + 1] - table.starts[f]
         score, at, missing_left = categories1(
-            scanner.stat, line, top, sums, tie, bounds, bits[f], limits.random_splits, state
+            scanner.stat, line, top, sums, tie, bounds, bits[f], scanner.groups, limits.random_splits, state
         )
     else:
         score, at, missing_left, best[3] = cut1(scanner, line, f, sums, tie, bounds, state)

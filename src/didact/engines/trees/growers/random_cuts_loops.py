@@ -25,6 +25,7 @@ from didact.engines.trees.growers.growth_loops import (
     node_tie,
 )
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.splits.category_loops import Groups
 from didact.engines.trees.splits.coded_loops import Near
 from didact.engines.trees.splits.random_cut_loops import RandomCuts, draw_cut, gather
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
@@ -46,6 +47,7 @@ class RandomScanner(NamedTuple):
     sides: Array  # (2, channels)
     order: Array
     bits: Array  # (words,)
+    groups: Groups
     near: Near
     other: Near
 
@@ -103,7 +105,7 @@ def draw_cuts(scanner: RandomScanner, nodes: TreeNodes, node: int, limits: Limit
             found = draw_cut(table, f, rows, near, sums, scanner.stat, bounds, scanner.codes, scanner.sides, own)
         elif pack_line(table.codes[f], rows, scanner.line):
             line = scanner.line[: rows.shape[0]]
-            found = categories1(scanner.stat, line, table.n_bins[f], sums, tie, bounds, bits, True, own)
+            found = categories1(scanner.stat, line, table.n_bins[f], sums, tie, bounds, bits, scanner.groups, True, own)
         tried += found[1] != UNVARYING  # constant features do not count as drawn
         if found[0] > best + tie:
             best, here.feature, here.cut, here.missing_left = found[0], f, found[1], found[2]

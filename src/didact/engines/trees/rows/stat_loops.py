@@ -18,7 +18,7 @@ import numpy as np
 
 from didact.core.jit import dispatch
 from didact.core.typing import Array
-from didact.engines.trees.splits.category_loops import RandomSplit, cut_categories, halves, random_cut
+from didact.engines.trees.splits.category_loops import Groups, RandomSplit, cut_categories, halves, random_cut
 from didact.engines.trees.splits.coded_loops import (
     Buffers,
     Near,
@@ -55,9 +55,9 @@ class Summed:
         return scan_vector(self, line, top, sums, tie, bounds)
 
     def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
-                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
+                    groups: Groups, random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
         """The best set of categories, or a random one."""
-        return cut_categories(self, line, top, sums, tie, bounds, bits, random_split, state)
+        return cut_categories(self, line, top, sums, tie, bounds, bits, groups, random_split, state)
 
     def random1(self, line: Array, values: Array, sums: Array, bounds: Needs, state: np.uint64) -> RandomSplit:
         """A cut at random."""

@@ -7,11 +7,11 @@ in the node this costs n + C log C. A random split takes a random order and one 
 Layout::
 
     line     code << 32 | row, in the order of the codes; missing values have the code `top`
-    groups   (categories in the node, channels)  sums, beside their codes and counts; `order` numbers them by mean
+    groups   of the categories in the node: sums, and beside them codes, counts and keys; `order` numbers them by key
     bits     code c goes left if bit c & 63 of word c >> 6 is set
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,21 +28,38 @@ orders1 = dispatch("orders1")
 value1 = dispatch("value1")
 
 
-@jit
-def sum_groups(stat: Any, line: Array, channels: int) -> tuple[Array, Array, Array, int]:
-    """Sums, codes and counts of the categories in a line, which come one after the other."""
-    many = 1
-    for i in range(1, line.shape[0]):
-        many += line[i] >> 32 != line[i - 1] >> 32
-    groups, codes, counts = np.zeros((many, channels)), np.empty(many, np.int64), np.zeros(many, np.int64)
+class Groups(NamedTuple):
+    """Room for the categories of a node, and for both sides of a cut; one for each thread."""
+
+    sums: Array  # (categories, channels)
+    codes: Array  # int64
+    counts: Array  # int64
+    keys: Array
+    order: Array  # int64
+    sides: Array  # (2, channels)
+
+
+def new_groups(sizes: Array, categorical: Array, channels: int) -> Groups:
+    """Room for columns of which the categorical ones have these numbers of categories, and missing values."""
+    most = int(sizes[categorical].max(initial=-1)) + 1
+    whole = (np.empty(most, np.int64) for _ in range(3))
+    return Groups(np.empty((most, channels)), next(whole), next(whole), np.empty(most), next(whole),
+                  np.empty((2, channels)))  # fmt: skip
+
+
+@jit_unmanaged
+def sum_groups(stat: Any, line: Array, groups: Groups) -> int:
+    """Sums, codes and counts of the categories in a line, which come one after the other; their number."""
     g = -1
     for i in range(line.shape[0]):
         if i == 0 or line[i] >> 32 != line[i - 1] >> 32:
             g += 1
-            codes[g] = line[i] >> 32
-        add1(stat, groups[g], line[i] & 0xFFFFFFFF)
-        counts[g] += 1
-    return groups, codes, counts, many
+            groups.codes[g], groups.counts[g] = line[i] >> 32, 0
+            for j in range(groups.sums.shape[1]):
+                groups.sums[g, j] = 0.0
+        add1(stat, groups.sums[g], line[i] & 0xFFFFFFFF)
+        groups.counts[g] += 1
+    return g + 1
 
 
 @jit_unmanaged
@@ -58,18 +75,17 @@ def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds
     return bounds.low <= min(a, b) and max(a, b) <= bounds.high
 
 
-@jit
+@jit_unmanaged
 def cut_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
-                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
+                   groups: Groups, random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
     """The best set of categories for the left side, as bits; position 0 stands for "see the bits"."""
-    groups, codes, counts, many = sum_groups(stat, line, sums.shape[0])
-    keys, order = np.empty(many), np.empty(many, np.int64)
-    left, right = np.empty(sums.shape[0]), np.empty(sums.shape[0])
+    many = sum_groups(stat, line, groups)
+    keys, order, left, right = groups.keys[:many], groups.order[:many], groups.sides[0], groups.sides[1]
     best, side, n = NO_SCORE, False, line.shape[0]
     for channel in range(1 if random_split else orders1(stat, sums.shape[0])):
         for g in range(many):
             state = next_state(state)
-            keys[g] = uniform(state) if random_split else order1(stat, groups, g, channel)
+            keys[g] = uniform(state) if random_split else order1(stat, groups.sums, g, channel)
         sort_keys(keys, order)
         state = next_state(state)
         only = int(uniform(state) * (many - 1)) if random_split else -1
@@ -77,15 +93,15 @@ def cut_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, bo
         for j in range(sums.shape[0]):
             left[j] = 0.0
         for k in range(many - 1):
-            before += counts[order[k]]
+            before += groups.counts[order[k]]
             for j in range(sums.shape[0]):
-                left[j] += groups[order[k], j]
+                left[j] += groups.sums[order[k], j]
                 right[j] = sums[j] - left[j]
             if (only >= 0 and k != only) or not fits(stat, left, right, before, n - before, bounds):
                 continue
             score = total1(stat, left) + total1(stat, right)
             if score > best + tie:
-                best, side = score, write_set(codes, order, k + 1, top, bits)
+                best, side = score, write_set(groups.codes, order, k + 1, top, bits)
     return best, 0, side
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.splits.category_loops import RandomSplit, write_set
+from didact.engines.trees.splits.category_loops import Groups, RandomSplit, write_set
 from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import middle_code, pack_line, sort_keys
@@ -55,7 +55,7 @@ class Medians(NamedTuple):
         return best_median_cut(self, line, top, sums, tie, bounds)
 
     def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
-                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
+                    groups: Groups, random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
         """The best cut of the categories in the order of their mean target (or in a random order)."""
         return best_set(self, line, top, sums, tie, bounds, bits, random_split, state)
 
