@@ -1,4 +1,4 @@
-"""Kernels as immutable values with an algebra, on vectors and on strings; Gram matrices, gradients, tests of validity."""
+"""Kernels as immutable values with an algebra, on vectors and on strings; Gram matrices, gradients, validity."""
 
 from didact.kernels.base import Fixed, Kernel, Power, Product, Scaled, Sum, Warped, is_positive_semidefinite
 from didact.kernels.products import Constant, Linear, Polynomial, Sigmoid, White, Wiener
