@@ -58,7 +58,8 @@ class Kernel(Noun):
 
     def with_theta(self, theta: Array) -> Self:
         """This kernel with other parameters."""
-        new, k = {}, 0
+        new: dict[str, Any] = {}
+        k = 0
         for name in self.searched():
             old = getattr(self, name)
             if isinstance(old, tuple):
@@ -66,7 +67,7 @@ class Kernel(Noun):
                 k += len(old)
             else:
                 new[name], k = float(np.exp(theta[k])), k + 1
-        return self._replace(**new)  # type: ignore[attr-defined, no-any-return]
+        return self._replace(**new)  # type: ignore[attr-defined]
 
     def partials(self, X: AnyArray) -> list[AnyArray]:
         """∂K/∂log θ, a matrix for each parameter."""
@@ -76,17 +77,10 @@ class Kernel(Noun):
         """∂/∂log θ of Σ A_ij k(x_i, x_j), for a symmetric A."""
         return [float((A * P).sum()) for P in self.partials(X)]
 
-    def __add__(self, other: Any) -> "Kernel":
-        return Sum(self, as_kernel(other))
-
-    def __radd__(self, other: Any) -> "Kernel":
-        return Sum(as_kernel(other), self)
-
-    def __mul__(self, other: Any) -> "Kernel":
-        return Product(self, other) if isinstance(other, Kernel) else Scaled(float(other), self)
-
-    def __rmul__(self, other: Any) -> "Kernel":
-        return self * other
+    __add__: Any = lambda self, other: Sum(self, as_kernel(other))  # Any: those of a tuple mean something else
+    __radd__: Any = lambda self, other: Sum(as_kernel(other), self)
+    __mul__: Any = lambda self, other: times(self, other)
+    __rmul__: Any = lambda self, other: times(self, other)
 
     def __pow__(self, exponent: int) -> "Kernel":
         return Power(self, exponent)
@@ -103,6 +97,11 @@ def as_kernel(value: Any) -> Kernel:
     from didact.kernels.products import Constant
 
     return Constant(float(value))
+
+
+def times(kernel: Kernel, other: Any) -> Kernel:
+    """The product with another kernel, or with a number."""
+    return Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel)
 
 
 def as_rows(X: Any) -> AnyArray:

@@ -18,9 +18,9 @@ from scipy.special import kv
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
-from didact.core.typing import AnyArray, Array
+from didact.core.typing import AnyArray
 from didact.kernels.base import Kernel, constant_like, inner_products, maximum, squares
-from didact.parts.noun import require
+from didact.parts.noun import mask, require
 
 Width = float | tuple[float, ...]
 
@@ -75,7 +75,7 @@ class Radial(Kernel):
         raise NotImplementedError
 
     def slope(self, s: AnyArray) -> AnyArray:
-        """f′(s); finite at 0 by convention, as it is multiplied by s there."""
+        """f′(s); if it is infinite at 0, 0 there, as it is multiplied by s."""
         raise NotImplementedError
 
     def searched(self) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ class Matern(Radial, NamedTuple("Matern", [("width", Any), ("nu", float)])):
 
     def __new__(cls, width: Any = 1.0, nu: float = 1.5) -> Self:
         """One width, or one for each column; ν > 0."""
-        require(0 < nu, f"nu of Matérn's kernel is positive, not {nu!r}.")
+        require(nu > 0, f"nu of Matérn's kernel is positive, not {nu!r}.")
         return super().__new__(cls, read_width(width), float(nu))
 
     def value(self, s: AnyArray) -> AnyArray:
@@ -173,11 +173,9 @@ class Matern(Radial, NamedTuple("Matern", [("width", Any), ("nu", float)])):
             return RBF().slope(s)
         xp = namespace(s)
         t = xp.sqrt(2.0 * self.nu * s)
-        factors = {
-            0.5: -0.5 / maximum(t, 1e-300 if "64" in str(t.dtype) else 1e-30),
-            1.5: -1.5,
-            2.5: -5 / 6 * (1.0 + t),
-        }
+        if self.nu == 0.5:
+            return mask(xp, t > 0, t) * xp.exp(-t) / (-2.0 * maximum(t, float(xp.finfo(t.dtype).tiny)))
+        factors = {1.5: -1.5, 2.5: -5 / 6 * (1.0 + t)}
         if self.nu in factors:
             return factors[self.nu] * xp.exp(-t)
         return _bessel(s, t, self.nu, self.nu - 1.0, 0.0) * -self.nu
@@ -331,7 +329,7 @@ def width_of_gamma(gamma: float) -> float:
     return 1.0 / sqrt(2.0 * gamma)
 
 
-def spread_of_rows(X: Array) -> float:
+def spread_of_rows(X: AnyArray) -> float:
     """The variance of all entries of X, from which scikit-learn's gamma='scale' comes."""
     if is_sparse(X):
         return float(X.multiply(X).mean() - X.mean() ** 2)

@@ -38,7 +38,7 @@ def subsequence(s: Array, t: Array, length: int, decay: float, table: Array, nex
     for u in range(a + 1):
         for v in range(b + 1):
             table[u, v] = 1.0
-    for m in range(1, length):
+    for _ in range(1, length):
         for v in range(b + 1):
             next_table[0, v] = 0.0
         for u in range(1, a + 1):

@@ -69,8 +69,8 @@ class StringSubsequence(
 
     >>> from didact.kernels import StringSubsequence
     >>> k = StringSubsequence(length=2, decay=0.5, normalize=False)
-    >>> k(["cat"], ["car", "cart"]) / 0.5**4  # "ca" spans two characters in each of them
-    array([[1.    , 1.3125]])
+    >>> k(["cat"], ["car", "cart"]) / 0.5**4  # "ca" spans 2 + 2 characters; in "cart", "at" 2 + 3 and "ct" 3 + 4 more
+    array([[1.   , 1.625]])
     """
 
     __slots__ = ()
