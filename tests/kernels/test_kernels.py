@@ -197,7 +197,7 @@ def test_words_and_substrings_by_hand():
         (lambda: -1.0 * RBF(), "multiplied by a positive number"),
         (lambda: RBF() ** 0.5, "Powers of a kernel are 1, 2"),
         (lambda: Polynomial(1.5), "degree of a kernel"),
-        (lambda: Polynomial(2, 1.0, -1.0), "coef0 of a polynomial"),
+        (lambda: Polynomial(2, -1.0), "gamma of a polynomial"),
         (lambda: StringSubsequence(0), "length of subsequences"),
         (lambda: StringSubsequence(2, 1.5), "decay is above 0"),
     ],

@@ -115,15 +115,15 @@ class Polynomial(Kernel, NamedTuple("Polynomial", [("degree", int), ("gamma", fl
     __slots__ = ()
 
     def __new__(cls, degree: int = 3, gamma: float = 1.0, coef0: float = 1.0) -> Self:
-        """A whole degree, γ > 0 and c ≥ 0: others need not be kernels."""
+        """A whole degree, γ ≥ 0 and any c; for c < 0 the function need not be positive semidefinite."""
         require(degree >= 0 and degree == int(degree), f"The degree of a kernel is 0, 1, …, not {degree!r}.")
-        require(0 < gamma < np.inf, f"gamma of a polynomial kernel is positive, not {gamma!r}.")
-        require(0 <= coef0 < np.inf, f"coef0 of a polynomial kernel is not negative; got {coef0!r}.")
+        require(0 <= gamma < np.inf, f"gamma of a polynomial kernel is not negative; got {gamma!r}.")
+        require(bool(np.isfinite(coef0)), f"coef0 of a polynomial kernel is a finite number, not {coef0!r}.")
         return super().__new__(cls, int(degree), gamma, coef0)
 
     def searched(self) -> tuple[str, ...]:
-        """γ, and c unless it is 0."""
-        return ("gamma", "coef0") if self.coef0 > 0 else ("gamma",)
+        """γ and c, if they are positive."""
+        return (*(("gamma",) if self.gamma > 0 else ()), *(("coef0",) if self.coef0 > 0 else ()))
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
         """From inner products."""
@@ -137,7 +137,8 @@ class Polynomial(Kernel, NamedTuple("Polynomial", [("degree", int), ("gamma", fl
         """∂K/∂log γ and ∂K/∂log c."""
         inner = self.gamma * inner_products(X)
         outer = self.degree * (inner + self.coef0) ** max(self.degree - 1, 0)
-        return [outer * inner, outer * self.coef0][: len(self.searched())]
+        found = {"gamma": outer * inner, "coef0": outer * self.coef0}
+        return [found[name] for name in self.searched()]
 
     def features(self, X: Any) -> Array:
         r"""The features φ with φ(x)ᵀφ(z) = k(x, z): √(multinomial · γ^m c^(d−m)) times each monomial of degree m ≤ d.

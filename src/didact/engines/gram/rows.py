@@ -36,8 +36,8 @@ def block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     found = found if is_tensor(found) else np.asarray(found, np.float64)
     if found.shape != (A.shape[0], X.shape[0]):
         raise InputError(
-            f"The kernel function returned shape {tuple(found.shape)} for {A.shape[0]} and {X.shape[0]} rows: it has to "
-            f"return ({A.shape[0]}, {X.shape[0]})."
+            f"The kernel function returned shape {tuple(found.shape)} for {A.shape[0]} and {X.shape[0]} rows: it has "
+            f"to return ({A.shape[0]}, {X.shape[0]})."
         )
     return found
 
@@ -99,7 +99,9 @@ class GramRows:
     def __init__(self, kernel: Any, X: Any, dtype: Any, megabytes: float, working: int):
         self.kernel, self.dtype = kernel, dtype
         self.n = X.shape[0]
-        self.X, self.left, self.right = X, None, None
+        self.X = X
+        self.left: Any = None
+        self.right: Any = None
         if isinstance(kernel, RBF) and not is_sparse(X) and not is_tensor(X):
             self.left, self.right = exponents(kernel, X, X, dtype)
         size = int(megabytes * 2**20 / (np.dtype(dtype).itemsize * max(self.n, 1)))

@@ -1,0 +1,278 @@
+r"""Support vector classification: the widest margin between classes, in the features of a kernel.
+
+.. math:: \min_{w,b,\xi}\ \tfrac12\|w\|^2 + C\sum_i \omega_i\xi_i,\qquad y_i(w^T\phi(x_i)+b)\ge 1-\xi_i,\quad \xi_i\ge0
+
+Its dual sees the rows through k(x, z) = φ(x)ᵀφ(z) alone:
+
+.. math:: \max_\alpha\ \sum_i\alpha_i - \tfrac12\sum_{ij}\alpha_i\alpha_j y_iy_j k(x_i,x_j),\qquad
+    0\le\alpha_i\le C\omega_i,\quad \sum_i y_i\alpha_i=0
+
+1. For each pair of classes (or each class against the rest) the dual is solved by `engines.gram.smo`; pairs are shared
+   out among threads.
+2. Rows with α > 0 are the support vectors: f(x) = Σ α_i y_i k(x, x_i) + b. The margin is 1/‖w‖ on either side.
+3. C = ∞ is the hard margin: data that cannot be separated make the dual unbounded, and are refused.
+
+Cortes, Vapnik (1995), doi:10.1007/BF00994018; Chang, Lin (2011), doi:10.1145/1961189.1961199.
+"""
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from didact.core.backend import is_tensor, to_numpy
+from didact.core.errors import InputError
+from didact.core.parameters import above_or_infinite, attr, is_bool, none, one_of, param
+from didact.core.progress import FitProgress
+from didact.core.threads import parallel_map
+from didact.core.typing import AnyArray, Array
+from didact.engines.gram.rows import Precomputed
+from didact.engines.gram.smo import Dual, Search, Solved, solve_dual
+from didact.kernels import Linear
+from didact.parts.statistics.counts import Counts, weigh_classes
+from didact.svm.base import (
+    _KernelMachine,
+    cache_size_param,
+    coef0_param,
+    degree_param,
+    gamma_param,
+    kernel_param,
+    max_iter_param,
+    shrinking_param,
+    time_limit_param,
+    tol_param,
+    values_at,
+)
+
+HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
+
+
+class Task(NamedTuple):
+    """Two sets of rows to be told apart: the numbers of all rows, and which of them are on the positive side."""
+
+    rows: Array
+    positive: Array
+
+
+def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, report: Any = None) -> Solved:
+    """The dual of one separation."""
+    sign = np.where(task.positive, 1.0, -1.0)
+    n, whole = len(sign), len(task.rows) == X.shape[0]
+    hard = not np.isfinite(bound).all()
+    part: Any = X if whole else (X[task.rows.tolist()] if is_tensor(X) else X[task.rows])
+    if isinstance(kernel, Precomputed) and not whole:
+        part = kernel.K[np.ix_(task.rows, task.rows)]
+        kernel = Precomputed(part)
+    if hard:
+        bound = np.where(np.isfinite(bound), bound, HARD)
+    dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
+    solved = solve_dual(kernel, part, dual, how, report)
+    if hard and (solved.alpha >= HARD).any():
+        raise InputError(
+            "The classes cannot be separated by this kernel, so there is no hard margin (C=inf): use a finite C, or "
+            "another kernel."
+        )
+    return solved
+
+
+class SVC(ClassifierMixin, _KernelMachine):
+    r"""Support vector classification with any kernel.
+
+    .. math:: f(x) = \sum_i \alpha_i y_i k(x, x_i) + b,\qquad 0\le\alpha_i\le C\omega_i
+
+    Notes
+    -----
+    Several classes are told apart in pairs, or each from the rest (`strategy`). Cost: about n · n_SV evaluations of the
+    kernel, made as matrix products; a prediction takes n_SV of them. Weights multiply C, so that a weight of 2 is the
+    same as a row twice. The dual is solved until no pair of variables violates the optimality conditions by more than
+    `tol` (`kkt_residual_`). Fitted rows that are support vectors are kept. Shape of computation: pairs.
+
+    References
+    ----------
+    Cortes, Vapnik (1995), doi:10.1007/BF00994018; Fan, Chen, Lin (2005), JMLR 6, 1889–1918.
+
+    Examples
+    --------
+    >>> from didact.svm import SVC
+    >>> X = [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    >>> model = SVC(C=10.0, gamma=1.0).fit(X, ["same", "same", "other", "other"])
+    >>> model.predict([[0.9, 0.8], [0.1, 0.9]]).tolist(), model.n_support_.tolist()
+    (['same', 'other'], [2, 2])
+    """
+
+    _test_params = [{}, {"kernel": "linear", "C": 0.5}, {"kernel": "poly", "coef0": 1.0, "strategy": "ovr"}]
+    _attrs = [
+        attr("classes_", "(n_classes,)", "Labels, sorted."),
+        attr("class_weight_", "(n_classes,)", "The factor of C of each class."),
+        attr("n_support_", "(n_classes,)", "Number of support vectors of each class."),
+        attr(
+            "dual_coef_",
+            "(n_classes - 1, n_SV) or (n_classes, n_SV)",
+            "α_i y_i of the support vectors: for each other class, or for each class against the rest.",
+        ),
+        attr("margins_", "(n_decisions,)", "Widths 1/‖w‖ of the margins on one side."),
+        attr("slack_", "(n_samples, n_decisions)", "ξ_i of each row in each decision; NaN where it takes no part."),
+    ]
+
+    C: float = param(1.0, above_or_infinite(0), "Price of a row inside the margin or beyond; inf: a hard margin.")
+    kernel: Any = kernel_param()
+    degree: int = degree_param()
+    gamma: Any = gamma_param()
+    coef0: float = coef0_param()
+    shrinking: bool = shrinking_param()
+    tol: float = tol_param()
+    cache_size: float = cache_size_param()
+    class_weight: Any = param(
+        None, [one_of("balanced"), dict, none], "Factors of C for the classes; 'balanced': inverse to their weight."
+    )
+    max_iter: int = max_iter_param()
+    decision_function_shape: str = param(
+        "ovr", one_of("ovo", "ovr"), "Whether `decision_function` has a column for each class or each pair."
+    )
+    break_ties: bool = param(
+        False, is_bool, "Whether ties in votes are broken by the values of the decision functions, else by order."
+    )
+    strategy: str = param("ovo", one_of("ovo", "ovr"), "Whether pairs of classes are separated, or each from the rest.")
+    time_limit: float = time_limit_param()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+        """Find the support vectors and their coefficients."""
+        rows = self._rows(X, y, sample_weight, target="labels")
+        X, y, w, kernel = self._prepared(rows)
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
+        counts = np.bincount(codes, w, len(self.classes_))
+        if (counts > 0).sum() < 2:
+            raise InputError(f"SVC needs at least two classes with weight; y has {int((counts > 0).sum())} class.")
+        factors = weigh_classes(self.class_weight, Counts(self.classes_, counts))
+        self.class_weight_ = np.ones(len(counts)) if factors is None else factors
+        bound = np.where(w > 0, np.where(w > 0, w, 1.0) * self.class_weight_[codes] * self.C, 0.0)
+        tasks = tasks_of(codes, len(counts), bound > 0, self.strategy)
+        if len(tasks) == 1:
+            with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
+                solved = [separate(kernel, X, tasks[0], bound[tasks[0].rows], self._search(), progress.report)]
+        else:
+            solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], self._search()), tasks)
+        self._store(X, codes, tasks, solved)
+        return self
+
+    def _store(self, X: AnyArray, codes: Array, tasks: list[Task], solved: list[Solved]) -> None:
+        """Coefficients of all decisions, in scikit-learn's form."""
+        K, n = len(self.classes_), X.shape[0]
+        table = np.zeros((n, len(tasks)))
+        self.slack_ = np.full((n, len(tasks)), np.nan)
+        for k, (task, one) in enumerate(zip(tasks, solved, strict=True)):
+            sign = np.where(task.positive, 1.0, -1.0)
+            table[task.rows, k] = sign * one.alpha
+            self.slack_[task.rows, k] = np.maximum(0.0, 1.0 - sign * (one.u - one.rho))
+        used = np.flatnonzero(table.any(axis=1))
+        support = used[np.argsort(codes[used], kind="stable")]
+        self._keep(X, support, solved)
+        self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
+        norms = [table[task.rows, k] @ one.u for k, (task, one) in enumerate(zip(tasks, solved, strict=True))]
+        self.margins_ = 1.0 / np.sqrt(np.maximum(norms, np.finfo(float).tiny))
+        self.intercept_ = np.array([-one.rho for one in solved])
+        self.n_iter_ = np.array([one.n_iter for one in solved], np.int32)
+        self.dual_coef_ = arranged(table[support], codes[support], K, self.strategy)
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the columns (n_decisions, n_features), for a linear kernel."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        W, _ = self._weights()
+        return np.asarray(W.T @ self.support_vectors_)
+
+    def _weights(self) -> tuple[Array, Array]:
+        """Coefficients of the support vectors for each decision (n_SV, n_decisions), and the constants."""
+        codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
+        return spread(self.dual_coef_, codes, len(self.classes_), self.strategy), self.intercept_
+
+    def _decisions(self, X: Any) -> Any:
+        """The values of all decisions (n, n_decisions)."""
+        self._after_fit()
+        return self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, *self._weights())
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed distance from the boundary in units of the margin: (n,) for two classes, positive for the second.
+
+        For more classes (n, n_classes), or (n, n_pairs) for `decision_function_shape="ovo"`: a pair (i, j) is positive
+        for class i.
+        """
+        found = self._decisions(X)
+        if len(self.classes_) == 2:
+            return found[:, 0]
+        if self.strategy == "ovr" or self.decision_function_shape == "ovo":
+            return found
+        return by_class(found, len(self.classes_))
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row: the sign, or the most votes of all pairs."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise InputError("break_ties must be False when decision_function_shape is 'ovo'")
+        found = to_numpy(self._decisions(X))
+        K = len(self.classes_)
+        if K == 2:
+            return self.classes_[(found[:, 0] > 0).astype(int)]
+        if self.strategy == "ovr":
+            return self.classes_[found.argmax(axis=1)]
+        if self.break_ties:
+            return self.classes_[by_class(found, K).argmax(axis=1)]
+        return self.classes_[votes(found, K).argmax(axis=1)]
+
+
+def tasks_of(codes: Array, K: int, counts: Array, strategy: str) -> list[Task]:
+    """The separations: for two classes the second is positive, for pairs (i, j) the first, else each class itself."""
+    every = np.flatnonzero(counts)
+    if K == 2:
+        return [Task(every, codes[every] == 1)]
+    if strategy == "ovr":
+        return [Task(every, codes[every] == k) for k in range(K)]
+    found = []
+    for i, j in combinations(range(K), 2):
+        rows = every[(codes[every] == i) | (codes[every] == j)]
+        found.append(Task(rows, codes[rows] == i))
+    return found
+
+
+def arranged(table: Array, codes: Array, K: int, strategy: str) -> Array:
+    """Coefficients (n_SV, n_decisions) as (K − 1, n_SV), a row for each other class in order; or transposed."""
+    if K == 2 or strategy == "ovr":
+        return table.T.copy()
+    out = np.zeros((K - 1, len(table)))
+    for k, (i, j) in enumerate(combinations(range(K), 2)):
+        out[j - 1, codes == i] = table[codes == i, k]
+        out[i, codes == j] = table[codes == j, k]
+    return out
+
+
+def spread(dual_coef: Array, codes: Array, K: int, strategy: str) -> Array:
+    """The inverse of `arranged`."""
+    if K == 2 or strategy == "ovr":
+        return dual_coef.T
+    out = np.zeros((len(codes), K * (K - 1) // 2))
+    for k, (i, j) in enumerate(combinations(range(K), 2)):
+        out[codes == i, k] = dual_coef[j - 1, codes == i]
+        out[codes == j, k] = dual_coef[i, codes == j]
+    return out
+
+
+def votes(pairs: Array, K: int) -> Array:
+    """How many pairs each class wins."""
+    found = np.zeros((len(pairs), K))
+    for k, (i, j) in enumerate(combinations(range(K), 2)):
+        first = pairs[:, k] > 0
+        found[:, i] += first
+        found[:, j] += ~first
+    return found
+
+
+def by_class(pairs: Any, K: int) -> Array:
+    """Votes, and the sum of confidences squashed to less than half a vote, which breaks ties."""
+    values = to_numpy(pairs)
+    total = np.zeros((len(values), K))
+    for k, (i, j) in enumerate(combinations(range(K), 2)):
+        total[:, i] += values[:, k]
+        total[:, j] -= values[:, k]
+    return votes(values, K) + total / (3.0 * (np.abs(total) + 1.0))
