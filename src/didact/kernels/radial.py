@@ -329,8 +329,12 @@ def width_of_gamma(gamma: float) -> float:
     return 1.0 / sqrt(2.0 * gamma)
 
 
-def spread_of_rows(X: AnyArray) -> float:
-    """The variance of all entries of X, from which scikit-learn's gamma='scale' comes."""
+def spread_of_rows(X: AnyArray, w: AnyArray | None = None) -> float:
+    """The variance of all entries of X, from which scikit-learn's gamma='scale' comes; rows may have weights."""
+    xp = namespace(X)
+    w = constant_like(1.0, X, X.shape[0]) if w is None else w
+    total = float(w.sum()) * X.shape[1]
+    mean = float((w @ X).sum()) / total
     if is_sparse(X):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
-    return float(to_numpy(X.var() if not is_tensor(X) else X.var(correction=0)))
+        return float((w @ X.multiply(X)).sum()) / total - mean * mean
+    return float(xp.sum(w @ xp.square(X - mean))) / total

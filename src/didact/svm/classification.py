@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from didact.core.backend import is_tensor, to_numpy
+from didact.core.backend import is_tensor, like, to_numpy
 from didact.core.errors import InputError
 from didact.core.parameters import above_or_infinite, attr, is_bool, none, one_of, param
 from didact.core.progress import FitProgress
@@ -32,6 +32,8 @@ from didact.engines.gram.smo import Dual, Search, Solved, solve_dual
 from didact.kernels import Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.base import (
+    SKIPS,
+    WEIGHTS_ARE_C,
     _KernelMachine,
     cache_size_param,
     coef0_param,
@@ -101,7 +103,12 @@ class SVC(ClassifierMixin, _KernelMachine):
     (['same', 'other'], [2, 2])
     """
 
-    _test_params = [{}, {"kernel": "linear", "C": 0.5}, {"kernel": "poly", "coef0": 1.0, "strategy": "ovr"}]
+    _test_params = [
+        {"gamma": 0.2, "tol": 1e-9},
+        {"kernel": "linear", "C": 0.5, "tol": 1e-9},
+        {"kernel": "poly", "gamma": 0.2, "coef0": 1.0, "strategy": "ovr", "tol": 1e-9},
+    ]
+    _test_skips = {**SKIPS, "weight_scale": WEIGHTS_ARE_C}
     _attrs = [
         attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("class_weight_", "(n_classes,)", "The factor of C of each class."),
@@ -116,17 +123,9 @@ class SVC(ClassifierMixin, _KernelMachine):
     ]
 
     C: float = param(1.0, above_or_infinite(0), "Price of a row inside the margin or beyond; inf: a hard margin.")
-    kernel: Any = kernel_param()
-    degree: int = degree_param()
-    gamma: Any = gamma_param()
-    coef0: float = coef0_param()
-    shrinking: bool = shrinking_param()
-    tol: float = tol_param()
-    cache_size: float = cache_size_param()
     class_weight: Any = param(
         None, [one_of("balanced"), dict, none], "Factors of C for the classes; 'balanced': inverse to their weight."
     )
-    max_iter: int = max_iter_param()
     decision_function_shape: str = param(
         "ovr", one_of("ovo", "ovr"), "Whether `decision_function` has a column for each class or each pair."
     )
@@ -134,9 +133,17 @@ class SVC(ClassifierMixin, _KernelMachine):
         False, is_bool, "Whether ties in votes are broken by the values of the decision functions, else by order."
     )
     strategy: str = param("ovo", one_of("ovo", "ovr"), "Whether pairs of classes are separated, or each from the rest.")
+    kernel: Any = kernel_param()
+    degree: int = degree_param()
+    gamma: Any = gamma_param()
+    coef0: float = coef0_param()
+    shrinking: bool = shrinking_param()
+    tol: float = tol_param()
+    cache_size: float = cache_size_param()
+    max_iter: int = max_iter_param()
     time_limit: float = time_limit_param()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVC":
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="labels")
         X, y, w, kernel = self._prepared(rows)
@@ -168,13 +175,14 @@ class SVC(ClassifierMixin, _KernelMachine):
             self.slack_[task.rows, k] = np.maximum(0.0, 1.0 - sign * (one.u - one.rho))
         used = np.flatnonzero(table.any(axis=1))
         support = used[np.argsort(codes[used], kind="stable")]
+        self.slack_ = self.slack_.astype(self._dtype)
         self._keep(X, support, solved)
         self.n_support_ = np.bincount(codes[support], minlength=K).astype(np.int32)
         norms = [table[task.rows, k] @ one.u for k, (task, one) in enumerate(zip(tasks, solved, strict=True))]
-        self.margins_ = 1.0 / np.sqrt(np.maximum(norms, np.finfo(float).tiny))
-        self.intercept_ = np.array([-one.rho for one in solved])
+        self.margins_ = (1.0 / np.sqrt(np.maximum(norms, np.finfo(float).tiny))).astype(self._dtype)
+        self.intercept_ = np.array([-one.rho for one in solved], self._dtype)
         self.n_iter_ = np.array([one.n_iter for one in solved], np.int32)
-        self.dual_coef_ = arranged(table[support], codes[support], K, self.strategy)
+        self.dual_coef_ = arranged(table[support], codes[support], K, self.strategy).astype(self._dtype)
 
     @property
     def coef_(self) -> Array:
@@ -205,7 +213,7 @@ class SVC(ClassifierMixin, _KernelMachine):
             return found[:, 0]
         if self.strategy == "ovr" or self.decision_function_shape == "ovo":
             return found
-        return by_class(found, len(self.classes_))
+        return like(by_class(found, len(self.classes_)), found)
 
     def predict(self, X: Any) -> Any:
         """The class of each row: the sign, or the most votes of all pairs."""

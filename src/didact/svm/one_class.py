@@ -20,6 +20,7 @@ from didact.core.typing import Array
 from didact.engines.gram.smo import Dual, solve_dual
 from didact.kernels import Linear
 from didact.svm.base import (
+    SKIPS,
     _KernelMachine,
     cache_size_param,
     coef0_param,
@@ -65,19 +66,20 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
     (array([ 1, -1]), True)
     """
 
-    _test_params = [{"nu": 0.3}]
+    _test_params = [{"nu": 0.3, "gamma": 0.2, "tol": 1e-9}]
+    _test_skips = SKIPS
     _attrs = [
         attr("dual_coef_", "(1, n_SV)", "α_i of the support vectors."),
         attr("n_support_", "(1,)", "Number of support vectors."),
         attr("offset_", "(1,)", "ρ: `decision_function` is `score_samples` minus it."),
     ]
 
+    nu: float = param(0.5, between(0, 1, closed="right"), "Share of the rows that may lie outside.")
     kernel: Any = kernel_param()
     degree: int = degree_param()
     gamma: Any = gamma_param()
     coef0: float = coef0_param()
     tol: float = tol_param()
-    nu: float = param(0.5, between(0, 1, closed="right"), "Share of the rows that may lie outside.")
     shrinking: bool = shrinking_param()
     cache_size: float = cache_size_param()
     max_iter: int = max_iter_param()
@@ -96,7 +98,8 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
             solved = solve_dual(kernel, X, dual, self._search(), progress.report)
         support = np.flatnonzero(solved.alpha)
         self._keep(X, support, [solved])
-        self.dual_coef_, self.offset_ = solved.alpha[None, support], np.array([solved.rho])
+        self.dual_coef_ = solved.alpha[None, support].astype(self._dtype)
+        self.offset_ = np.array([solved.rho], self._dtype)
         self.intercept_, self.n_iter_ = -self.offset_, int(solved.n_iter)
         self.n_support_ = np.array([len(support)], np.int32)
         return self

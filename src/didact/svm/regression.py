@@ -22,6 +22,8 @@ from didact.core.typing import Array
 from didact.engines.gram.smo import Dual, coefficients, solve_dual
 from didact.kernels import Linear
 from didact.svm.base import (
+    SKIPS,
+    WEIGHTS_ARE_C,
     _KernelMachine,
     cache_size_param,
     coef0_param,
@@ -75,19 +77,20 @@ class SVR(RegressorMixin, _KernelMachine):
     (True, True)
     """
 
-    _test_params = [{}, {"kernel": "linear", "epsilon": 0.0}]
+    _test_params = [{"gamma": 0.2, "tol": 1e-9}, {"kernel": "linear", "epsilon": 0.0, "tol": 1e-9}]
+    _test_skips = {**SKIPS, "weight_scale": WEIGHTS_ARE_C}
     _attrs = [
         attr("dual_coef_", "(n_targets, n_SV)", "β_i of the support vectors."),
         attr("n_support_", "(1,)", "Number of support vectors."),
     ]
 
+    C: float = param(1.0, above(0), "Price of an error beyond the tube.")
+    epsilon: float = param(0.1, at_least(0), "Half width of the tube inside which errors cost nothing.")
     kernel: Any = kernel_param()
     degree: int = degree_param()
     gamma: Any = gamma_param()
     coef0: float = coef0_param()
     tol: float = tol_param()
-    C: float = param(1.0, above(0), "Price of an error beyond the tube.")
-    epsilon: float = param(0.1, at_least(0), "Half width of the tube inside which errors cost nothing.")
     shrinking: bool = shrinking_param()
     cache_size: float = cache_size_param()
     max_iter: int = max_iter_param()
@@ -98,7 +101,7 @@ class SVR(RegressorMixin, _KernelMachine):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVR":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVR":
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="outputs")
         X, y, w, kernel = self._prepared(rows)
@@ -117,7 +120,8 @@ class SVR(RegressorMixin, _KernelMachine):
         beta = np.stack([coefficients(d, one.alpha, len(Y)) for d, one in zip(duals, solved, strict=True)])
         support = np.flatnonzero(beta.any(axis=0))
         self._keep(X, support, solved)
-        self.dual_coef_, self.intercept_ = beta[:, support], np.array([-one.rho for one in solved])
+        self.dual_coef_ = beta[:, support].astype(self._dtype)
+        self.intercept_ = np.array([-one.rho for one in solved], self._dtype)
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_ = int(max(one.n_iter for one in solved))
         return self
