@@ -17,7 +17,7 @@ from didact.core.errors import InputError
 from didact.core.parameters import attr, between, param
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
-from didact.engines.gram.smo import Dual, solve_dual
+from didact.engines.gram.smo import Dual, Solved, solve_dual
 from didact.kernels import Linear
 from didact.svm.base import (
     SKIPS,
@@ -34,11 +34,19 @@ from didact.svm.base import (
     values_at,
 )
 
+ROUNDING = 1e-6  # of the offset: by how much two computations of the value of one row may differ, also in float32
+
 
 def filled(bound: Array, total: float) -> Array:
     """Variables at their bounds, one row after the other, until they sum up to the total."""
     before = np.cumsum(bound) - bound
     return np.clip(total - before, 0.0, bound)
+
+
+def inner_offset(solved: Solved, bound: Array) -> float:
+    """ρ, not above any free support vector's value: these lie on the border, and rounding must not put them outside."""
+    on_border = solved.u[(solved.alpha > 0) & (solved.alpha < bound)]
+    return min(solved.rho, float(on_border.min(initial=np.inf))) - ROUNDING * abs(solved.rho)
 
 
 class OneClassSVM(OutlierMixin, _KernelMachine):
@@ -99,7 +107,7 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
         support = np.flatnonzero(solved.alpha)
         self._keep(X, support, [solved])
         self.dual_coef_ = solved.alpha[None, support].astype(self._dtype)
-        self.offset_ = np.array([solved.rho], self._dtype)
+        self.offset_ = np.array([inner_offset(solved, bound)], self._dtype)
         self.intercept_, self.n_iter_ = -self.offset_, int(solved.n_iter)
         self.n_support_ = np.array([len(support)], np.int32)
         return self
