@@ -197,37 +197,45 @@ class SVC(ClassifierMixin, _KernelMachine):
         codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         return spread(self.dual_coef_, codes, len(self.classes_), self.strategy), self.intercept_
 
-    def _decisions(self, X: Any) -> Any:
-        """The values of all decisions (n, n_decisions)."""
+    def _sums(self) -> tuple[Any, ...]:
+        """Arguments of `values_at` after X."""
         self._after_fit()
-        return self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, *self._weights())
+        return self.kernel_, self.support_, self.support_vectors_, *self._weights()
 
     def decision_function(self, X: Any) -> Any:
-        """Signed distance from the boundary in units of the margin: (n,) for two classes, positive for the second.
+        """Signed distance from the border in units of the margin: (n,) for two classes, positive for the second.
 
         For more classes (n, n_classes), or (n, n_pairs) for `decision_function_shape="ovo"`: a pair (i, j) is positive
         for class i.
         """
-        found = self._decisions(X)
-        if len(self.classes_) == 2:
-            return found[:, 0]
-        if self.strategy == "ovr" or self.decision_function_shape == "ovo":
-            return found
-        return like(by_class(found, len(self.classes_)), found)
+        sums = self._sums()
+        pairs = self.strategy == "ovo" and self.decision_function_shape == "ovr"
+        return self._map_rows(X, decisions, len(self.classes_), pairs, *sums)
 
     def predict(self, X: Any) -> Any:
         """The class of each row: the sign, or the most votes of all pairs."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise InputError("break_ties must be False when decision_function_shape is 'ovo'")
-        found = to_numpy(self._decisions(X))
-        K = len(self.classes_)
-        if K == 2:
-            return self.classes_[(found[:, 0] > 0).astype(int)]
-        if self.strategy == "ovr":
-            return self.classes_[found.argmax(axis=1)]
-        if self.break_ties:
-            return self.classes_[by_class(found, K).argmax(axis=1)]
-        return self.classes_[votes(found, K).argmax(axis=1)]
+        sums = self._sums()
+        return self._map_rows(X, labels, self.classes_, self.strategy == "ovo", self.break_ties, *sums)
+
+
+def decisions(X: AnyArray, K: int, pairs: bool, *sums: Any) -> AnyArray:
+    """The values of the decisions as the user meets them."""
+    found = values_at(X, *sums)
+    if K == 2:
+        return found[:, 0]
+    return like(by_class(found, K), found) if pairs else found
+
+
+def labels(X: AnyArray, classes: Array, pairs: bool, ties: bool, *sums: Any) -> Array:
+    """The predicted class of each row."""
+    found, K = to_numpy(values_at(X, *sums)), len(classes)
+    if K == 2:
+        return np.asarray(classes[(found[:, 0] > 0).astype(int)])
+    if pairs:
+        found = by_class(found, K) if ties else votes(found, K)
+    return np.asarray(classes[found.argmax(axis=1)])
 
 
 def tasks_of(codes: Array, K: int, counts: Array, strategy: str) -> list[Task]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from didact.core.backend import like, to_numpy
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.parameters import attr, between, param
 from didact.core.progress import FitProgress
@@ -57,8 +57,8 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
     Notes
     -----
     ν bounds the share of fitted rows outside from above, and the share of support vectors from below. Cost: about
-    n · n_SV evaluations of the kernel, as matrix products. Only proportions of weights count. Shape of computation:
-    pairs.
+    n · n_SV evaluations of the kernel, as matrix products. Weights ω multiply the bounds of α, so that a weight of 2 is
+    a row twice; values grow with their sum, the border does not change. Shape of computation: pairs.
 
     References
     ----------
@@ -75,7 +75,7 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
     """
 
     _test_params = [{"nu": 0.3, "gamma": 0.2, "tol": 1e-9}]
-    _test_skips = SKIPS
+    _test_skips = {**SKIPS, "weight_scale": "Values grow with the sum of the weights, as Σα = νΣω; the border stays."}
     _attrs = [
         attr("dual_coef_", "(1, n_SV)", "α_i of the support vectors."),
         attr("n_support_", "(1,)", "Number of support vectors."),
@@ -97,8 +97,8 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
         """Find the boundary; y is ignored."""
         X, _, w, kernel = self._prepared(self._rows(X, None, sample_weight, target="none"))
         n = X.shape[0]
-        bound = np.ones(n) if w is None else to_numpy(w).astype(np.float64) * (n / float(w.sum()))
-        if not np.isfinite(bound).all():
+        bound = np.ones(n) if w is None else to_numpy(w).astype(np.float64)
+        if not bound.any():
             raise InputError("All sample weights are zero: no row counts.")
         start = filled(bound, self.nu * bound.sum())
         dual = Dual(row=np.arange(n), sign=np.ones(n), linear=np.zeros(n), bound=bound, start=start)
@@ -119,16 +119,24 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
             raise AttributeError("coef_ is only available when using a linear kernel")
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
+    def _sum(self) -> tuple[Any, ...]:
+        """Arguments of `values_at` after X."""
+        self._after_fit()
+        return self.kernel_, self.support_, self.support_vectors_, self.dual_coef_[0]
+
     def score_samples(self, X: Any) -> Any:
         """Σ α_i k(x, x_i) of each row."""
-        self._after_fit()
-        return self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, self.dual_coef_[0], 0.0)
+        return self._map_rows(X, values_at, *self._sum(), 0.0)
 
     def decision_function(self, X: Any) -> Any:
-        """Positive inside the boundary."""
-        found = self.score_samples(X)
-        return found - like(self.offset_, found)
+        """Positive inside the border."""
+        return self._map_rows(X, values_at, *self._sum(), -float(self.offset_[0]))
 
     def predict(self, X: Any) -> Any:
         """+1 inside, −1 outside."""
-        return np.where(to_numpy(self.decision_function(X)) >= 0, 1, -1)
+        return self._map_rows(X, sides, *self._sum(), -float(self.offset_[0]))
+
+
+def sides(X: Any, *sum_of: Any) -> Array:
+    """+1 where the value is not negative, −1 elsewhere."""
+    return np.where(to_numpy(values_at(X, *sum_of)) >= 0, 1, -1)

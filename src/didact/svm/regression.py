@@ -137,5 +137,6 @@ class SVR(RegressorMixin, _KernelMachine):
         """f(x) of each row; (n, n_targets) if y had several columns."""
         self._after_fit()
         coef, constant = self.dual_coef_.T, self.intercept_
-        found = self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, coef, constant)
-        return found if self._several else found[:, 0]
+        if not self._several:
+            coef, constant = coef[:, 0], constant[0]
+        return self._map_rows(X, values_at, self.kernel_, self.support_, self.support_vectors_, coef, constant)
