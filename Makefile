@@ -5,26 +5,39 @@ VENV := .venv$(if $(filter-out python3,$(PYTHON)),-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 EXTRAS := study,dask
 STAMP := $(VENV)/.installed
+STUDY := $(VENV)/.study
 WARM := $(VENV)/.warmed
 LOOPS := $(shell find src/didact -name '*_loops.py' -o -path 'src/didact/parts/*.py' -o -path 'src/didact/core/jit/*.py')
 
-.PHONY: setup study test test-portable fuzz smoke bench lint types docs clean
+.PHONY: setup study wheel test test-portable compat fuzz smoke bench lint types docs clean
 
 setup: $(STAMP) $(WARM)
 
-$(STAMP): pyproject.toml Makefile
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("didact needs Python 3.11 or later; try: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP): pyproject.toml hatch_build.py Makefile | $(BIN)/python
 	$(BIN)/python -m pip install -q --upgrade pip
 	$(BIN)/python -m pip install -q -e '.[$(EXTRAS)]' --group test --group lint --group docs
+	@touch $@ $(STUDY)
+
+$(STUDY): pyproject.toml hatch_build.py | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[study]'
 	@touch $@
 
 $(WARM): $(STAMP) $(LOOPS)
-	$(BIN)/python -m didact.core.jit
+	$(BIN)/didact warm
 	@touch $@
 
-study: setup
+study: $(STUDY)
 	$(BIN)/didact study penguins --target Sex --out didact-study
+
+# A wheel for this Python and this Numba that carries the loops, compiled for x86-64-v3.
+wheel: $(STAMP)
+	rm -rf build/compiled
+	$(BIN)/didact warm --pack build/compiled
+	DIDACT_COMPILED=build/compiled $(BIN)/python -m hatchling build -t wheel -d dist
 
 test: setup
 	$(BIN)/ruff check src tests benchmarks examples
@@ -37,6 +50,9 @@ test: setup
 
 test-portable: setup
 	$(BIN)/python tests/portable.py
+
+compat: setup
+	$(BIN)/python tests/compat/run.py --save
 
 fuzz: setup
 	SCIPY_ARRAY_API=1 $(BIN)/python tests/registry/fuzz_inputs.py

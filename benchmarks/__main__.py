@@ -1,4 +1,4 @@
-"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``; ``… setup``, ``… report``, ``… scaling [--threads …]``."""
+"""``python -m benchmarks CHAPTER [--only NAME] [--quick]``, or setup, report, accelerate, scaling, compile."""
 
 import argparse
 import datetime
@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import harness, processes, real_data, report, scaling
+from benchmarks import accelerate, harness, processes, real_data, report, scaling
+from benchmarks import compile as compiling
 
 CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
@@ -84,14 +85,22 @@ def run(chapter: str, only: str | None, quick: bool) -> None:
             print(f"{time.monotonic() - start:.0f} s", file=sys.stderr)
             if not quick:
                 report.save(path, json.dumps(content, indent=1))
-                report.save(report.FOLDER / "RESULTS.md", report.render())
+                report.write()
     print(report.section(chapter, content))
 
 
 def main() -> None:
     if sys.argv[1:2] == ["scaling"]:  # another machine, and options of its own
         scaling.main(sys.argv[2:])
-        report.save(report.FOLDER / "RESULTS.md", report.render())
+        report.write()
+        return
+    if sys.argv[1:2] == ["compile"]:
+        compiling.main(sys.argv[2:])
+        report.write()
+        return
+    if sys.argv[1:2] == ["accelerate"]:  # no peers beside scikit-learn itself
+        accelerate.main(sys.argv[2:])
+        report.write()
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("chapter", choices=(*CHAPTERS, "setup", "report"))
@@ -101,7 +110,7 @@ def main() -> None:
     if arguments.chapter == "setup":
         setup()
     elif arguments.chapter == "report":
-        report.save(report.FOLDER / "RESULTS.md", report.render())
+        report.write()
     else:
         if not processes.BENCH_PYTHON.exists():
             setup()

@@ -1,7 +1,7 @@
-"""Where the time of boosting goes: binning, histograms, splits, partition, gradients, and predicting afterwards.
+"""Where the time of boosting goes: binning, trees, what Python does between them, and predicting afterwards.
 
-Ours is found by putting clocks around the engine's compiled steps, which then run one after the other from Python as
-they do within the compiled grower. Two threads take such steps at the same time: the seconds of both, halved.
+Ours is found by putting clocks around the engine's compiled calls. Threads are in such a call at the same time: the
+seconds of all of them by their number. scikit-learn's own report tells histograms, splits and partition apart.
 """
 
 import contextlib
@@ -59,60 +59,19 @@ def in_place_of(function: Any, new: Any) -> None:
 
 
 def put_clocks(clocks: Clocks) -> None:
-    from didact.engines.trees.boosting import booster as boost
-    from didact.engines.trees.boosting import objective as boost_loss
-    from didact.engines.trees.growers import histogram_node_loops as grow_loops
-    from didact.engines.trees.rows import bins
-    from didact.engines.trees.rows import bundles as joint
-    from didact.engines.trees.rows import bundles_loops as joint_loops
-    from didact.engines.trees.splits import histogram_loops
+    from didact.engines.trees.boosting import objective
+    from didact.engines.trees.growers import histogram, rounds_loops
+    from didact.engines.trees.rows import bins, bundles
 
-    partition, part_rows, move_rows = (
-        clocks.around("partition", getattr(histogram_loops, name)) for name in ("partition", "part_rows", "move_rows")
-    )
-    count_rows = clocks.around("histograms", joint_loops.count_rows)
-    subtract = clocks.around("histograms", histogram_loops.subtract)
-    find_split = clocks.around("splits", grow_loops.find_split)
-
-    def expand(node, left, right, spare_hist, sample, space, limits, criterion, nodes, hists, work):
-        """As grow_loops.expand does it."""
-        here = nodes.at[node]
-        start, stop, kept = (int(here[name]) for name in ("start", "stop", "hist"))
-        grow_loops.fill_table(node, space, nodes, work.goes_left)
-        column = sample.columns[int(here["feature"])]
-        middle = start + partition(column, work.goes_left, sample.order[start:stop], work.spare)
-        grow_loops.make_children(node, left, right, middle, space, nodes)
-        if kept >= 0 and spare_hist >= 0:
-            small, large = (left, right) if middle - start <= stop - middle else (right, left)
-            rows = sample.order[nodes.at[small]["start"] : nodes.at[small]["stop"]]
-            count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hists[spare_hist])
-            subtract(hists[kept], hists[spare_hist])
-            nodes.at[small]["hist"], nodes.at[large]["hist"] = spare_hist, kept
-        for child in (left, right):
-            find_split(child, sample, space, limits, criterion, nodes, hists, work)
-
-    def expand_piece(a, b, feature, small_is_left, sample, space, hist, work):
-        """As grow_loops.expand_piece does it."""
-        rows = sample.order[a:b]
-        left = part_rows(sample.columns[feature], work.goes_left, rows, work.spare)
-        rows = rows[:left] if small_is_left else work.spare[: b - a - left]
-        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
-        return left
-
-    for old, new in ((grow_loops.expand, expand), (grow_loops.expand_piece, expand_piece)):
-        in_place_of(old, new)
-    for old, new in ((joint_loops.count_rows, count_rows), (histogram_loops.subtract, subtract)):
-        in_place_of(old, new)
-    in_place_of(histogram_loops.move_rows, move_rows)
-    in_place_of(grow_loops.find_split, find_split)
-    for function in (bins.learn_bins, bins.bin_codes, joint.join_columns):
+    for function in (bins.learn_bins, bins.bin_codes, bundles.join_columns):
         in_place_of(function, clocks.around("binning", function))
-    boost_loss.Objective.gradients = clocks.around("gradients", boost_loss.Objective.gradients)
-    boost.Booster._pack = clocks.around("gradients", boost.Booster._pack)
-    boost.Booster._add = clocks.around("adding leaves to predictions", boost.Booster._add)
+    in_place_of(rounds_loops.grow_together, clocks.around("passes and trees", rounds_loops.grow_together))
+    in_place_of(histogram.finished, clocks.around("records of trees", histogram.finished))
+    objective.Objective.gradients = clocks.around("gradients", objective.Objective.gradients)
 
 
 def didact(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """Gradients, histograms, splits and partition are passes of one compiled call for each tree and thread."""
     from didact.core.threads import thread_count
     from didact.ensemble import HistGradientBoostingClassifier
 
@@ -122,8 +81,8 @@ def didact(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     clocks = Clocks()
     put_clocks(clocks)
     whole = timed(lambda: model.fit(X, y))[1]
-    found = {stage: clocks.seconds(stage) for stage in ("binning", "gradients", "adding leaves to predictions")}
-    found |= {stage: clocks.seconds(stage) / thread_count() for stage in ("histograms", "splits", "partition")}
+    found = {stage: clocks.seconds(stage) for stage in ("binning", "gradients", "records of trees")}
+    found["passes and trees"] = clocks.seconds("passes and trees") / thread_count()
     return complete(found, whole, timed(lambda: model.predict(X))[1]) | {"whole fit without clocks": without}
 
 

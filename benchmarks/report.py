@@ -1,11 +1,11 @@
-"""Writes RESULTS.md from the JSON files in benchmarks/results: one section per chapter, rows as they came out."""
+"""Writes RESULTS.md from the JSON files in benchmarks/results, one section per chapter, and the README's first rows."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report_trees
+from benchmarks import headline, report_trees
 from benchmarks.answers import US, Record
 from benchmarks.tables import table, three
 
@@ -146,3 +146,10 @@ def render() -> str:
         content = json.loads(path.read_text())
         text += content["markdown"] if "markdown" in content else section(path.stem, content)
     return text
+
+
+def write() -> None:
+    """All results, and of them the rows with which the README begins."""
+    save(FOLDER / "RESULTS.md", render())
+    readme = FOLDER.parent / "README.md"
+    save(readme, headline.replaced(readme.read_text(encoding="utf-8")))

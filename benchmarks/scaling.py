@@ -61,6 +61,14 @@ def counts(rows: int, columns: int) -> tuple[Any, Any]:
     return X, rng.poisson(np.exp(np.clip(0.4 * z + 0.3, -5, 5))).astype(float)
 
 
+def categories(rows: int, columns: int) -> tuple[Any, Any]:
+    """A table of small whole numbers, and two classes."""
+    import numpy as np
+
+    X, y = classes(rows, columns)
+    return np.floor(2 * np.abs(X)), y
+
+
 @dataclass(frozen=True)
 class Row:
     """What is timed: a method of a class on made data; `aim` is the speed-up from the first to the last threads."""
@@ -82,15 +90,37 @@ ROWS = {
     "LinearRegression": Row(numbers, LARGE, "linear_model.LinearRegression", 8),
     "LogisticRegression": Row(classes, LARGE, "linear_model.LogisticRegression", 8),
     "LogisticRegression, 10 classes": Row(classes, (500_000, 50, 10), "linear_model.LogisticRegression", 8),
+    "LogisticRegression, predict_proba": Row(classes, LARGE, "linear_model.LogisticRegression", 8, "predict_proba"),
     "PoissonRegressor": Row(counts, LARGE, "linear_model.PoissonRegressor", 8, options={"alpha": 1e-3}),
     "HuberRegressor": Row(numbers, (500_000, 50), "linear_model.HuberRegressor", 8),
+    "QuantileRegressor": Row(
+        numbers, (100_000, 20), "linear_model.QuantileRegressor", 4, options={"alpha": 0.0}, peer=False
+    ),
     "LassoCV": Row(numbers, (20_000, 300), "linear_model.LassoCV", 1, options={"cv": 5}, jobs=True),
     "SGDClassifier": Row(
         classes, (1_000_000, 50), "linear_model.SGDClassifier", 1, options={"max_iter": 5, "tol": None}
     ),
+    "SGDRegressor, all rows at once": Row(
+        numbers,
+        (1_000_000, 50),
+        "linear_model.SGDRegressor",
+        8,
+        options={"max_iter": 20, "tol": None},
+        ours={"batch_size": "full"},
+        peer=False,
+    ),
     "GaussianNB": Row(classes, LARGE, "naive_bayes.GaussianNB", 8),
     "GaussianNB, predict": Row(classes, LARGE, "naive_bayes.GaussianNB", 8, "predict"),
+    "BernoulliNB": Row(classes, LARGE, "naive_bayes.BernoulliNB", 8),
+    "CategoricalNB": Row(categories, LARGE, "naive_bayes.CategoricalNB", 8),
+    "CategoricalNB, predict": Row(categories, LARGE, "naive_bayes.CategoricalNB", 8, "predict"),
     "QuadraticDiscriminantAnalysis": Row(classes, LARGE, "discriminant_analysis.QuadraticDiscriminantAnalysis", 8),
+    "QuadraticDiscriminantAnalysis, predict": Row(
+        classes, LARGE, "discriminant_analysis.QuadraticDiscriminantAnalysis", 8, "predict"
+    ),
+    "ClusterwiseRegressor": Row(
+        numbers, (60_000, 20), "ensemble.ClusterwiseRegressor", 4, options={"random_state": 0}, peer=False
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),
@@ -99,6 +129,21 @@ ROWS = {
     ),
     "KernelDensity, score_samples": Row(
         numbers, (50_000, 4), "neighbors.KernelDensity", 8, "score_samples", options={"bandwidth": 0.3}, peer=False
+    ),
+    "KernelSmoother, predict": Row(
+        numbers, (50_000, 3), "neighbors.KernelSmoother", 8, "predict", options={"bandwidth": 0.2}, peer=False
+    ),
+    "LocallyWeightedRegression, predict": Row(
+        numbers, (10_000, 3), "linear_model.LocallyWeightedRegression", 8, "predict", options={"span": 0.1}, peer=False
+    ),
+    "RunningMedian": Row(
+        numbers,
+        (1_000_000, 3),
+        "neighbors.RunningMedian",
+        4,
+        "predict",
+        options={"n_neighbors": 101, "column": 0},
+        peer=False,
     ),
     "DecisionTreeClassifier, exact": Row(
         classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, peer=False

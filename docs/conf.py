@@ -1,5 +1,6 @@
 """Settings of the documentation: pages in MyST, numpydoc docstrings, and the examples as a gallery."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -21,7 +22,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.extlinks",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "api_sections",
     "docstrings",
     "mathml",
 ]
@@ -37,11 +41,15 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery/examples",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("didact",),
+    "inspect_global_variables": False,  # an example belongs to the names that it imports, not to their base classes
     "reset_modules": ("matplotlib", "picture_style.use"),
     "download_all_examples": False,
     "show_signature": False,
@@ -54,25 +62,42 @@ if tags.has("quick"):  # noqa: F821  # a name that Sphinx gives; pages alone: no
     sphinx_gallery_conf["plot_gallery"] = False
     suppress_warnings.append("image.not_readable")
 
-html_theme = "alabaster"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div:not(.highlight-output):not(.sphx-glr-script-out) > div.highlight > pre"
+
+html_theme = "pydata_sphinx_theme"
 html_title = "didact"
 html_static_path = ["_static"]
 html_css_files = ["house.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
-html_theme_options = {
-    "description": "Classical machine learning in one package",
-    "fixed_sidebar": True,
-    "page_width": "1240px",
-    "sidebar_width": "230px",
-    "font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
-    "head_font_family": "'Source Sans 3', 'Segoe UI', 'Helvetica Neue', Arial, sans-serif",
-    "code_font_family": "'DejaVu Sans Mono', Menlo, Consolas, monospace",
-    "code_font_size": "0.8em",
-    "font_size": "16px",
-    "show_powered_by": False,
-    "show_relbars": False,
-    "globaltoc_maxdepth": 2,
+html_use_index = html_domain_indices = False  # the search and the API page find names
+html_context = {
+    "version_name": next(
+        entry["name"]
+        for entry in json.loads((HERE / "_static" / "switcher.json").read_text(encoding="utf-8"))
+        if entry["version"] == release
+    ),
 }
-html_sidebars = {"**": ["about.html", "searchfield.html", "globaltoc.html"]}
+html_theme_options = {
+    "logo": {"text": "didact"},
+    "switcher": {"json_url": "_static/switcher.json", "version_match": release},
+    "navbar_end": ["version-switcher", "theme-switcher"],
+    "navbar_align": "left",
+    "search_bar_text": "Search",
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "show_nav_level": 1,
+    "navigation_depth": 2,
+    "collapse_navigation": True,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "primary_sidebar_end": [],
+}
+html_sidebars = {
+    "index": [],
+    "api": ["api-sections"],
+    "gallery/api/*": ["api-sections"],
+}

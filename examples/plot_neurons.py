@@ -2,9 +2,9 @@
 Neurons that compute, and neurons that learn
 ============================================
 
-Three steps of history. The neuron of McCulloch and Pitts (1943) fires when the sum of its inputs reaches a threshold: a
-straight line through its inputs, set by hand. Hebb (1949) said how weights might change: what fires together wires
-together. The perceptron (1958) learns its line from mistakes.
+Three steps of history. The neuron of McCulloch and Pitts (1943, :class:`didact.linear_model.McCullochPittsNeuron`)
+fires when the sum of its inputs reaches a threshold: a straight line through its inputs, set by hand. Hebb (1949) said
+how weights might change: what fires together wires together. The perceptron (1958) learns its line from mistakes.
 """
 
 import matplotlib.pyplot as plt

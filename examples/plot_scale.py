@@ -3,8 +3,8 @@ The same coefficients in memory, out of core and on Dask
 ========================================================
 
 A fit sees its data as blocks of rows, and what crosses the border of a block is a small sum. So it does not matter
-where the blocks are: in an array, in a file that is read piece by piece, or in the chunks of a Dask array. Here Dask
-runs on threads; the same lines run on a cluster of many machines (:doc:`/scale`).
+where the blocks are: in an array, in a file that is read piece by piece (:class:`didact.Batches`), or in the chunks
+of a Dask array. Here Dask runs on threads; the same lines run on a cluster of many machines (:doc:`/scale`).
 """
 
 import tempfile

@@ -225,8 +225,13 @@ PRIVATES = {
             "_largest_target",
         }  # traits that estimators declare
         | {"_validate_params", "_init_callback_context", "_children_map"}  # scikit-learn's protocol
-        | {"_cache", "_getframe"},  # of Numba and Python, which have no other way
+        | {"_cache", "_reduce", "_rebuild"}  # Numba's cache, which we replace
+        | {"_getframe", "_current_frames"},  # of Python, which has no other way
         "the machinery reads what estimators declare, and the ecosystem's own privates",
+    ),
+    "core/jit/inner.py": (
+        {"_data_layout", "_function_pass_manager", "_dynfunc", "_reload_init"},
+        "Numba has no other way to lower a function and not make machine code of it",
     ),
     "ensemble/prune.py": (
         {"_members", "_weights_not_none", "_pack"},

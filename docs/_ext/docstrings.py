@@ -7,12 +7,21 @@ from scikit-learn is described there, and the plumbing of the base class is for 
 import re
 from typing import Any
 
-ATTRIBUTE = re.compile(r"(?<![`*\w\\:.])([A-Za-z]\w*_)(?![\w`*])")
+FORMULA = r":math:`[^`]*`|^(?P<margin> *)\.\. math::.*(?:\n(?:(?P=margin) +\S.*| *$))*"
+PROMPT = r"^ *(?:>>>|\.\.\. ).*$"
+ATTRIBUTE = r"(?<![`*\w\\:.])(?P<attribute>[A-Za-z]\w*_)(?![\w`*])"
+BOLD = r"\*\*[^*\n]+\*\*"
+WORDS = re.compile(f"{FORMULA}|{PROMPT}|{BOLD}|{ATTRIBUTE}", re.MULTILINE)
+
+
+def literal(found: re.Match[str]) -> str:
+    """A fitted attribute as a literal; a formula, in which p_{t} has an index, code and bold names as they are."""
+    return f"``{found['attribute']}``" if found["attribute"] else found[0]
 
 
 def mark_attributes(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Fitted attributes in the text as literals."""
-    lines[:] = [line if line.lstrip().startswith((">>>", "...")) else ATTRIBUTE.sub(r"``\1``", line) for line in lines]
+    lines[:] = WORDS.sub(literal, "\n".join(lines)).split("\n")
 
 
 def skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:

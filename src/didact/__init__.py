@@ -30,13 +30,16 @@ _SUBMODULES = frozenset(
         "plot",
         "study",
         "cli",
+        "accelerate",
     }
 )
 _NAMES = {
     "save": "didact.core.files.persistence",
     "load": "didact.core.files.persistence",
     "set_threads": "didact.core.threads",
+    "set_notices": "didact.core.jit.notice",
     "show_versions": "didact.core.versions",
+    "warm": "didact.core.jit.warming",
     "Batches": "didact.core.rows",
     "EarlyStopping": "didact.core.progress",
     "ProgressLog": "didact.core.progress",

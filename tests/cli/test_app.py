@@ -172,7 +172,22 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, capsys, tmp_path):
     result = run("study", data, "--target", "answer", "--out", tmp_path / "out")
     assert (result.exit_code, "pip install 'didact[study]'" in result.stderr) == (2, True)
     monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.setattr(sys, "argv", ["didact", "study"])
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
     assert "pip install 'didact[study]'" in capsys.readouterr().err
+
+
+def test_warm_needs_no_extra(monkeypatch, capsys):
+    assert "Compile ahead" in run("--help").output
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.setattr(sys, "argv", ["didact", "warm", "datasets"])
+    main()
+    assert "loops of 0 modules ready" in capsys.readouterr().out
+    for wrong, sentence in ((["trees"], "'trees' is no chapter"), (["tree", "--jobs", "0"], "at least 1")):
+        monkeypatch.setattr(sys, "argv", ["didact", "warm", *wrong])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert caught.value.code == 2
+        assert sentence in capsys.readouterr().err

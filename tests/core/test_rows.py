@@ -2,6 +2,7 @@
 
 import resource
 import threading
+from functools import partial
 from typing import Any, NamedTuple
 
 import dask
@@ -114,10 +115,32 @@ def test_functions_of_large_blocks_get_few_of_them(n, p, pieces):
 )
 def test_compiled_passes_get_pieces_by_their_work(n, p, square, pieces):
     X = np.broadcast_to(np.float64(0), (n, p))
-    cuts = memory._even(X, 1 + square, square)
-    assert len(cuts) == pieces
-    assert [a for a, _ in cuts] == [0, *(b for _, b in cuts[:-1])]
-    assert cuts[-1][1] == n
+    edges = memory.pass_edges(X, 1 + square, square)
+    assert len(edges) == pieces + 1
+    assert (edges[0], edges[-1]) == (0, n)
+    assert (np.diff(edges) >= min(n, 1)).all()
+
+
+def test_a_compiled_pass_takes_all_rows_at_once_in_an_order_that_loops_read():
+    seen = []
+
+    @memory.compiled_pass
+    def look(block, factor):
+        seen.append(block.X)
+        return Total(factor * len(block.y))
+
+    X = numbered(5000)
+    for table, kept in (
+        (X, True),
+        (X[::3], True),
+        (np.asfortranarray(X), True),
+        (np.repeat(X, 2, axis=1)[:, ::2], False),
+    ):
+        rows = MemoryRows(table, np.arange(len(table)))
+        assert rows.reduce(look, 2).value == rows.reduce(partial(look, factor=2)).value == 2 * len(table)
+        assert np.shares_memory(seen[-1], table) == kept
+        assert seen[-1] is seen[-2]  # copied once at most, not in each pass
+        np.testing.assert_array_equal(seen[-1], table)
 
 
 def test_all_columns_are_cut_alike():

@@ -15,7 +15,16 @@ from threadpoolctl import threadpool_limits
 
 import didact
 from didact.core import threads
-from didact.core.threads import parallel_map, serial, set_threads, thread_count
+from didact.core.threads import (
+    LONG,
+    PIECES_AT_ONCE,
+    parallel_map,
+    parallel_values,
+    serial,
+    set_threads,
+    share_pieces,
+    thread_count,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -293,3 +302,33 @@ def test_one_thread_is_one_for_blas_too():
     set_threads(1)
     assert parallel_map(lambda _: blas_limits(), range(2)) == 2 * [[1] * len(blas_limits())]
     assert blas_limits() == [4] * len(blas_limits())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_pieces_are_shared_out_once_each_in_few_calls(threads, pieces):
+    calls, taken, lock = [], [], threading.Lock()
+
+    def loop(turn):  # as a compiled loop does it, with an atomic add in place of the lock
+        calls.append(None)
+        for _ in range(turn[1]):
+            with lock:
+                piece = int(turn[0])
+                turn[0] += 1
+            if piece >= pieces:
+                return
+            taken.append(piece)
+
+    set_threads(threads)
+    try:
+        share_pieces(pieces, loop)
+    finally:
+        set_threads(None)
+    assert sorted(taken) == list(range(pieces))
+    assert len(calls) <= max(threads, -(-pieces // PIECES_AT_ONCE))
+
+
+def test_values_in_parts():
+    x = np.linspace(0.0, 1.0, 3 * LONG + 7)
+    np.testing.assert_array_equal(parallel_values(np.exp, x), np.exp(x))
+    np.testing.assert_array_equal(parallel_values(np.exp, x[:5]), np.exp(x[:5]))

@@ -291,11 +291,11 @@ def test_refusals():
         with pytest.raises(InputError, match=sentence):
             fitted(np.column_stack([X, np.ones(150)]), y, covariance=name)
     one = np.where(np.arange(150) == 7, 9, y)
-    with pytest.raises(InputError, match="Class 9 has only 1 sample"):
+    with pytest.raises(InputError, match="only 1 sample in class 9"):
         fitted(X, one)
     with pytest.raises(InputError, match="of class 9 is not full rank"):
         fitted(X, one, covariance="diagonal")
-    with pytest.raises(InputError, match="Class 'c' has only 1 sample"):
+    with pytest.raises(InputError, match="only 1 sample in class 'c'"):
         fitted(X, np.array(["a", "b", "c"], object)[np.where(one == 9, 2, one % 2)])
     assert np.isfinite(fitted(X, one, covariance="shared").predict_proba(X)).all()
     assert np.isfinite(fitted(X, one, pooling=0.1).predict_proba(X)).all()

@@ -180,7 +180,6 @@ def test_a_fit_with_gaps_is_the_gaussian_classifiers():
 def test_refusals():
     X, y = IRIS
     for parameters, sentence in [
-        ({"priors": [0.5, 0.5, 0.5]}, "sum of the priors"),
         ({"priors": [0.5, 0.5]}, "Number of priors"),
         ({"priors": [1.5, -0.5, 0.0]}, "non-negative"),
         ({"n_components": 3}, "n_components cannot be larger"),

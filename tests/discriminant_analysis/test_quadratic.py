@@ -122,7 +122,7 @@ def test_refusals():
     with pytest.raises(InputError, match="raise shrinkage"):
         QuadraticDiscriminantAnalysis(solver="eigen").fit(np.column_stack([X, X[:, 0]]), y)
     one = np.where(np.arange(150) == 7, 9, y)
-    with pytest.raises(InputError, match="Class 9 has only 1 sample"):
+    with pytest.raises(InputError, match="only 1 sample in class 9"):
         QuadraticDiscriminantAnalysis().fit(X, one)
     with pytest.raises(ValueError, match="sum of the priors"):
         QuadraticDiscriminantAnalysis(priors=[0.2, 0.2, 0.2]).fit(X, y)

@@ -214,7 +214,7 @@ def test_refusals():
         AdaBoostClassifier(algorithm="binary").fit(FLOWERS, KINDS)
     with pytest.raises(ValueError, match="one class only"):
         AdaBoostClassifier().fit(X[:5], np.zeros(5))
-    with pytest.raises(ValueError, match="no better than chance"):
+    with pytest.raises(ValueError, match="worse than random"):
         AdaBoostClassifier().fit(np.ones((10, 1)), np.arange(10) % 2)
     with pytest.raises(ValueError, match="zero"):
         AdaBoostClassifier().fit(X, Y, sample_weight=np.zeros(len(Y)))

@@ -152,7 +152,7 @@ def test_out_of_bag_of_regressors_and_a_score_of_ones_own():
     assert 40 < error.oob_score_ < 60
     share = BaggingClassifier(bootstrap=False, max_samples=0.5, n_estimators=40, oob_score=True, random_state=0)
     assert share.fit(X, Y).oob_score_ > 0.9, "draws without replacement leave rows out, too"
-    with pytest.warns(UserWarning, match="raise n_estimators"):
+    with pytest.warns(UserWarning, match="Raise n_estimators"):
         few = BaggingClassifier(n_estimators=2, oob_score=accuracy_score, random_state=0).fit(X, Y)
     assert np.isnan(few.oob_decision_function_).any()
 
@@ -209,7 +209,7 @@ def test_more_models_are_added_and_equal_a_fit_at_once():
     assert model.estimators_[0] is first
     once = BaggingClassifier(n_estimators=9, random_state=0).fit(X, Y)
     np.testing.assert_array_equal(model.predict_proba(X), once.predict_proba(X))
-    with pytest.raises(ValueError, match="less than the 9 models"):
+    with pytest.raises(ValueError, match="must be larger or equal to"):
         model.set_params(n_estimators=3).fit(X, Y)
     model.set_params(n_estimators=12)
     for data, labels, words in [

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from didact.core.random import row_uniforms
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.boosting.spread_rows import Part
+from didact.engines.trees.boosting.spread_rows import LossBlock
 from didact.engines.trees.rows.bins import Coded
 from didact.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from didact.ensemble import hist_gradient_boosting_base as base
@@ -167,8 +167,9 @@ def test_empty_blocks_and_trees_without_limits(monkeypatch):
     chunks = (0, 150, 0, 250)
     DX, Dy = da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=(chunks,))
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
-    monkeypatch.setattr("didact.engines.trees.growers.passes.ROOM", 1)  # as for a tree that may have very many leaves
-    monkeypatch.setattr(base, "Spread", None)
+    # As for a tree that may have very many leaves.
+    monkeypatch.setattr("didact.engines.trees.growers.passes.HISTOGRAM_BYTES", 1)
+    monkeypatch.setattr(base, "SpreadRows", None)
     assert_same_trees(clone(model).fit(DX, Dy), gathered)
 
 
@@ -185,5 +186,5 @@ def test_bad_data_on_the_workers_are_refused_in_words(monkeypatch):
 
 def test_a_scheduler_knows_how_large_blocks_are():
     codes, y = np.zeros((1000, 30), np.uint8), np.zeros(1000)
-    part = Part(Coded(codes, None), Objective(Huber(1.0), y, y))
+    part = LossBlock(Coded(codes, None), Objective(Huber(1.0), y, y))
     assert sizeof(part) > codes.nbytes + 2 * y.nbytes

@@ -328,7 +328,7 @@ def test_rare_classes_do_not_run_away():
 def test_threads_change_nothing(kind, two_threads, monkeypatch):
     monkeypatch.setattr(threads, "_machine_limit", lambda: 8)
     for module in (grow, boost):
-        monkeypatch.setattr(module, "CODES", 500)  # small trees grow on several threads, too, and classes side by side
+        monkeypatch.setattr(module, "CODES_PER_THREAD", 500)  # small trees on several threads, classes side by side
     X, y = numbers(6000) if kind in ("numbers", "medians") else labels(6000, {"two": 2, "three": 3}[kind])
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
     found = []

@@ -113,7 +113,7 @@ def test_a_score_of_ones_own_sees_only_rows_with_a_prediction(model, how):
     for combine in ("mean", how):
         given = []
         forest = model(2, random_state=0, combine=combine, oob_score=lambda a, b, to=given: to.extend([a, b]) or 0.5)
-        with pytest.warns(UserWarning, match="have no out-of-bag prediction"):
+        with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
             forest.fit(X, y)
         seen = np.union1d(forest._out_of_bag(0), forest._out_of_bag(1))
         assert 0 < len(seen) < len(X)
@@ -174,7 +174,7 @@ def test_warm_start_adds_the_trees_that_a_larger_forest_has():
     grown.set_params(n_estimators=9).fit(X, y)
     whole = RandomForestClassifier(9, random_state=1).fit(X, y)
     np.testing.assert_array_equal(grown.predict_proba(Xt), whole.predict_proba(Xt))
-    with pytest.raises(ValueError, match="less than the 9 trees"):
+    with pytest.raises(ValueError, match="must be larger or equal to"):
         grown.set_params(n_estimators=3).fit(X, y)
 
 

@@ -141,8 +141,8 @@ def test_bad_input_is_refused_in_a_sentence():
     X, y, _ = make(20, 5)
     with pytest.raises(ValueError, match="'alpha' parameter of Lasso"):
         Lasso(alpha=-1.0).fit(X, y)
-    with pytest.raises(TypeError, match="visited in turn"):
-        Lasso(selection="random")
+    with pytest.raises(ValueError, match="'selection' parameter of Lasso"):
+        Lasso(selection="some").fit(X, y)
     with pytest.raises(ValueError, match="give the list of alphas"):
         enet_path(X, y, l1_ratio=0.0)
     X[:, 1] = 5.0  # a constant column has no coefficient

@@ -83,14 +83,14 @@ def test_same_as_scikit_learn(classes, scoring, refit):
 def test_order_of_the_grid_does_not_matter():
     X, y, _ = labelled()
     Cs = np.array([1.0, 0.01, 30.0])
-    up, mixed = (LogisticRegressionCV(c, cv=3, tol=1e-10).fit(X, y) for c in (np.sort(Cs), Cs))
+    up, mixed = (LogisticRegressionCV(Cs=c, cv=3, tol=1e-10).fit(X, y) for c in (np.sort(Cs), Cs))
     np.testing.assert_allclose(mixed.scores_, up.scores_[:, :, np.argsort(np.argsort(Cs))], rtol=1e-12)
     assert mixed.C_ == up.C_
 
 
 def test_warm_starts_save_iterations():
     X, y, _ = labelled(n=400, p=10)
-    model = LogisticRegressionCV(20, cv=3, solver="lbfgs").fit(X, y)
+    model = LogisticRegressionCV(Cs=20, cv=3, solver="lbfgs").fit(X, y)
     train = next(iter(StratifiedKFold(3).split(X, y)))[0]
     cold = [LogisticRegression(C=C, solver="lbfgs").fit(X[train], y[train]).n_iter_[0] for C in model.Cs_]
     assert model.n_iter_[0].sum() < 0.8 * np.sum(cold)
@@ -98,13 +98,15 @@ def test_warm_starts_save_iterations():
 
 def test_first_of_equal_scores_wins():
     X, y, _ = labelled()
-    same = LogisticRegressionCV([5.0, 0.1, 1.0], l1_ratios=(0.3, 0.0), cv=3, scoring=lambda model, X, y: 0.0).fit(X, y)
+    same = LogisticRegressionCV(Cs=[5.0, 0.1, 1.0], l1_ratios=(0.3, 0.0), cv=3, scoring=lambda model, X, y: 0.0).fit(
+        X, y
+    )
     assert (same.C_, same.l1_ratio_) == (5.0, 0.3)
 
 
 def test_without_refit_the_folds_are_averaged():
     X, y, _ = labelled(3)
-    model = LogisticRegressionCV(4, cv=3, refit=False).fit(X, y)
+    model = LogisticRegressionCV(Cs=4, cv=3, refit=False).fit(X, y)
     chosen = model.scores_[:, 0].argmax(axis=1)
     np.testing.assert_allclose(model.C_, model.Cs_[chosen].mean())
     mean = model.coefs_paths_[np.arange(3), 0, chosen].mean(axis=0)
@@ -116,7 +118,7 @@ def test_a_fold_without_one_of_the_labels():
     X, y = rng.normal(size=(90, 2)), np.repeat([0, 1, 2], 30)
     y[:3] = 2
     splits = [(np.arange(30, 90), np.arange(30)), (np.r_[:30, 60:90], np.arange(30, 60))]
-    model = LogisticRegressionCV([0.1, 1.0], cv=splits).fit(X, y)
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=splits).fit(X, y)
     table = model.coefs_paths_[0, 0, 1]
     scores = X[:30] @ table[:, :2].T + table[:, 2]
     proba = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -126,7 +128,7 @@ def test_a_fold_without_one_of_the_labels():
 @pytest.mark.parametrize("scoring", ["f1", "precision", "neg_brier_score", "roc_auc"])
 def test_scorers_of_the_positive_label(scoring):
     X, y, _ = labelled()
-    model = LogisticRegressionCV([0.1, 1.0], cv=3, scoring=scoring).fit(X, y)
+    model = LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, scoring=scoring).fit(X, y)
     theirs = peer.LogisticRegressionCV(
         Cs=[0.1, 1.0], cv=3, scoring=scoring, l1_ratios=(0.0,), use_legacy_attributes=False, tol=1e-9
     ).fit(X, y)
@@ -135,11 +137,11 @@ def test_scorers_of_the_positive_label(scoring):
 
 def test_sparse_and_float32_input():
     X, y, _ = labelled(3)
-    expected = LogisticRegressionCV(3, cv=3, tol=1e-9).fit(X, y)
-    sparse = LogisticRegressionCV(3, cv=3, tol=1e-9).fit(sp.csr_array(X), y)
+    expected = LogisticRegressionCV(Cs=3, cv=3, tol=1e-9).fit(X, y)
+    sparse = LogisticRegressionCV(Cs=3, cv=3, tol=1e-9).fit(sp.csr_array(X), y)
     np.testing.assert_allclose(sparse.scores_, expected.scores_, rtol=1e-6)
     for refit in (True, False):
-        single = LogisticRegressionCV(3, cv=3, refit=refit).fit(X.astype(np.float32), y)
+        single = LogisticRegressionCV(Cs=3, cv=3, refit=refit).fit(X.astype(np.float32), y)
         assert single.coef_.dtype == single.intercept_.dtype == np.float32
         np.testing.assert_allclose(single.scores_, expected.scores_, rtol=1e-3)
 
@@ -148,7 +150,7 @@ def test_groups_through_a_list_of_splits():
     X, y, _ = labelled()
     groups = np.arange(len(y)) % 5
     splits = list(GroupKFold(5).split(X, y, groups))
-    assert LogisticRegressionCV(2, cv=splits).fit(X, y).scores_.shape == (5, 1, 2)
+    assert LogisticRegressionCV(Cs=2, cv=splits).fit(X, y).scores_.shape == (5, 1, 2)
 
 
 def test_what_cannot_be_is_refused_with_a_sentence():
@@ -162,22 +164,22 @@ def test_what_cannot_be_is_refused_with_a_sentence():
         LogisticRegressionCV().fit(X, np.zeros(len(X), dtype=int))
     with pytest.raises(InputError, match="no weight"):
         LogisticRegressionCV(cv=KFold(2)).fit(X, y, np.arange(len(y)) < 75)
-    with pytest.raises(TypeError, match="set_threads"):
-        LogisticRegressionCV(n_jobs=2)
+    with pytest.raises(ParameterError, match="n_jobs == 0"):
+        LogisticRegressionCV(n_jobs=0).fit(X, y)
 
 
 def test_one_warning_for_all_fits_that_stop_short():
     X, y, _ = labelled()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        LogisticRegressionCV(3, cv=3, max_iter=1, solver="lbfgs", refit=False, tol=1e-12).fit(X, y)
+        LogisticRegressionCV(Cs=3, cv=3, max_iter=1, solver="lbfgs", refit=False, tol=1e-12).fit(X, y)
     assert [w.category for w in caught] == [ConvergenceWarning]
     assert "9 of 9 fits" in str(caught[0].message)
 
 
 def test_a_callback_hears_of_every_fit_and_can_stop():
     X, y, _ = labelled()
-    model = LogisticRegressionCV(5, cv=3).set_callbacks(EarlyStopping(patience=1, min_delta=10.0)).fit(X, y)
+    model = LogisticRegressionCV(Cs=5, cv=3).set_callbacks(EarlyStopping(patience=1, min_delta=10.0)).fit(X, y)
     assert np.isfinite(model.scores_).sum() == 2  # the first fit, and one without improvement
     assert model.C_ in model.Cs_[:2]
     assert model.predict(X).shape == y.shape

@@ -293,7 +293,7 @@ def test_the_complement_model_offers_no_draws():
         (lambda: nb.CategoricalNB().fit(COUNTS * 1e9, LABELS), "encode its values"),
         (lambda: nb.MultinomialNB(class_prior=[0.5, 0.5]).fit(COUNTS, LABELS), "Number of priors"),
         (lambda: nb.GaussianNB(priors=[0.5, 0.2, 0.2]).fit(COUNTS, LABELS), "should be 1"),
-        (lambda: nb.MultinomialNB(alpha=[0.1, 0.2]).fit(COUNTS, LABELS), "alpha must be"),
+        (lambda: nb.MultinomialNB(alpha=[0.1, 0.2]).fit(COUNTS, LABELS), "alpha is an array"),
         (lambda: nb.CategoricalNB(min_categories=[1, 2]).fit(COUNTS, LABELS), "min_categories"),
         (lambda: nb.MixedNB(kinds=["gaussian"]).fit(COUNTS, LABELS), "6 words"),
         (lambda: nb.MixedNB(kinds={"age": "poisson"}).fit(COUNTS, LABELS), "'age'"),

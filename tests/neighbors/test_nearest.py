@@ -259,8 +259,8 @@ def test_sentences():
         model.kneighbors(Q, 1.5)
     with pytest.raises(ValueError, match="4 features"):
         model.kneighbors(Q[:, :3])
-    with pytest.raises(TypeError, match="set_threads"):
-        NearestNeighbors(n_jobs=2)
+    with pytest.raises(ParameterError, match="n_jobs == 0"):
+        NearestNeighbors(n_jobs=0).fit(X)
     with pytest.raises(ParameterError, match="no metric"):
         NearestNeighbors(metric="braycurtis", algorithm="ball_tree").fit(X)
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from didact.core.errors import ParameterError
+from didact.core.jit import jit
 from didact.parts.penalties import L1, L2, ElasticNet, NonNegative, PNorm
 
 PENALTIES = [
@@ -86,8 +87,7 @@ def test_violation_is_the_distance_to_the_one_sided_slopes(penalty):
 
 @everyone
 def test_scalar_prox_equals_array_prox_and_compiles(penalty):
-    numba = pytest.importorskip("numba")
-    compiled = numba.njit(type(penalty).prox1)
+    compiled = jit(type(penalty).prox1)
     for step in (0.05, 1.0, 4.0):
         expected = penalty.prox(POINTS, step)
         np.testing.assert_allclose([penalty.prox1(v, step) for v in POINTS.tolist()], expected, rtol=1e-13, atol=1e-300)

@@ -11,10 +11,10 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from didact.core.errors import InputError
-from didact.engines.trees.variants.c45 import Cases, Rule, grow, packed, possible_splits
+from didact.engines.trees.variants.c45 import Cases, Rule, grow_c45, pack_c45, possible_splits
 from didact.engines.trees.variants.c45_loops import scan_thresholds
 from didact.engines.trees.variants.c45_prune import expected_errors, prune_pessimistic
-from didact.engines.trees.variants.multiway import LEAF, MultiwayTree
+from didact.engines.trees.variants.multiway import NO_TEST, MultiwayTree
 from didact.parts.criteria.impurity import Gini
 from didact.tree import C45Classifier, DecisionTreeClassifier, ID3Classifier
 
@@ -66,7 +66,7 @@ def test_worked_example_tree():
     tree = model.tree_
     assert tree.feature[0] == 1
     heavy, light, medium = tree.branches(0)
-    assert tree.feature[heavy] == tree.feature[medium] == LEAF
+    assert tree.feature[heavy] == tree.feature[medium] == NO_TEST
     assert tree.feature[light] == 0
     light_cases = cases_of(coded_people()[SEX != "x"][X_PEOPLE[:, 1] == "L"], SEX[X_PEOPLE[:, 1] == "L"], None, (0, 1))
     np.testing.assert_allclose(possible_splits(light_cases, FULL)[0].gain, 0.321928, atol=5e-7)
@@ -111,7 +111,7 @@ def test_numbers_alone_and_gain_alone_is_the_entropy_tree_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 1))
     y = (np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=300) > 0).astype(int)
-    nodes = grow(cases_of(X, y), FULL._replace(max_depth=1))
+    nodes = grow_c45(cases_of(X, y), FULL._replace(max_depth=1))
     theirs = SklearnTree(criterion="entropy", max_depth=1, min_samples_leaf=15).fit(X, y)
     np.testing.assert_allclose(nodes[0].threshold, theirs.tree_.threshold[0], rtol=1e-6)
 
@@ -126,9 +126,9 @@ def test_average_gain_rule_and_ratio():
     identifier, useful = possible_splits(cases, FULL)
     assert identifier.gain > useful.gain
     assert identifier.ratio < useful.ratio
-    assert grow(cases, FULL)[0].feature == 0
+    assert grow_c45(cases, FULL)[0].feature == 0
     three = cases_of(np.column_stack([X[:, 1], X[:, 1]]), y, categorical=(0, 1))
-    assert grow(three, FULL._replace(ratio=True))[0].feature == 0, "of equals the first"
+    assert grow_c45(three, FULL._replace(ratio=True))[0].feature == 0, "of equals the first"
 
 
 def test_cost_of_a_threshold():
@@ -157,7 +157,7 @@ def test_training_with_fractions_equals_training_on_the_fractions():
     """A row with an unknown value is the same as its parts, each with a known value and a part of the weight."""
     x = np.array([0, 0, 0, 1, 1, np.nan])
     y = np.array([0, 0, 1, 1, 1, 0])
-    tree = packed(grow(cases_of(x[:, None], y, categorical=(0,)), FULL))
+    tree = pack_c45(grow_c45(cases_of(x[:, None], y, categorical=(0,)), FULL))
     np.testing.assert_allclose(tree.value, [[3, 3], [2 + 0.6, 1], [0.4, 2]])
     np.testing.assert_allclose(tree.value[1:].sum(axis=0), tree.value[0])
 
@@ -175,7 +175,7 @@ def test_a_category_without_cases_at_the_node_gets_the_answer_of_the_node():
     X = np.array([["a", "u"], ["a", "v"], ["b", "w"], ["b", "w"], ["a", "u"]])
     model = ID3Classifier(categorical_features=[0, 1]).fit(X, [0, 1, 0, 0, 0])
     tree = model.tree_
-    inner = [i for i in range(tree.node_count) if tree.feature[i] != LEAF and (tree.branches(i) < 0).any()]
+    inner = [i for i in range(tree.node_count) if tree.feature[i] != NO_TEST and (tree.branches(i) < 0).any()]
     if inner:  # "w" never came with "a"
         np.testing.assert_allclose(
             model.predict_proba([["a", "w"]])[0], tree.value[inner[0]] / tree.value[inner[0]].sum()
@@ -235,12 +235,12 @@ def test_pessimistic_pruning_keeps_the_signal_and_drops_the_noise():
 def test_after_pruning_no_subtree_expects_more_errors_than_a_leaf_would():
     X, y = noisy()
     cases = cases_of(X, y)
-    nodes = grow(cases, FULL)
+    nodes = grow_c45(cases, FULL)
     prune_pessimistic(nodes, cases, 0.25, raising=False)
-    tree = packed(nodes)
+    tree = pack_c45(nodes)
     expected = np.array([expected_errors(v, v.sum() - v.max(), 0.25) for v in tree.value])
     for node in range(tree.node_count - 1, -1, -1):
-        if tree.feature[node] != LEAF:
+        if tree.feature[node] != NO_TEST:
             below = expected[tree.branches(node)].sum()
             assert expected[node] > below + 0.1
             expected[node] = below
@@ -251,10 +251,10 @@ def test_raising_keeps_every_case():
     X, y = noisy(600, 4)
     X[::7, 1] = np.nan
     cases = cases_of(X, y)
-    nodes = grow(cases, FULL)
+    nodes = grow_c45(cases, FULL)
     prune_pessimistic(nodes, cases, 0.4, raising=True)
-    tree = packed(nodes)
-    for node in np.flatnonzero(tree.feature != LEAF):
+    tree = pack_c45(nodes)
+    for node in np.flatnonzero(tree.feature != NO_TEST):
         np.testing.assert_allclose(tree.value[tree.branches(node)].sum(axis=0), tree.value[node], atol=1e-9)
     np.testing.assert_allclose(tree.arrived(X, cases.codes, cases.weights), tree.value, atol=1e-9)
 
@@ -263,10 +263,10 @@ def test_raising_replaces_a_useless_root():
     """The root splits on noise (gain only slightly positive), its heavy branch on the signal."""
     X, y = noisy(800, 5)
     cases = cases_of(X, y)
-    nodes = grow(cases, FULL)
-    full = packed(nodes).node_count
+    nodes = grow_c45(cases, FULL)
+    full = pack_c45(nodes).node_count
     prune_pessimistic(nodes, cases, 0.25, raising=True)
-    assert packed(nodes).node_count < full / 5
+    assert pack_c45(nodes).node_count < full / 5
 
 
 def test_reduced_error_pruning_makes_no_more_errors_than_any_other_pruned_tree():
@@ -274,8 +274,8 @@ def test_reduced_error_pruning_makes_no_more_errors_than_any_other_pruned_tree()
     model = C45Classifier(pruning=None, threshold_cost=False, max_depth=3).fit(X, y)
     X_held, y_held = noisy(200, 7)
     tree = model.tree_
-    inner = np.flatnonzero(tree.feature != LEAF)
-    from didact.engines.trees.variants.c45_prune import cut
+    inner = np.flatnonzero(tree.feature != NO_TEST)
+    from didact.engines.trees.variants.c45_prune import cut_back
     from didact.engines.trees.variants.multiway import class_fractions
 
     def errors(t):
@@ -285,7 +285,7 @@ def test_reduced_error_pruning_makes_no_more_errors_than_any_other_pruned_tree()
     for bits in itertools.product([True, False], repeat=len(inner)):
         keep = np.zeros(tree.node_count, bool)
         keep[inner] = bits
-        best = min(best, errors(cut(tree, keep)))
+        best = min(best, errors(cut_back(tree, keep)))
     model.prune(X_held, y_held)
     assert errors(model.tree_) == best
     assert model.tree_.node_count <= tree.node_count
@@ -371,7 +371,7 @@ def test_text_is_to_be_named_as_categories(model):
 def test_a_forged_tree_is_refused_before_anything_is_made_of_it():
     """The sizes add up in 32 bits, but the branches of the nodes would fill 6 GiB."""
     first = np.array([0, 2**31 - 1, -(2**31), 2**31 - 1, 0], np.int32)
-    leaves, none = np.full(4, LEAF, np.int32), np.full(4, np.nan)
+    leaves, none = np.full(4, NO_TEST, np.int32), np.full(4, np.nan)
     tree = MultiwayTree(
         feature=leaves, threshold=none, first=first, children=np.zeros(0, np.int32), value=np.ones((4, 2))
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
-from didact.engines.trees.variants.model_tree import Growth, best_split, unexplained
+from didact.engines.trees.variants.model_tree import ModelGrowth, best_split, unexplained
 from didact.tree import DecisionTreeRegressor, ModelTreeRegressor, export_rules, export_text
 
 
@@ -54,7 +54,7 @@ def test_splits_are_those_of_an_exhaustive_search(seed):
         return sum(((y[s] - LinearRegression().fit(X[s], y[s]).predict(X[s])) ** 2).sum() for s in sides)
 
     every = {(j, cut): loss(j, cut) for j in range(2) for cut in np.unique(X[:, j])[:-1]}
-    cost, j, threshold = best_split(X, y, np.ones(80), Growth(np.inf, 10, 0.0))
+    cost, j, threshold = best_split(X, y, np.ones(80), ModelGrowth(np.inf, 10, 0.0))
     np.testing.assert_allclose(cost, min(every.values()), rtol=1e-5)
     np.testing.assert_allclose(loss(j, threshold), min(every.values()), rtol=1e-9)
 

@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
 
 from didact.engines.trees.variants.oblique import fisher, least_squares, principal
-from didact.engines.trees.variants.oblique_loops import best_cut
+from didact.engines.trees.variants.oblique_loops import best_projected_cut
 from didact.parts.criteria.impurity import Entropy, Gini, SquaredError
 from didact.tree import (
     DecisionTreeClassifier,
@@ -27,7 +27,7 @@ def test_cuts_are_those_of_an_exhaustive_search(criterion):
     sums = np.eye(3)[y] * w[:, None] if criterion.labels else np.column_stack([w * y, w])
     n = 3 if criterion.labels else 1
     order = np.argsort(z, kind="stable")
-    best, place = best_cut(criterion, z, order, sums, n, 5, 0.0)
+    best, place = best_projected_cut(criterion, z, order, sums, n, 5, 0.0)
 
     def loss(cut):
         sides = [z <= cut, z > cut]

@@ -87,7 +87,7 @@ def test_dask_in_passes(nothing_gathered, request):
 
 
 def test_a_tree_without_limits_is_grown_from_codes(monkeypatch):
-    monkeypatch.setattr(passes, "ROOM", 1)
+    monkeypatch.setattr(passes, "HISTOGRAM_BYTES", 1)
     X, y, labels, w = table()
     a = DecisionTreeClassifier(max_bins=40).fit(batches(X, labels, w)).tree_
     same_splits(a, DecisionTreeClassifier(max_bins=40).fit(X, labels, w).tree_, X[w > 0])

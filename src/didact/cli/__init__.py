@@ -1,4 +1,4 @@
-"""The command line: `didact study`, `didact predict` and `didact versions`."""
+"""The command line: `didact study`, `didact predict`, `didact warm` and `didact versions`."""
 
 import sys
 
@@ -8,7 +8,11 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; without the extra `study`, say in one sentence how to get it."""
+    """Run the command line; without the extra `study`, which `didact warm` does not need, say how to get it."""
+    if sys.argv[1:2] == ["warm"]:
+        from didact.core.jit.__main__ import main as warm
+
+        return warm(sys.argv[2:])
     try:
         need("typer", "study")
         need("rich", "study")
@@ -17,4 +21,4 @@ def main() -> None:
         sys.exit(2)
     from didact.cli.app import app
 
-    app()
+    return app()

@@ -104,6 +104,15 @@ def predict(
     typer.echo(f"Wrote {rows:,} predictions to {out}.")
 
 
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False)
+@_in_one_sentence
+def warm(context: typer.Context) -> None:
+    """Compile ahead, on all cores, what the first fits would compile: all chapters, or those that are named."""
+    from didact.core.jit.__main__ import main
+
+    main(context.args)
+
+
 @app.command()
 def versions() -> None:
     """Show the versions of didact and of all that it uses: what a report of a problem should begin with."""

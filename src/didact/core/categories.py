@@ -124,18 +124,34 @@ def _mask(spec: Any, columns: list[Any], names: Sequence[str] | None) -> Array:
     wanted = np.asarray(spec)
     if wanted.dtype == bool:
         if wanted.shape != (p,):
-            raise ParameterError(f"categorical_features is a mask of {wanted.size} entries, but X has {p} columns.")
+            raise ParameterError(
+                f"categorical_features set as a boolean mask must have shape (n_features,), got: {wanted.shape}; X has "
+                f"{p} columns."
+            )
         return wanted.copy()
     mask = np.zeros(p, dtype=bool)
     for item in wanted.tolist():
         if isinstance(item, str):
-            if names is None or item not in names:
-                raise ParameterError(f"categorical_features names {item!r}, which is not a column of X.")
+            if names is None:
+                raise ParameterError(
+                    "categorical_features should be passed as an array of integers or as a boolean mask when the model "
+                    f"is fitted on data without feature names. X has no column {item!r}."
+                )
+            if item not in names:
+                raise ParameterError(
+                    f"categorical_features has an item value {item!r} which is not a valid feature name of the "
+                    f"training data. Observed feature names: {list(names)}"
+                )
             mask[list(names).index(item)] = True
         elif isinstance(item, int) and -p <= item < p:
             mask[item] = True
+        elif isinstance(item, int):
+            raise ParameterError(
+                f"categorical_features set as integer indices must be in [0, n_features - 1], X has {p} columns, and "
+                f"got {item}."
+            )
         else:
-            raise ParameterError(f"categorical_features has the entry {item!r}, but X has {p} columns.")
+            raise ParameterError(f"categorical_features must be an array-like of bool, int or str, got: {item!r}.")
     return mask
 
 

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import inspect
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -22,7 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like
 from didact.core.categories import learn_categories
-from didact.core.errors import DidactError, InputError
+from didact.core.compat import bound_threads, declare_machinery, order_parameters
+from didact.core.errors import DidactError, InputError, users_level
 from didact.core.frames import column_names
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import (
@@ -69,7 +69,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        written = "__init__" in vars(cls)
+        declare_machinery(cls)
         dataclasses.dataclass(eq=False, repr=False)(cls)
+        if not written:
+            order_parameters(cls)
         cls._parameter_constraints = {f.name: f.metadata["constraints"] for f in declared_parameters(cls)}
         sometimes = [a for a in attributes(cls) if a.when is not None and a not in Estimator._attrs]
         cls._conditional = [name for attribute in sometimes for name in attribute.names.split(", ")]
@@ -80,6 +84,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 method.fn = checked(_finite(method.fn))
             elif method is not None:
                 setattr(cls, name, checked(_finite(method)))
+        bound_threads(cls)
         cls.__doc__ = _documented(cls)
         if not cls.__name__.startswith("_") and cls.__module__.startswith("didact."):
             _REGISTRY[f"{cls.__module__}.{cls.__qualname__}"] = cls
@@ -156,10 +161,7 @@ def report_convergence(model: Any, result: Any) -> None:
 
 def warn_convergence(model: Any, sentence: str) -> None:
     """Warn with a `ConvergenceWarning` that points at the line of the user's own code that led here."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("didact", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(f"{type(model).__name__}: {sentence}", ConvergenceWarning, stacklevel=level)
+    warnings.warn(f"{type(model).__name__}: {sentence}", ConvergenceWarning, stacklevel=users_level())
 
 
 def registry() -> dict[str, type]:

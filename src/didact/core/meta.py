@@ -139,6 +139,39 @@ class OfModels(MetaEstimatorMixin):
         return dict(process_routing(self, method, **fit_params).estimator[method])
 
 
+class OfFolds:
+    """Mixin for estimators that choose something on folds: metadata go to the splitter `cv`, and to the scorer.
+
+    Sample weights are used by the model itself and by the scores that it computes.
+    """
+
+    cv: Any
+
+    def get_metadata_routing(self) -> Any:
+        """Metadata routing: what `fit` gets beside weights goes to the splitter, what `score` gets to the scorer."""
+        splits, scores = MethodMapping().add(caller="fit", callee="split"), MethodMapping()
+        router = MetadataRouter(owner=self).add_self_request(self).add(splitter=self.cv, method_mapping=splits)
+        if callable(scoring := getattr(self, "scoring", None)):
+            router.add(scorer=scoring, method_mapping=scores.add(caller="score", callee="score"))
+        return router
+
+    def _split_params(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """The metadata that the splitter asks for; anything but None means that metadata routing is on."""
+        _raise_for_params(params, self, "fit")
+        if not params:
+            return {}
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return dict(process_routing(self, "fit", **weights, **params).splitter.split)
+
+    def _score_params(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """The metadata that the scorer asks for."""
+        _raise_for_params(params, self, "score")
+        if not params:
+            return {}
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return dict(process_routing(self, "score", **weights, **params).scorer.score)
+
+
 class OfSeveral(OfModels, _BaseComposition):
     """Mixin for estimators that hold a list `estimators` of (name, model) pairs; their parameters nest by name."""
 
@@ -209,12 +242,14 @@ def takes_weights(model: Any) -> bool:
 
 
 def fit_model(model: Any, X: Any, y: Any, w: Any = None, params: dict[str, Any] | None = None) -> Any:
-    """Fit a model to the rows, with weights if there are any."""
+    """The model, fitted to the rows, with weights if there are any; what its own `fit` returns does not matter."""
     if w is None:
-        return model.fit(X, y, **(params or {}))
+        model.fit(X, y, **(params or {}))
+        return model
     if not takes_weights(model):
         raise ParameterError(f"{type(model).__name__} cannot weigh rows: its fit takes no sample_weight.")
-    return model.fit(X, y, sample_weight=w, **(params or {}))
+    model.fit(X, y, sample_weight=w, **(params or {}))
+    return model
 
 
 def part_of(X: Any, index: Array, pairwise: bool) -> Any:

@@ -41,6 +41,11 @@ def at_least(low: float, kind: type = Real) -> Any:
     return Interval(kind, low, None, closed="left")
 
 
+def at_least_or_infinite(low: float) -> Any:
+    """A real number of at least `low`, or infinity."""
+    return Interval(Real, low, None, closed="both")
+
+
 def above(low: float) -> Any:
     """A real number greater than `low`; infinity is allowed."""
     return Interval(Real, low, None, closed="neither")
@@ -59,6 +64,11 @@ def between(low: float, high: float, closed: str = "both") -> Any:
 def share(closed: str = "right") -> Any:
     """A float from 0 to 1, for parameters whose integers are counts."""
     return Interval(RealNotInt, 0, 1, closed=closed)
+
+
+def multiple() -> Any:
+    """A float above 0, which may be above 1, for parameters whose integers are counts."""
+    return Interval(RealNotInt, 0, None, closed="neither")
 
 
 def whole(low: int) -> Any:
@@ -94,6 +104,7 @@ TYPE_NAMES: dict[Any, list[str]] = {
     "boolean": ["bool"],
     "array-like": ["array-like"],
     "cv_object": ["int", "cross-validation generator", "iterable", "None"],
+    "verbose": ["int", "bool"],
     "random_state": ["int", "RandomState instance", "None"],
 }
 MOST_OPTIONS = 12  # that a docstring lists: the names of metrics and scores stand in the text of their parameter

@@ -16,11 +16,19 @@ from contextvars import copy_context
 from functools import cache
 from itertools import count
 from multiprocessing.process import current_process
+from numbers import Integral
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from didact.core.errors import ParameterError
+from didact.core.typing import Array
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+PIECES_AT_ONCE = 16  # of a compiled loop's call, each some ten milliseconds at most: Ctrl-C waits for them
+LONG = 1 << 16  # numbers that are worth a task
 SMALL_MATRIX = 1000  # columns: a Cholesky factorisation then takes 0.3 GFlop
 
 _state = threading.local()
@@ -132,7 +140,8 @@ def thread_count() -> int:
     """Threads that a call may use now: the least of `set_threads`, the environment, the cores and BLAS's own limit."""
     if getattr(_state, "serial", False) or _inside_worker():
         return 1
-    limits = [_machine_limit() if _asked is None else _asked]
+    asked = getattr(_state, "asked", None) or _asked
+    limits = [_machine_limit() if asked is None else asked]
     # OpenMP allows a list, one number for each level of nesting.
     if (omp := os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()).isdigit():
         limits.append(int(omp))
@@ -181,6 +190,32 @@ class serial:
 
     def __exit__(self, *error: object) -> None:
         _state.serial = self.before
+
+
+class threads_for:
+    """Context of a model's own number of threads, counted as in joblib: None as outside, -1 all cores, -2 all but one.
+
+    With one thread BLAS gets one, too.
+    """
+
+    def __init__(self, n_jobs: Any) -> None:
+        if not isinstance(n_jobs, Integral):  # None, or what the validation of parameters is going to refuse
+            n_jobs = None
+        if n_jobs == 0:
+            raise ParameterError("n_jobs == 0 has no meaning: use None, a number of threads, or -1 for all cores.")
+        self.asked = n_jobs if n_jobs is None or n_jobs > 0 else max(1, _machine_limit() + 1 + n_jobs)
+
+    def __enter__(self) -> None:
+        self.before = getattr(_state, "asked", None)
+        if self.asked is not None:
+            _state.asked = self.asked
+        if self.asked == 1:
+            _hold.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        _state.asked = self.before
+        if self.asked == 1:
+            _hold.__exit__()
 
 
 class _Joining(serial):
@@ -247,3 +282,23 @@ def parallel_map(fn: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return work.results
     finally:
         del work, futures  # a traceback would keep them, and all data they hold, alive in a cycle
+
+
+def parallel_values(fn: Callable[[Any], Any], x: Any) -> Any:
+    """fn(x) for a function that works on each number of x by itself, on the library's threads if x is a long array."""
+    if not isinstance(x, np.ndarray) or len(x) < 2 * LONG:
+        return fn(x)
+    out = np.empty_like(x)
+    parallel_map(lambda a: np.copyto(out[a : a + LONG], fn(x[a : a + LONG])), range(0, len(x), LONG))
+    return out
+
+
+def share_pieces(pieces: int, loop: Callable[[Array], Any]) -> None:
+    """Have threads call loop(turn) until a number of pieces of work is done, without the interpreter between pieces.
+
+    In the compiled loop ``atomic_add(turn, 0, 1)`` is the number of the next piece; it returns when that is no longer
+    below `pieces`, or when it has worked on turn[1] of them.
+    """
+    turn = np.array([0, PIECES_AT_ONCE])
+    calls = max(min(thread_count(), pieces), -(-pieces // PIECES_AT_ONCE))
+    parallel_map(lambda _: loop(turn), range(calls))

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from didact.core.backend import is_tensor, local, namespace
 from didact.core.categories import Categories, refuse_words
-from didact.core.errors import InputError
+from didact.core.errors import InputError, WrongType
 from didact.core.frames import column_names, plain, table
 from didact.core.overflow import too_large
 from didact.core.rows.batches import EMPTY_SOURCE
@@ -40,7 +40,8 @@ def check_memory(
 ) -> Block:
     """The validated block (X, y, w, *more) of data in memory; sets or checks n_features_in_ and feature_names_in_."""
     _check_table(X)
-    check_sparse(y, "y")
+    if sp.issparse(y):
+        raise WrongType("y is a sparse matrix, and a sparse multilabel-indicator for y is not supported: y.toarray().")
     if is_tensor(X) and estimator._tensors:
         return _check_tensors(estimator, X, y, w, *more, target=target, reset=reset)
     X, y, w, *more = (local(c) for c in (X, y, w, *more))  # type: ignore[assignment]

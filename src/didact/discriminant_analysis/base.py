@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, NotCovered, ParameterError, Singular
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import attr
 from didact.core.rows import MemoryRows, Rows
@@ -14,7 +14,7 @@ from didact.engines.components.gaps import fit_with_gaps
 from didact.engines.components.low_rank import wide_scatter
 from didact.engines.components.posterior import (
     class_priors,
-    in_blocks,
+    class_scores,
     log_density,
     log_posterior,
     most_probable,
@@ -47,6 +47,7 @@ class _Discriminant(ClassifierMixin, Estimator):
     _missing = True
     _sparse = False
     _tensors = True
+    _scales_priors: ClassVar[bool] = False  # whether given priors are divided by their sum, with a warning
     _scores: ClassVar[Any]  # scores of the classes for a block of rows, from the attributes named here
     _score_attributes: ClassVar[tuple[str, ...]] = ("_log_priors", "means_", "_whiten", "_log_dets")
 
@@ -75,7 +76,7 @@ class _Discriminant(ClassifierMixin, Estimator):
     def _class_priors(self, S: Any, given: Any) -> Array:
         """Probabilities of all classes; 0 for those without weight."""
         place = np.searchsorted(self.classes_, S.labels)
-        priors = class_priors(given, self._weights(S))
+        priors = class_priors(given, self._weights(S), self._scales_priors)
         unseen = np.setdiff1d(np.arange(len(priors)), place)
         if isinstance(given, str):  # equal among the classes that there are
             priors[unseen] = 0.0
@@ -125,7 +126,7 @@ class _Density(_Discriminant):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self._after_fit()._map_rows(X, in_blocks, self._scores, *self._score_values())
+        return self._after_fit()._map_rows(X, class_scores, self._scores, *self._score_values())
 
     def decision_function(self, X: Any) -> Any:
         r""":math:`\log\pi_k-\tfrac12(\log|\Sigma_k|+d_k^2)` (n, K); for two classes the second less the first, (n,)."""
@@ -138,7 +139,7 @@ class _Density(_Discriminant):
 
 def discriminants(X: Any, fn: Any, *args: Any) -> Any:
     """Joint log probabilities without the constant that all classes share; for two classes their difference."""
-    joint = in_blocks(X, fn, *args)
+    joint = class_scores(X, fn, *args)
     return joint[:, 1] - joint[:, 0] if joint.shape[1] == 2 else joint + 0.5 * LOG_2PI * X.shape[1]
 
 
@@ -147,17 +148,17 @@ def require_spread(S: Any) -> None:
     for label, varies in zip(S.labels.tolist(), S.varies, strict=True):
         if not varies:
             raise InputError(
-                f"Class {label!r} has only 1 sample, or all of its rows are equal, so its covariance is not defined: "
-                "give it more rows, or use a covariance that the classes share."
+                f"y has only 1 sample in class {label!r}, or all of its rows are equal, so its covariance is not "
+                "defined: give it more rows, or use a covariance that the classes share."
             )
 
 
-def singular(label: Any, cure: str) -> InputError:
+def singular(label: Any, cure: str) -> Singular:
     """The sentence on a singular covariance; label None means the one that all classes share."""
     whose = "that the classes share" if label is None else f"of class {label!r}"
-    return InputError(
-        f"The covariance matrix {whose} is not full rank: columns are constant or sums of others, or there are too few "
-        f"rows. Drop such columns, or {cure}."
+    return Singular(
+        f"The covariance matrix {whose} is not full rank. Columns are constant or sums of others, or there are too few "
+        f"rows: drop such columns, or {cure}."
     )
 
 
@@ -170,7 +171,8 @@ def estimated_covariances(estimator: Any, rows: Rows, S: Components) -> tuple[li
         raise InputError("A covariance_estimator takes neither sample_weight nor missing values.")
 
     def covariance(block: Array) -> Array:
-        fitted = clone(estimator).fit(block)
+        fitted = clone(estimator, safe=False)
+        fitted.fit(block)
         if not hasattr(fitted, "covariance_"):
             raise ParameterError(f"{type(estimator).__name__} does not have a covariance_ attribute after fit.")
         return np.atleast_2d(np.asarray(fitted.covariance_, np.float64))
@@ -182,9 +184,11 @@ def refuse_together(solver: str, **given: Any) -> None:
     """Refuse shrinkage and covariance estimators where the solver knows none, and both of them together."""
     named = [name for name, value in given.items() if value is not None]
     if solver == "svd" and named:
-        raise ParameterError(f"{named[0]} is not supported with solver='svd': take solver='eigen'.")
+        raise NotCovered(f"{named[0]} is not supported with solver='svd': take solver='eigen'.")
     if len(named) == 2:
-        raise ParameterError("covariance_estimator and shrinkage are not None: only one of the two can be set.")
+        raise ParameterError(
+            "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+        )
 
 
 def shrunk_covariances(rows: Rows, S: Components, shrinkage: Any) -> list[Array]:

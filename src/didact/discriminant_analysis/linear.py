@@ -90,6 +90,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     _project = staticmethod(project)
     _score_attributes = ("coef_", "intercept_", "_shared")
     _finds_infinity = True
+    _scales_priors = True
     _test_params = [{}, {"solver": "eigen", "shrinkage": 0.2}, {"solver": "eigen", "shrinkage": "auto"}]
     _test_skips = {
         "weight_scale:shrinkage=auto": "How much 'auto' shrinks depends on how many rows there are.",
@@ -252,7 +253,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def transform(self, X: Any) -> Any:
         """The rows in the directions in which the classes differ most."""
         if self.solver == "lsqr":
-            raise NotImplementedError("solver='lsqr' finds no projection: take 'svd' or 'eigen'.")
+            raise NotImplementedError("transform not implemented for 'lsqr' solver: take 'svd' or 'eigen'.")
         return self._after_fit()._map_rows(X, in_blocks, self._project, self._projection, self._origin, self._shared)
 
     @property

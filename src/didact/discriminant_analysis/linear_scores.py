@@ -16,7 +16,9 @@ from didact.core.errors import InputError
 from didact.core.threads import blas_for
 from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
-from didact.engines.components.posterior import in_blocks
+from didact.engines.components.posterior import class_scores
+from didact.engines.components.score_loops import Tables
+from didact.engines.components.score_tables import line_tables, scored_by
 from didact.engines.components.scores import joint_of_gaps
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill_gaps, patterns
@@ -62,6 +64,12 @@ def precisions(covariance: Any, whiten: Array, means: Array) -> Array:
     return means @ whiten @ whiten.T
 
 
+def score_tables(coef: Array, intercept: Array, shared: Shared) -> Tables | None:
+    """The tables of `linear_scores`."""
+    return line_tables(coef, intercept, classes=2)
+
+
+@scored_by(score_tables)
 def linear_scores(X: Any, coef: Array, intercept: Array, shared: Shared) -> Any:
     """Discriminants of the classes (n, K), up to a number for each row; of two classes the first has 0."""
     xp = namespace(X)
@@ -108,7 +116,7 @@ def most_apart(total: Any, shared: Shared, size: int) -> tuple[Array, Array]:
 
 def decision(X: Any, fn: Any, *args: Any) -> Any:
     """Scores, for two classes those of the second less the first."""
-    scores = in_blocks(X, fn, *args)
+    scores = class_scores(X, fn, *args)
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 

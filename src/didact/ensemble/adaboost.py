@@ -67,8 +67,9 @@ def boost(learn: Learner, codes: Array, n_classes: int, w: Array, algorithm: str
         if error >= worst - 1e-15 and not (t == 1 and error < 1e-15):
             if not models:
                 raise InputError(
-                    f"The first {type(model).__name__} is no better than chance (weighted error {error:.3g}), so there "
-                    "is nothing to boost: use another base model, or algorithm='SAMME' for more than two classes."
+                    "BaseClassifier in AdaBoostClassifier ensemble is worse than random: the first "
+                    f"{type(model).__name__} has the weighted error {error:.3g}, so there is nothing to boost. Use "
+                    "another base model, or algorithm='SAMME' for more than two classes."
                 )
             break
         e = min(max(error, PERFECT), 1 - PERFECT)

@@ -137,28 +137,46 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
         found = self.classes_[self.oob_decision_function_[known].argmax(axis=1)]
         self.oob_score_ = float(score(self.classes_[codes[known]], found))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, **params: Any) -> Any:
         """Probabilities of the classes (n, K): means, or shares of the votes."""
         return self._after_fit()._map_rows(
-            X, probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+            X,
+            probabilities,
+            self._asked("predict_proba", params),
+            self.estimators_features_,
+            self.n_classes_,
+            self.combine,
         )
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any, **params: Any) -> Any:
         """Logarithms of the probabilities."""
         return self._after_fit()._map_rows(
-            X, log_probabilities, self.estimators_, self.estimators_features_, self.n_classes_, self.combine
+            X,
+            log_probabilities,
+            self._asked("predict_log_proba", params),
+            self.estimators_features_,
+            self.n_classes_,
+            self.combine,
         )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **params: Any) -> Any:
         """The class of the highest probability, or with most votes."""
         return self._after_fit()._map_rows(
-            X, labels, self.estimators_, self.estimators_features_, self.n_classes_, self.combine, self.classes_
+            X,
+            labels,
+            self._asked("predict", params),
+            self.estimators_features_,
+            self.n_classes_,
+            self.combine,
+            self.classes_,
         )
 
     @available_if(_decides)
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, **params: Any) -> Any:
         """The mean of the base models' decision values; a class that a draw lacked gets the lowest of its model."""
-        return self._after_fit()._map_rows(X, decisions, self.estimators_, self.estimators_features_, self.n_classes_)
+        return self._after_fit()._map_rows(
+            X, decisions, self._asked("decision_function", params), self.estimators_features_, self.n_classes_
+        )
 
 
 class BaggingRegressor(RegressorMixin, _Bagging):
@@ -233,6 +251,8 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         tags.target_tags.multi_output = get_tags(self._base()).target_tags.multi_output
         return tags
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **params: Any) -> Any:
         """The mean or the median of the base models' predictions."""
-        return self._after_fit()._map_rows(X, numbers, self.estimators_, self.estimators_features_, self.combine)
+        return self._after_fit()._map_rows(
+            X, numbers, self._asked("predict", params), self.estimators_features_, self.combine
+        )

@@ -11,17 +11,22 @@ doi:10.1109/34.709601.
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from didact.core.errors import ParameterError
+from didact.core.errors import ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.meta import OfModels, fit_each, fit_model, row_params, seeded, takes_weights
 from didact.core.parameters import attr, has, is_bool, is_callable, none, param, random_state, share, whole
+from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.typing import Array
+from didact.ensemble.combine import NO_OOB_SCORE
 from didact.ensemble.members import OfLearners
+from didact.ensemble.warm_start import check_additions
 
 
 def draw(seed: int, n: int, p: int, rows: int, columns: int, bootstrap: bool, bootstrap_features: bool,
@@ -54,6 +59,17 @@ def fit_draw(
     return fit_model(model, part, y[index], counts, row_params(X, index, params)), features
 
 
+class Asked(NamedTuple):
+    """A fitted base model together with the metadata that its methods are called with."""
+
+    model: Any
+    params: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.model, name)
+        return partial(found, **self.params) if callable(found) and not name.startswith("_") else found
+
+
 class _Bagging(OfLearners, OfModels, Estimator):
     """What the bagging of classifiers and of regressors share."""
 
@@ -82,17 +98,30 @@ class _Bagging(OfLearners, OfModels, Estimator):
         attr("estimators_samples_", "list of arrays", "The rows of each base model; drawn again when asked for."),
     ]
 
+    def get_metadata_routing(self) -> Any:
+        """Metadata routing: what `fit` and the predictions get, other than sample weights, goes to the base models."""
+        how = MethodMapping().add(caller="fit", callee="fit")
+        for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
+            how.add(caller=method, callee=method)
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._base(), method_mapping=how)
+
+    def _asked(self, method: str, params: dict[str, Any]) -> list[Any]:
+        """The fitted base models, with the metadata for their own method of this name if there are any."""
+        self._after_fit()
+        asked = self._routed(params, method) if params else {}
+        return [Asked(model, asked) for model in self.estimators_] if asked else self.estimators_
+
     def _fit_draws(self, X: Any, y: Array, w: Any, fit_params: dict[str, Any]) -> None:
         """Draw, fit, and set estimators_ and estimators_features_."""
         params, base = self._routed(fit_params), self._base()
         self._plan(X, w)
         have = len(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else 0
-        if have > self.n_estimators:
-            raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} models that are there.")
+        check_additions(self.n_estimators, have)
         old = self._seeds[:have] if have else np.empty(0, np.uint32)
         self._seeds = np.append(old, seed_sequence(self.random_state).generate_state(self.n_estimators)[have:])
         draws = [self._draw(seed) for seed in self._seeds[have:]]
-        new = fit_each(lambda found: fit_draw(base, X, y, found, params, self._pairwise), draws)
+        with FitProgress(self, X=X, y=y):
+            new = fit_each(lambda found: fit_draw(base, X, y, found, params, self._pairwise), draws)
         self.estimators_ = [*(self.estimators_[:have] if have else []), *(model for model, _ in new)]
         features = self.estimators_features_[:have] if have else []
         self.estimators_features_ = [*features, *(columns for _, columns in new)]
@@ -147,6 +176,5 @@ class _Bagging(OfLearners, OfModels, Estimator):
     def _warn_of_gaps(self, known: Array) -> None:
         if not known.all():
             warnings.warn(
-                f"{np.count_nonzero(~known)} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=6,
+                NO_OOB_SCORE.format(np.count_nonzero(~known)), UserWarning, stacklevel=users_level(),
             )  # fmt: skip

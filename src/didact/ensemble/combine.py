@@ -13,6 +13,11 @@ from didact.core.typing import Array
 
 GROUPS = 8  # sums are built in this many parts, whatever the number of threads, so that the last bit stays
 
+NO_OOB_SCORE = (
+    "Some inputs do not have OOB scores. This probably means too few estimators were used to compute any reliable oob "
+    "estimates: {} rows were in every draw. Raise n_estimators."
+)
+
 
 def class_probabilities(model: Any, X: Any, n_classes: int, how: str = "mean") -> Array:
     """Probabilities (n, K) of a model that was fitted to class codes, some of which it may not have seen.

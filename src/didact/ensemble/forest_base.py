@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import local
 from didact.core.beside import beside
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import (
     array_like,
@@ -20,6 +21,7 @@ from didact.core.parameters import (
     between,
     is_bool,
     is_callable,
+    multiple,
     none,
     one_of,
     param,
@@ -36,7 +38,9 @@ from didact.engines.trees.growers.blocks import coded_rows, learn_bins_rows
 from didact.engines.trees.growers.forest import Recipe, draw, draw_counts, grow_forest
 from didact.engines.trees.predict.coded_walk import CodedTrees, code_trees, predict_coded
 from didact.engines.trees.tree import Tree, apply, decision_path, importances
-from didact.ensemble.combine import nan_median
+from didact.ensemble.combine import NO_OOB_SCORE, nan_median
+from didact.ensemble.members import TEMPLATE
+from didact.ensemble.warm_start import check_additions
 from didact.tree.tree_base import (
     BINS,
     bin_counts,
@@ -115,7 +119,9 @@ class _Forest(Estimator):
     random_state: Any = param(None, random_state, "Seed of the draws of rows, features and thresholds.")
     warm_start: bool = param(False, is_bool, "Whether to add trees to those of the last fit.")
     ccp_alpha: float = param(0.0, at_least(0), "Price of a leaf in cost-complexity pruning of each tree.")
-    max_samples: Any = param(None, [whole(1), share(), none], "Rows drawn for a tree: a number or a share; None: all.")
+    max_samples: Any = param(
+        None, [whole(1), multiple(), none], "Rows drawn for a tree: a number or a share; None: all."
+    )
     monotonic_cst: Any = param(
         None, [array_like, none], "For each feature 1 if the prediction may only rise with it, −1 only fall, 0 free."
     )
@@ -131,6 +137,7 @@ class _Forest(Estimator):
     )
 
     _attrs = [
+        TEMPLATE,
         attr("trees_", "list of Tree", "The arrays of the trees."),
         attr("estimators_", "list of models", "The trees as models of their own; made when asked for."),
         attr("estimators_samples_", "list of arrays", "Row numbers that each tree was grown from, as often as drawn."),
@@ -176,15 +183,16 @@ class _Forest(Estimator):
         """Rows drawn for each tree; 0 without bootstrap."""
         if not self.bootstrap:
             if self.max_samples is not None:
-                raise ParameterError("max_samples needs bootstrap=True: without it each tree sees all rows.")
+                raise ParameterError(
+                    "`max_sample` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set "
+                    "`max_sample=None`."
+                )
             if self.oob_score:
                 raise ParameterError("Out of bag estimation only available if bootstrap=True.")
             return 0
         if self.max_samples is None:
             return n
         if isinstance(self.max_samples, Integral):
-            if self.max_samples > n:
-                raise ParameterError(f"max_samples is {self.max_samples}, but there are only {n} rows.")
             return int(self.max_samples)
         return max(1, round(n * self.max_samples))
 
@@ -192,8 +200,7 @@ class _Forest(Estimator):
         """Grow the trees that are missing, on top of those of the last fit with warm_start."""
         self._drawn = recipe.drawn
         have = len(self.trees_) if self.warm_start and hasattr(self, "trees_") else 0
-        if have > self.n_estimators:
-            raise ParameterError(f"n_estimators={self.n_estimators} is less than the {have} trees that are there.")
+        check_additions(self.n_estimators, have)
         seeds = [int(s) for s in seed_sequence(self.random_state).generate_state(self.n_estimators, np.uint64)]
         with FitProgress(self, self.n_estimators - have, X=X, y=y) as progress:
             new = grow_forest(recipe, seeds[have:], lambda k: progress.report(have + k))
@@ -217,19 +224,25 @@ class _Forest(Estimator):
         return [tree.value.reshape(tree.node_count, -1) for tree in self.trees_]
 
     @property
-    def estimators_(self) -> list[Any]:
-        """The trees as models of their own, with the forest's parameters; made when asked for."""
+    def estimator_(self) -> Any:
+        """A tree with the forest's parameters, not fitted."""
         check_is_fitted(self)
         kind, own = self._tree_model, self.get_params(deep=False)
         shared = {k: v for k, v in own.items() if k in kind._parameter_constraints and k != "class_weight"}
         shared["splitter"] = "random" if self._random_splits else "best"
         shared["max_bins"] = None if self.max_bins is None else self._most_bins()
+        return kind(**shared)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as models of their own, with the forest's parameters; made when asked for."""
+        template = self.estimator_
         names = ("n_features_in_", "feature_names_in_", "n_outputs_", "categories_", "classes_", "n_classes_")
         known = {name: getattr(self, name) for name in names if hasattr(self, name)}
         known["max_features_"] = feature_count(self.max_features, self.n_features_in_)
         found = []
         for tree, seed in zip(self.trees_, self._seeds, strict=True):
-            model = kind(**shared | {"random_state": int(seed) % 2**32})  # as many bits as parameters may have
+            model = copy(template).set_params(random_state=int(seed) % 2**32)  # as many bits as parameters may have
             model.__dict__.update(known | {"tree_": tree})
             found.append(model)
         return found
@@ -239,9 +252,10 @@ class _Forest(Estimator):
         """The row numbers that each tree was grown from, repeated ones as often as they were drawn."""
         check_is_fitted(self)
         n, draws, *rows = self._drawn
+        kind = np.int32 if n < 1 << 31 else np.int64
         if not draws:
-            return [rows[0] if rows else np.arange(n) for _ in self._seeds]
-        return [draw(seed, n, draws, *rows) for seed in self._seeds]
+            return [(rows[0] if rows else np.arange(n)).astype(kind) for _ in self._seeds]
+        return [draw(seed, n, draws, *rows).astype(kind) for seed in self._seeds]
 
     def __len__(self) -> int:
         """The number of trees."""
@@ -312,8 +326,7 @@ class _Forest(Estimator):
         without = int((weighed & (count == 0)).sum())
         if without:
             warnings.warn(
-                f"{without} rows were in every draw and have no out-of-bag prediction: raise "
-                "n_estimators.", UserWarning, stacklevel=4,
+                NO_OOB_SCORE.format(without), UserWarning, stacklevel=users_level(),
             )  # fmt: skip
         return weighed & (count > 0)
 

@@ -24,7 +24,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import attr, between, has, none, one_of, param
 from didact.core.typing import Array
 from didact.engines.trees.boosting.objective import Following
-from didact.engines.trees.boosting.spread_rows import Spread
+from didact.engines.trees.boosting.spread_rows import SpreadRows
 from didact.ensemble.hist_gradient_boosting_base import Task, _Boosting
 from didact.ensemble.hist_gradient_boosting_outputs import decisions, log_shares, most_probable, shares, targets
 from didact.parts.losses import (
@@ -103,9 +103,10 @@ class HistGradientBoostingRegressor(RegressorMixin, _Boosting):
 
     def _task(self, data: Any, held: Any) -> Task:
         loss = self._loss
-        y = data.target_range() if isinstance(data, Spread) else data[1]
+        y = data.target_range() if isinstance(data, SpreadRows) else data[1]
         if not loss.in_domain(y).all() or (held is not None and not loss.in_domain(held[1]).all()):
-            raise InputError(f"The loss {self.loss!r} needs {loss.support}.")
+            named = {"gamma": "strictly positive y", "poisson": "non-negative y and sum(y) > 0"}
+            raise InputError(f"loss={self.loss!r} requires {named.get(self.loss, loss.support)}.")
         return Task(data, held, loss)
 
     @property
@@ -187,7 +188,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, _Boosting):
     ]
 
     def _task(self, data: Any, held: Any) -> Task:
-        if isinstance(data, Spread):
+        if isinstance(data, SpreadRows):
             counts = data.label_counts()
             self._set_classes(np.flatnonzero(counts.weights > 0), counts.values)
             factors = class_factors(self.class_weight, counts)

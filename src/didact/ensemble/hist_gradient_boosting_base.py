@@ -35,10 +35,10 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import ClusterRows, MemoryRows, Rows, blocks_of
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster import Booster, Plan
+from didact.engines.trees.boosting.booster import Booster, BoostingPlan
 from didact.engines.trees.boosting.cluster_booster import RowsBooster, begin, following, residual_width
 from didact.engines.trees.boosting.objective import Objective
-from didact.engines.trees.boosting.spread_rows import Spread, Statistics, first_rows, split
+from didact.engines.trees.boosting.spread_rows import SpreadRows, Statistics, first_rows, split
 from didact.engines.trees.growers.blocks import coded_rows, learn_bins_rows
 from didact.engines.trees.growers.passes import Collection
 from didact.engines.trees.limits import Limits
@@ -184,9 +184,10 @@ class _Boosting(Estimator):
         if X is None and y is None and w is None:
             return None
         if X is None or y is None:
-            raise InputError("Validation rows need both X_val and y_val; sample_weight_val is for these.")
+            there, missing = ("y_val", "X_val") if X is None else ("X_val", "y_val")
+            raise InputError(f"{there} is provided, but {missing} was not provided: sample_weight_val is for both.")
         if self.early_stopping is False:
-            raise ParameterError("X_val and y_val are for early stopping: set early_stopping to True or 'auto'.")
+            raise ParameterError("X_val and y_val are passed to fit while at the same time early_stopping is False.")
         shape = getattr(X, "shape", None)
         if not (shape[0] if shape else len(X) if hasattr(X, "__len__") else 1):
             raise InputError("The validation set is empty: X_val has no rows. Give some, or leave X_val and y_val out.")
@@ -301,7 +302,8 @@ class _Boosting(Estimator):
         if not self._continues():
             return None
         if self.max_iter < self.n_iter_:
-            raise ParameterError(f"max_iter={self.max_iter} is below the {self.n_iter_} iterations of the last fit.")
+            least = f"must be larger than or equal to n_iter_={self.n_iter_} when warm_start==True"
+            raise ParameterError(f"max_iter={self.max_iter} {least}.")
         if self.n_trees_per_iteration_ != objective.outputs:
             raise InputError("warm_start needs the classes of the last fit.")
         return self._packed
@@ -316,12 +318,12 @@ class _Boosting(Estimator):
             random_splits=False, category_smoothing=10.0 * unit, min_category=10,
         )  # fmt: skip
 
-    def _plan(self, p: int, unit: float) -> Plan:
+    def _plan(self, p: int, unit: float) -> BoostingPlan:
         """How trees are grown on rows of this mean weight."""
         names = list(getattr(self, "feature_names_in_", []))
         signs = named_signs(self.monotonic_cst, p, self.n_trees_per_iteration_, self.categories_, names)
         groups = interaction_groups(self.interaction_cst, p, names)
-        return Plan(
+        return BoostingPlan(
             learning_rate=self.learning_rate, l2=self.l2_regularization, limits=self._limits(p, unit),
             subsample=self.subsample, seed=self._seed, monotone=signs, interactions=groups,
         )  # fmt: skip
@@ -330,7 +332,7 @@ class _Boosting(Estimator):
         """The number of categories of each column; None if no column has any."""
         return None if self.categories_ is None else self.categories_.counts
 
-    def _data(self, rows: Rows) -> tuple[Any, Any, Any] | Spread:
+    def _data(self, rows: Rows) -> tuple[Any, Any, Any] | SpreadRows:
         """X, y and weights in memory, rows from elsewhere as codes; or codes that stay on the workers."""
         if not isinstance(rows, MemoryRows):
             bins, n = learn_bins_rows(rows, self.max_bins, self._counts())
@@ -341,7 +343,7 @@ class _Boosting(Estimator):
                 and isinstance(rows, ClusterRows)
                 and Collection(rows, bins, n).fits(self._limits(len(bins.n_bins)), 2)
             ):
-                return Spread(rows, bins, every)
+                return SpreadRows(rows, bins, every)
             return coded_rows(rows, bins, every)
         X, y, w = (to_numpy(c) if is_tensor(c) else c for c in rows.columns[:3])
         return X, y, w

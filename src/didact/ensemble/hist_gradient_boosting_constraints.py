@@ -1,5 +1,7 @@
 """Constraints of boosted trees, checked: directions of features, and sets of features that may stand together."""
 
+from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 from didact.core.categories import Categories
@@ -13,7 +15,7 @@ def named_signs(given: Any, p: int, outputs: int, categories: Categories | None,
     if isinstance(given, dict):
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise ParameterError(f"monotonic_cst names {unknown[0]!r}, which is no column of X.")
+            raise ParameterError(f"monotonic_cst contains {len(unknown)} unexpected feature names: {sorted(unknown)}.")
         given = [given.get(name, 0) for name in names]
     return monotone_signs(given, p, 1, outputs, categories)
 
@@ -25,9 +27,14 @@ def interaction_groups(given: Any, p: int, names: list[str]) -> list[list[int]] 
     if isinstance(given, str):
         pairs = [[a, b] for a in range(p) for b in range(a)] if given == "pairwise" and p > 1 else []
         return pairs or [[f] for f in range(p)]
+    if any(isinstance(group, str) or not isinstance(group, Iterable) for group in given):
+        raise ParameterError(f"Interaction constraints must be a sequence of tuples or lists, got: {given!r}.")
     groups = [[names.index(f) if isinstance(f, str) and f in names else f for f in group] for group in given]
     for f in (f for group in groups for f in group):
-        if isinstance(f, str) or not 0 <= f < p:
-            raise ParameterError(f"interaction_cst names the feature {f!r}, but X has {p} features.")
+        if not isinstance(f, Integral) or not 0 <= f < p:
+            raise ParameterError(
+                f"Interaction constraints must consist of integer indices in [0, n_features - 1] = [0, {p - 1}], "
+                f"specifying the position of features, or of names of columns, got {f!r}."
+            )
     rest = sorted(set(range(p)) - {f for group in groups for f in group})
     return [sorted(set(map(int, group))) for group in groups] + ([rest] if rest else [])

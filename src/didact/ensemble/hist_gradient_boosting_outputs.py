@@ -6,14 +6,14 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster import raw_predictions
-from didact.engines.trees.predict.packed import Packed, join, pack
+from didact.engines.trees.predict.packed import Packed, join_packs, pack
 from didact.engines.trees.predict.small_trees import Trees
 from didact.engines.trees.tree import Tree
 
 
 def extended(state: Packed | None, trees: list[Tree], outputs: int) -> Packed | None:
     """The trees of an earlier fit, if any, and new ones: one for each output, iteration after iteration."""
-    return join(state, pack(trees, list(range(outputs)) * (len(trees) // outputs))) if trees else state
+    return join_packs(state, pack(trees, list(range(outputs)) * (len(trees) // outputs))) if trees else state
 
 
 def raw_scores(X: Any, packed: Packed | None, start: Array) -> Array:

@@ -1,15 +1,29 @@
 """An ensemble as the sequence of its fitted learners: `len(model)`, `model[0]`, `for learner in model`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
+
+from didact.core.parameters import Attribute, attr
+
+TEMPLATE = attr("estimator_", "model", "The model that was fitted again and again, itself not fitted.")
 
 
 class OfLearners:
     """Mixin for ensembles whose learners are the list `estimators_`."""
 
     estimators_: Any
+    _attrs: ClassVar[list[Attribute]] = [TEMPLATE]
+
+    @property
+    def estimator_(self) -> Any:
+        """The model that was fitted again and again, itself not fitted."""
+        check_is_fitted(self, "estimators_")
+        return self._base()
+
+    def _base(self) -> Any:
+        raise NotImplementedError
 
     def __len__(self) -> int:
         """The number of fitted learners."""

@@ -1,13 +1,14 @@
 """Adding learners to a fitted ensemble: only for the columns, categories and classes that its learners know."""
 
 import reprlib
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from didact.core.errors import InputError
+from didact.core.errors import InputError, ParameterError, users_level
 
 LEARNT = ("n_features_in_", "feature_names_in_", "categories_", "n_outputs_", "classes_", "n_classes_")
 
@@ -74,3 +75,17 @@ def _kind(categories: Any) -> str:
 
 def _listed(values: Any) -> str:
     return reprlib.repr(values.tolist())
+
+
+def check_additions(wanted: int, have: int) -> None:
+    """Whether a warm start adds models: fewer than there are is an error, as many a warning."""
+    if have > wanted:
+        raise ParameterError(
+            f"n_estimators={wanted} must be larger or equal to len(estimators_)={have} when warm_start==True."
+        )
+    if have == wanted:
+        warnings.warn(
+            "Warm-start fitting without increasing n_estimators does not fit new trees.",
+            UserWarning,
+            stacklevel=users_level(),
+        )

@@ -91,8 +91,8 @@ def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
     if classes:
         about |= {"classes_": np.arange(classes), "n_classes_": classes}
     signs = monotone_signs(base.monotonic_cst, p, 1, classes, None)
-    by_lot = base.splitter == "random"
-    table = growth_table(X, None, signs, by_lot, base.max_bins, None)
+    random_splits = base.splitter == "random"
+    table = growth_table(X, None, signs, random_splits, base.max_bins, None)
 
     def grow(w: Array, rng: np.random.Generator) -> tuple[Any, Array]:
         model = seeded(base, rng)
@@ -101,7 +101,7 @@ def _tree_grower(base: Any, X: Any, y: Array) -> Learner:
         else:
             targets = value_targets(y, w, REGRESSION[base.criterion]())
         kept = n if targets.keep is None else int(targets.keep.sum())
-        limits = growth_limits(params, kept, p, float(w.sum()), by_lot)
+        limits = growth_limits(params, kept, p, float(w.sum()), random_splits)
         seed = int(seed_sequence(model.random_state).generate_state(1, np.uint64)[0])
         tree = prune_cost_complexity(grow_from(table, targets, limits, seed, signs), base.ccp_alpha)
         for name, value in (about | {"tree_": tree}).items():

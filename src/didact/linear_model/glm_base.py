@@ -19,6 +19,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type, like, namespace, to_host, to_numpy
+from didact.core.compat import own_solver
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_overflow
@@ -26,6 +27,7 @@ from didact.core.parameters import at_least, attr, between, is_bool, one_of, par
 from didact.core.progress import FitProgress
 from didact.core.rows import Batches, Block, Rows, is_dask
 from didact.core.rows.memory import in_pieces
+from didact.core.threads import parallel_values
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, linear_predictor
@@ -57,7 +59,8 @@ def check_target(block: Block, family: Any) -> Block:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(y.shape)} instead.")
     if not bool(namespace(y).all(family.in_domain(y))):
         raise InputError(
-            f"Some value(s) of y are out of the valid range of the {type(family).__name__} family: {family.support}."
+            f"Some value(s) of y are out of the valid range of the loss of the {type(family).__name__} family: "
+            f"{family.support}."
         )
     return block
 
@@ -122,7 +125,7 @@ def estimate_parameter(objective: LinearObjective, x: Array) -> float:
 
 def predict_mean(X: Any, coef: Array, intercept: Any, loss: Any) -> Any:
     """The mean of y for rows X."""
-    return loss.mean(linear_scores(X, coef, intercept))
+    return parallel_values(loss.mean, linear_scores(X, coef, intercept))
 
 
 def combined_offset(offset: Any, exposure: Any, link: Link | None) -> Any:
@@ -172,7 +175,7 @@ class _GLM(RegressorMixin, Estimator):
         tags.target_tags.positive_only = isinstance(family, Family) and not bool(family.in_domain(below).all())
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None) -> Any:
         """Fit to rows X with targets y; sample_weight counts rows (trials, for a binomial), offset adds to Xb."""
         rows = self._target_rows(X, y, sample_weight, offset, exposure)
         family, link = self._model()
@@ -218,7 +221,7 @@ class _GLM(RegressorMixin, Estimator):
         return objective, start_point(objective, sums, link)
 
     def _minimise(self, objective: LinearObjective, start: Array, report: Any) -> Result:
-        solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
+        solver = own_solver(self.solver)
         warm = self.warm_start and hasattr(self, "coef_")
         return fit_linear(objective, self.alpha * self.l1_ratio, solver, self.tol, self.max_iter, start, warm, report)
 
@@ -242,14 +245,14 @@ class _GLM(RegressorMixin, Estimator):
         dtype = float_type(objective.rows)
         return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype)[()], "loss_": objective.loss}
 
-    def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
+    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
         offset = combined_offset(offset, exposure, self._model()[1])
         if offset is None:
             return self._after_fit()._map_rows(X, predict_mean, self.coef_, self.intercept_, self.loss_)
         eta = self._after_fit()._map_rows(X, linear_scores, self.coef_, self.intercept_)
         if isinstance(eta, Batches):
-            raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset) for each.")
+            raise InputError("Predicting batches with an offset is done batch by batch: predict(X, offset=…) for each.")
         eta = eta + (offset if is_dask(eta) else like(np.asarray(to_numpy(offset), float_type(eta)), eta))
         return eta.map_blocks(self.loss_.mean, dtype=eta.dtype) if is_dask(eta) else self.loss_.mean(eta)
 
@@ -262,7 +265,7 @@ class _GLM(RegressorMixin, Estimator):
         return infer_glm(self, data, (check_target, family), self._estimates(family), covariance, groups, dispersion)
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None, exposure: Any = None
     ) -> float:
         """D²: the share of the deviance of a constant (and the rows' offset or exposure) that the model explains."""
         check_is_fitted(self)

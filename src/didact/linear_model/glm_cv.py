@@ -173,7 +173,9 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
         orders = list(np.argsort(-grid, axis=1, kind="stable"))
         fits = self._walk(self._fold(rows, grid, ratios), folds, orders, X, y)
         self._choose(fits, len(folds), grid, ratios)
-        best = self._plain(alpha=self.alpha_, l1_ratio=self.l1_ratio_).fit(X, y, sample_weight, offset, exposure)
+        best = self._plain(alpha=self.alpha_, l1_ratio=self.l1_ratio_).fit(
+            X, y, sample_weight, offset=offset, exposure=exposure
+        )
         self.__dict__.update({name: getattr(best, name) for name in FITTED})
         return self
 
@@ -216,7 +218,7 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
                 if estimated:
                     objective, result = model._alternate(objective, result, None)
                 model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
-                mu = model.predict(X, offset)
+                mu = model.predict(X, offset=offset)
                 deviance = mean_deviance(model.loss_, family, estimated, *map(_local, (y, mu, w)))
                 judged = -deviance if scorer is None else score(scorer, _Shifted(model, offset), X, y, w)
                 return Fit(result, deviance, judged)
@@ -239,13 +241,13 @@ class GeneralizedLinearRegressorCV(RegressorMixin, _PathCV):
 
     def predict(self, X: Any, offset: Any = None, exposure: Any = None) -> Any:
         """The mean of y for rows X, with their offset or exposure; (n, K) probabilities for a multinomial."""
-        return _GLM.predict(self, X, offset, exposure)
+        return _GLM.predict(self, X, offset=offset, exposure=exposure)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, exposure: Any = None
     ) -> float:
         """D²: the share of the deviance of a constant (and the rows' offset or exposure) that the model explains."""
-        return _GLM.score(self, X, y, sample_weight, offset, exposure)
+        return _GLM.score(self, X, y, sample_weight, offset=offset, exposure=exposure)
 
 
 class _Shifted:
@@ -259,11 +261,11 @@ class _Shifted:
 
     def predict(self, X: Any) -> Any:
         """Means of the held-out rows."""
-        return self.model.predict(X, self.offset)
+        return self.model.predict(X, offset=self.offset)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """D² of the held-out rows."""
-        return self.model.score(X, y, sample_weight, self.offset)
+        return self.model.score(X, y, sample_weight, offset=self.offset)
 
 
 def _local(values: Any) -> Any:

@@ -26,7 +26,7 @@ from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, is_bool, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import compiled_pass, in_pieces
+from didact.core.rows.memory import block_by_block, compiled_pass, in_pieces
 from didact.core.typing import Array
 from didact.engines.linear.column_units import FAILED, column_units, in_units
 from didact.engines.linear.objective import rounding
@@ -68,13 +68,13 @@ def summarize(block: Block, coef: Array, intercept: float, scale: float, epsilon
     return Sums(to_host(*parts))
 
 
-@compiled_pass(3, square=True)
+@compiled_pass
 def summarize_narrow(
     block: Block, coef: Array, intercept: float, scale: float, epsilon: float, share: float | None
 ) -> Sums:
     """`summarize` as one compiled loop, for dense rows of up to a few hundred features."""
     if not isinstance(block.X, np.ndarray):
-        return summarize(block, coef, intercept, scale, epsilon, share)
+        return block_by_block(summarize, block, coef, intercept, scale, epsilon, share)
     theta = np.append(coef, intercept)
     value, slopes, *rest = huber_sums(block.X, block.y, block.weight, theta, scale, epsilon, share, RIDGE)
     parts = [value, slopes[:-1], slopes[-1], rest[0]]

@@ -1,6 +1,7 @@
 """Huber's regression: value, gradient and curvature in one pass over tiles, as in `engines/linear/pass_loops`.
 
-Layout: that of `pass_loops`; the scale of the residuals stands beside the parameters.
+Layout: that of `pass_loops`; the scale of the residuals stands beside the parameters, and totals (pieces, 3) in place
+of the values.
 """
 
 from typing import Any
@@ -8,9 +9,13 @@ from typing import Any
 import numpy as np
 
 from didact.core.jit import REASSOCIATE, jit_unmanaged
+from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import LANES
+from didact.core.rows.memory import pass_edges
+from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.engines.linear.pass_loops import (
+    NO_MATRICES,
     NO_MATRIX,
     add_dots,
     add_lines,
@@ -20,6 +25,7 @@ from didact.engines.linear.pass_loops import (
     filled,
     flat_view,
     number_column,
+    piece_matrices,
     tile_rows,
 )
 from didact.parts.exp_loops import ratio1
@@ -33,31 +39,56 @@ def huber_sums(
 
     These are [X 1]ᵀ diag(h) [X 1] for the curvatures h, [X 1]ᵀ t over the rows inside, and the curvature in σ.
     """
-    p, (flat, row_step, column_step) = X.shape[1], flat_view(X)
-    A, G = (NO_MATRIX, NO_MATRIX) if share is None else room(p + 1)
-    spare = aligned_zeros(4, tile_rows(p, column_step) if share is None else len(A))
-    gradient, cross, totals = filled(np.zeros(p + 1)), filled(np.zeros(p + 1)), np.zeros(3)
-    columns, how = (number_column(y), number_column(w)), (scale, epsilon, share or 0.0, ridge)
-    huber_pass(flat, row_step, column_step, *columns, p, filled(theta), *how, spare, A, G, gradient, cross, totals)
-    if share is None:
-        return totals[0], gradient[: p + 1], totals[1]
-    return totals[0], gradient[: p + 1], totals[1], G[: p + 1, : p + 1], cross[: p + 1], totals[2]
+    p, edges, at, curved = X.shape[1], pass_edges(X, 3, True), filled(theta), share is not None
+    pieces, data = len(edges) - 1, (*flat_view(X), number_column(y), number_column(w), p, at)
+    G = piece_matrices(pieces, p + 1) if curved else NO_MATRICES
+    gradients, crosses, totals = aligned_zeros(pieces, len(at)), aligned_zeros(pieces, len(at)), np.zeros((pieces, 3))
+
+    def loop(turn: Array) -> None:
+        A = room(p + 1)[0] if curved else NO_MATRIX
+        spare = aligned_zeros(4, len(A) if curved else tile_rows(p, data[2]))
+        how = scale, epsilon, share or 0.0, ridge
+        huber_pass(turn, edges, *data, *how, spare, A, G, gradients, crosses, totals)
+
+    share_pieces(pieces, loop)
+    (value, flat, square), gradient = totals.sum(axis=0), gradients.sum(axis=0)[: p + 1]
+    if not curved:
+        return value, gradient, flat
+    return value, gradient, flat, G.sum(axis=0)[: p + 1, : p + 1], crosses.sum(axis=0)[: p + 1], square
 
 
 @jit_unmanaged
 def huber_pass(
-    X: Array, row_step: int, column_step: int, y: Array, w: Array, p: int, theta: Array, scale: float, epsilon: float,
-    share: float, ridge: float, spare: Array, A: Array, G: Array, gradient: Array, cross: Array, totals: Array,
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, y: Array, w: Array, p: int, theta: Array,
+    scale: float, epsilon: float, share: float, ridge: float, spare: Array, A: Array, G: Array, gradients: Array,
+    crosses: Array, totals: Array,
 ) -> None:  # fmt: skip
-    """Add to the gradient and the totals and, unless G is empty, to its lower triangle and to cross."""
-    for start in range(0, y.shape[0], spare.shape[1]):
-        rows = min(spare.shape[1], y.shape[0] - start)
+    """Take pieces until there are no more."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= totals.shape[0]:
+            return
+        _huber_piece(
+            edges[piece], edges[piece + 1], X, row_step, column_step, y, w, p, theta, scale, epsilon, share, ridge,
+            spare, A, G[piece : piece + 1], gradients[piece], crosses[piece], totals[piece],
+        )  # fmt: skip
+
+
+@jit_unmanaged
+def _huber_piece(
+    begin: int, stop: int, X: Array, row_step: int, column_step: int, y: Array, w: Array, p: int, theta: Array,
+    scale: float, epsilon: float, share: float, ridge: float, spare: Array, A: Array, G: Array, gradient: Array,
+    cross: Array, totals: Array,
+) -> None:  # fmt: skip
+    """Add to the gradient and the totals of some rows and, unless G is empty, to G[0] and to cross."""
+    for start in range(begin, stop, spare.shape[1]):
+        rows = min(spare.shape[1], stop - start)
         first = start * row_step
         for i in range(rows):
             spare[0, i] = theta[p]
         if column_step == 1:
             add_dots(X, first, row_step, rows, p, theta, spare[0])
-            ask_for(X, first + rows * row_step, row_step, min(rows, y.shape[0] - start - rows), p)
+            ask_for(X, first + rows * row_step, row_step, min(rows, stop - start - rows), p)
         else:
             add_lines(X, first, column_step, p, rows, theta, spare[0])
         slope, t = _residuals(y, w, start, rows, scale, epsilon, share, ridge, spare, totals)
@@ -68,8 +99,9 @@ def huber_pass(
             _add_products(X, first, row_step, column_step, rows, p, spare[3], cross)
             copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
             for i in range(0, A.shape[1], LANES):
-                add_strip(A, i, rows, G)
-    fill_upper(G)
+                add_strip(A, i, rows, G[0])
+    if G.shape[0] > 0:
+        fill_upper(G[0])
 
 
 @jit_unmanaged

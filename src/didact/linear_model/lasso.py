@@ -200,12 +200,19 @@ class _L1(MultiOutputMixin, RegressorMixin, Estimator):
         """The share of the L1 penalty."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit to rows X with targets y; sample_weight counts rows."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Fit to rows X with targets y; sample_weight counts rows. Input is checked whatever `check_input` says."""
         rows = self._rows(X, y, sample_weight, target="outputs")
         problem = Problem(rows, self.fit_intercept, self.positive)
         solve_targets(self, problem, range(len(problem.mean_y)), self._ratio(), X, y)
         return self
+
+    @staticmethod
+    def path(X: Any, y: Any, **how: Any) -> Any:
+        """Solutions for a falling sequence of penalties: `enet_path`, whatever the model's own penalty."""
+        from didact.linear_model.lasso_path import enet_path
+
+        return enet_path(X, y, **how)
 
     @property
     def sparse_coef_(self) -> Any:

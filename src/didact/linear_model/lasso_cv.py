@@ -8,6 +8,7 @@ Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.linear_model.infer import no_inference
 from didact.linear_model.lasso import TOGETHER, ElasticNet, Lasso, Problem, Target, refuse_one_target
-from didact.linear_model.lasso_path import penalty_grid, walk
+from didact.linear_model.lasso_path import lasso_path, penalty_grid, walk
 from didact.linear_model.linear_regression import Solution, one_or_many, predict
 from didact.linear_model.regularization_path import _PathCV, split
 
@@ -53,8 +54,8 @@ def walk_all(
 ) -> tuple[Array, Array]:
     """Coefficients (p, T, m) of all targets and duality gaps (one row for each of `targets`, m) along the penalties."""
     walks = [walk(problem, target, alphas, ratio, tol, max_iter) for target in targets]
-    coefs = [c.reshape(problem.n_features, -1, len(alphas)) for c, _ in walks]
-    return np.concatenate(coefs, axis=1), np.stack([gaps for _, gaps in walks])
+    coefs = [w.coefs.reshape(problem.n_features, -1, len(alphas)) for w in walks]
+    return np.concatenate(coefs, axis=1), np.stack([w.gaps for w in walks])
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -86,29 +87,30 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         attr("l1_ratio_", "float", "The chosen share of the L1 penalty, or of that on lengths; 1 for the lasso."),
         attr("coef_", "(n_features,) or (n_targets, n_features)", "Coefficients."),
         attr("intercept_", "float or (n_targets,)", "Constant term."),
-        attr("alphas_", "([n_l1_ratio, ]n_alphas)", "Penalties that were tried."),
+        attr("alphas_", "([n_l1_ratio, ]n_alphas)", "Penalties that were tried; given ones once for all l1_ratio."),
         attr("mse_path_", "([n_l1_ratio, ]n_alphas, n_folds)", "Mean squared errors on the folds and targets."),
         attr("dual_gap_", "float or (n_targets,)", "Duality gap of the final fit."),
         attr("n_iter_", "int", "Penalties walked through by the final fit."),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Choose the penalty and fit to rows X with targets y; sample_weight counts rows."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose the penalty and fit to rows X with targets y; sample_weight counts rows, params go to the splitter."""
+        asked = self._split_params(sample_weight, params)
         rows = self._foldable(self._rows(X, y, sample_weight, target="outputs"))
         ratios = np.atleast_1d(np.asarray(getattr(self, "l1_ratio", 1.0), np.float64))
         search = Search(ratios, getattr(self, "positive", False), self._together)
         search.check(self, rows)
         with FitProgress(self, X=X, y=y):
-            self._choose(rows, search)
+            self._choose(rows, search, asked)
         return self
 
-    def _choose(self, rows: MemoryRows, search: Search) -> None:
+    def _choose(self, rows: MemoryRows, search: Search, asked: dict[str, Any]) -> None:
         """Choose the penalty on folds, fit it to all rows, and store what a fitted model has."""
         problem = Problem(rows, self.fit_intercept, search.positive)
         targets = search.targets(problem)
         strongest = problem.strongest(targets)
         grids = [(r, penalty_grid(strongest, r, self.eps, self.alphas)) for r in search.ratios]
-        folds = split(self.cv, rows, rows.columns.y)
+        folds = split(self.cv, rows, rows.columns.y, asked=asked)
         errors = np.stack(parallel_map(lambda f: fold_errors(rows, *f, grids, self, search), folds), axis=-1)
         if not np.isfinite(errors).all():
             refuse_overflow(rows, np.nan)
@@ -118,7 +120,8 @@ class _L1Path(MultiOutputMixin, RegressorMixin, _PathCV):
         coefs, gaps = walk_all(problem, targets, steps, ratio, min(self.tol, FINAL_TOL), self.max_iter)
         self.alpha_, self.l1_ratio_ = float(alphas[at]), float(ratio)
         self.mse_path_ = errors if len(grids) > 1 else errors[0]
-        self.alphas_ = np.stack([a for _, a in grids]) if len(grids) > 1 else alphas
+        several = len(grids) > 1 and isinstance(self.alphas, Integral)  # given ones are the same for all ratios
+        self.alphas_ = np.stack([a for _, a in grids]) if several else alphas
         solution = Solution(coefs[:, :, -1], problem.mean_y - problem.mean_x @ coefs[:, :, -1])
         self.coef_, self.intercept_ = one_or_many(solution, rows.y_ndim, float_type(rows))
         self.dual_gap_ = gaps[:, -1] if rows.y_ndim == 2 and not search.together else float(gaps[0, -1])
@@ -169,6 +172,7 @@ class LassoCV(_L1CV):
     """
 
     _single = Lasso
+    path = staticmethod(lasso_path)
 
 
 class ElasticNetCV(_L1CV):
@@ -196,5 +200,6 @@ class ElasticNetCV(_L1CV):
     """
 
     _single = ElasticNet
+    path = staticmethod(ElasticNet.path)
 
     l1_ratio: Any = param(0.5, [between(0, 1), array_like], "Share ρ of the L1 penalty, or several to choose from.")

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from didact.core.compat import deprecated
 from didact.core.errors import ParameterError
 from didact.core.meta import check_parameters
 from didact.core.typing import Array
-from didact.linear_model.lasso import ElasticNet, Problem, Target
+from didact.linear_model.lasso import TOGETHER, ElasticNet, Problem, Target
 
 
 class Path(NamedTuple):
@@ -52,18 +53,27 @@ def penalty_grid(strongest: float, l1_ratio: float, eps: float, alphas: Any) -> 
     return top * np.logspace(0, np.log10(eps), int(alphas))
 
 
+class Walk(NamedTuple):
+    """What a walk along falling penalties finds: coefficients (p, m), or (p, T, m), duality gaps and rounds (m,)."""
+
+    coefs: Array
+    gaps: Array
+    rounds: Array
+
+
 def walk(
-    problem: Problem, target: Target, alphas: Array, l1_ratio: float, tol: float, max_iter: int
-) -> tuple[Array, Array]:
-    """Coefficients (p, m), or (p, T, m) of all targets, and duality gaps (m,) along falling penalties, each from the
-    one before."""
+    problem: Problem, target: Target, alphas: Array, l1_ratio: float, tol: float, max_iter: int, start: Any = None
+) -> Walk:
+    """The solutions along falling penalties for a target, or for all of them, each from the one before."""
     b = problem.zeros(target)
-    coefs, gaps = np.empty((*b.shape, len(alphas))), np.empty(len(alphas))
+    if start is not None:
+        b = np.array(np.broadcast_to(np.asarray(start, np.float64).T, b.shape))
+    found = Walk(np.empty((*b.shape, len(alphas))), np.empty(len(alphas)), np.empty(len(alphas), np.int64))
     for k, alpha in enumerate(alphas):
         result = problem.solve(target, alpha * l1_ratio, alpha * (1 - l1_ratio), b, tol, max_iter)
-        b = coefs[..., k] = result.x
-        gaps[k] = result.optimality
-    return coefs, gaps
+        b = found.coefs[..., k] = result.x
+        found.gaps[k], found.rounds[k] = result.optimality, result.n_iter
+    return found
 
 
 def enet_path(
@@ -73,11 +83,20 @@ def enet_path(
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
     alphas: Any = 100,
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
     positive: bool = False,
+    check_input: bool = True,
+    n_alphas: Any = "deprecated",
     sample_weight: Any = None,
     tol: float = 1e-6,
     max_iter: int = 1000,
-) -> Path:
+    together: bool = False,
+) -> Any:
     r"""Elastic-net coefficients for a falling sequence of penalties, without intercept (centre the data first).
 
     .. math:: b(\alpha) = \arg\min_b \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb)^2
@@ -95,14 +114,24 @@ def enet_path(
         Ratio of the weakest to the strongest penalty.
     alphas : int or array-like, default=100
         How many penalties, or which.
+    precompute, Xy, copy_X, verbose, check_input
+        No effect: accepted for scikit-learn's sake.
+    coef_init : array-like of shape (n_features,) or (n_targets, n_features), optional
+        Where to start.
+    return_n_iter : bool, default=False
+        Whether to return (alphas, coefs, dual_gaps, n_iters) instead, with the rounds for each penalty.
     positive : bool, default=False
         Whether to keep coefficients at or above zero.
+    n_alphas : int
+        Deprecated, as in scikit-learn, with its warning: `alphas` takes the number.
     sample_weight : array-like of shape (n_samples,), optional
         Row counts.
     tol : float, default=1e-6
         Duality gap relative to the mean square of y.
     max_iter : int, default=1000
         Most rounds of working sets for each penalty.
+    together : bool, default=False
+        Whether several targets have their features in common, as in `MultiTaskElasticNet`; else each has its own.
 
     Returns
     -------
@@ -129,12 +158,22 @@ def enet_path(
     check_parameters(model)
     rows = model._rows(X, y, sample_weight, target="outputs")
     problem = Problem(rows, False, positive)
-    targets = range(len(problem.mean_y))
+    targets: Any = TOGETHER if together and rows.y_ndim == 2 else range(len(problem.mean_y))
+    if not isinstance(n_alphas, str):
+        deprecated(
+            "'n_alphas' was deprecated in 1.9 and will be removed in 1.11. 'alphas' now accepts an integer value."
+        )
+        alphas = n_alphas
     grid = penalty_grid(problem.strongest(targets), l1_ratio, eps, alphas)
-    walks = [walk(problem, k, grid, l1_ratio, tol, max_iter) for k in targets]
+    starts = np.atleast_2d(coef_init) if coef_init is not None and targets != TOGETHER else [coef_init]
+    walks = [walk(problem, k, grid, l1_ratio, tol, max_iter, starts[i % len(starts)]) for i, k in enumerate(targets)]
     if rows.y_ndim == 1:
-        return Path(grid, *walks[0])
-    return Path(grid, np.stack([w[0] for w in walks]), np.stack([w[1] for w in walks]))
+        path = Path(grid, *walks[0][:2])
+    elif targets == TOGETHER:
+        path = Path(grid, np.moveaxis(walks[0].coefs, 1, 0), walks[0].gaps)
+    else:
+        path = Path(grid, np.stack([w.coefs for w in walks]), np.stack([w.gaps for w in walks]))
+    return (*path, np.max([w.rounds for w in walks], axis=0).tolist()) if return_n_iter else path
 
 
 def lasso_path(
@@ -143,18 +182,15 @@ def lasso_path(
     *,
     eps: float = 1e-3,
     alphas: Any = 100,
-    positive: bool = False,
-    sample_weight: Any = None,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
-) -> Path:
+    **how: Any,
+) -> Any:
     r"""Lasso coefficients for a falling sequence of penalties: `enet_path` with ``l1_ratio=1``.
 
     .. math:: b(\alpha) = \arg\min_b \frac{1}{2W}\sum_i w_i(y_i - x_i^Tb)^2 + \alpha\|b\|_1
 
     Parameters
     ----------
-    X, y, eps, alphas, positive, sample_weight, tol, max_iter
+    X, y, eps, alphas, and all others but l1_ratio
         As for `enet_path`.
 
     Returns
@@ -180,7 +216,4 @@ def lasso_path(
     array([[1. , 2.5],
            [0. , 0.5]])
     """
-    return enet_path(
-        X, y, l1_ratio=1.0, eps=eps, alphas=alphas, positive=positive, sample_weight=sample_weight, tol=tol,
-        max_iter=max_iter,
-    )  # fmt: skip
+    return enet_path(X, y, l1_ratio=1.0, eps=eps, alphas=alphas, **how)

@@ -22,6 +22,8 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.core.typing import Array
+from didact.engines.components.score_loops import AS_SCORES, score_rows
+from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
@@ -171,6 +173,10 @@ def predict(X: Any, coef: Array, intercept: Any) -> Any:
     dtype = float_type(X)
     if is_sparse(coef):
         return sparse_scores(X, coef, intercept, dtype)
+    tables = line_tables(np.atleast_2d(coef), intercept) if in_memory(X) else None
+    if tables is not None:
+        found = score_rows(X, tables, AS_SCORES)[0]
+        return found if np.ndim(coef) == 2 else found[:, 0]
     coef, intercept = like(np.asarray(coef, dtype), X), like(np.asarray(intercept, dtype), X)
     return X @ (coef if coef.ndim == 1 else coef.T) + intercept
 

@@ -20,27 +20,32 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, own_solver
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator, report_convergence, warn_convergence
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
+from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
+from didact.engines.components.score_tables import in_memory, line_tables
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
 from didact.linear_model.linear_regression import predict as linear_scores
+from didact.linear_model.logistic_penalty import USE, penalty_param, strength_and_share
 from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
+from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
 
 
 def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
     """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
     X, w = block.X, block.weight
-    codes = label_codes(block.y, classes)
+    two = len(classes) == 2 and class_weights is None and not is_tensor(X)
+    codes = label_codes(block.y, classes, np.float64 if two else np.int64)
     xp = namespace(X, codes)
     if is_tensor(X):
         codes = xp.asarray(codes, device=X.device)
@@ -48,7 +53,7 @@ def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
         each = like(class_weights, X)[codes]
         w = each if w is None else w * each
     if len(classes) == 2:
-        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64)
+        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64, copy=False)
     return block._replace(y=codes, weight=w)
 
 
@@ -109,8 +114,20 @@ def decision(X: Any, coef: Array, intercept: Array) -> Any:
     return scores[:, 0] if coef.shape[0] == 1 else scores
 
 
+def class_answers(X: Any, coef: Array, intercept: Array, answer: int) -> Any:
+    """Codes, probabilities or their logarithms in one compiled pass, for dense rows in memory; else None."""
+    if is_sparse(coef) or not in_memory(X):
+        return None
+    tables = line_tables(coef, intercept, classes=2)
+    found, lost = (None, ()) if tables is None else score_rows(X, tables, answer)
+    return None if len(lost) else found
+
+
 def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
     """The most probable label of each row."""
+    found = class_answers(X, coef, intercept, AS_CODES)
+    if found is not None:
+        return labels_of(found, classes)
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
@@ -121,7 +138,8 @@ def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any
 
 def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Class probabilities of each row."""
-    return probabilities(decision(X, coef, intercept))
+    found = class_answers(X, coef, intercept, AS_POSTERIOR)
+    return probabilities(decision(X, coef, intercept)) if found is None else found
 
 
 class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
@@ -158,15 +176,18 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     ]
     _test_skips = {"weight_scale": "C multiplies the sum of losses, as in scikit-learn: twice the weights are twice C."}
 
+    penalty: Any = penalty_param(USE, without=True)
     C: float = param(1.0, above_or_infinite(0), "Inverse strength of the penalty; inf fits without one.")
-    l1_ratio: float = param(0.0, between(0, 1), "Share ρ of the L1 penalty: 0 is ridge, 1 the lasso.")
+    l1_ratio: float | None = param(
+        0.0, [between(0, 1), none], "Share ρ of the L1 penalty: 0 is ridge, 1 the lasso; None (deprecated) is 0."
+    )
     loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which the fit ends.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
-    solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
+    solver: str = param("auto", one_of(*LOGISTIC_SOLVERS), f"How to solve; 'auto' goes by the size. {UNPENALISED}")
     max_iter: int = param(1000, whole(1), "Most iterations of the solver.")
     parametrization: str = param(
         "symmetric",
@@ -189,16 +210,15 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
         """Fit to rows X with labels y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="labels")
         rows, weight = self._encoded(rows)
-        objective, l1 = build(rows, len(self.classes_), weight, self.C, self.l1_ratio, self.loss, self.fit_intercept,
+        C, ratio = strength_and_share(self.penalty, self.C, self.l1_ratio)
+        objective, l1 = build(rows, len(self.classes_), weight, C, ratio, self.loss, self.fit_intercept,
                               self.parametrization)  # fmt: skip
-        with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._fitted(objective, x)) as progress:
-            solver = {"newton-cholesky": "newton"}.get(self.solver, self.solver)
-            start = self._start(objective)
-            result = fit_linear(
-                objective, l1, solver, self.tol, self.max_iter, start, start is not None, progress.report
-            )
-        self.__dict__.update(self._fitted(objective, result.x))
-        self._report(objective, result)
+        start, how = self._start(objective), (own_solver(self.solver), self.tol, self.max_iter)
+        known = {"X": X, "y": y, "attributes": lambda x: self._fitted(objective, x, l1)}
+        with FitProgress(self, self.max_iter, **known) as progress:
+            result = fit_linear(objective, l1, *how, start, start is not None, progress.report)
+        self.__dict__.update(self._fitted(objective, result.x, l1))
+        self._report(objective, result, bool(np.isinf(C)))
         return self
 
     def _encoded(self, rows: Rows) -> tuple[Rows, float]:
@@ -222,15 +242,15 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
                                self.intercept_[0] if not objective.outputs else self.intercept_[:K])  # fmt: skip
         return start.astype(np.float64) if start.size == objective.size else None
 
-    def _fitted(self, objective: LinearObjective, x: Array) -> dict[str, Any]:
-        coef, intercept = tables(objective, x, self.l1_ratio == 0 or np.isinf(self.C))
+    def _fitted(self, objective: LinearObjective, x: Array, l1: float) -> dict[str, Any]:
+        coef, intercept = tables(objective, x, l1 == 0)
         dtype = float_type(objective.rows)
         return {"coef_": coef.astype(dtype), "intercept_": np.asarray(intercept, dtype), "classes_": self.classes_}
 
-    def _report(self, objective: LinearObjective, result: Result) -> None:
+    def _report(self, objective: LinearObjective, result: Result, unpenalised: bool) -> None:
         report_convergence(self, result)
         self.n_iter_: Any = np.asarray([self.n_iter_], dtype=np.int32)
-        free = np.isinf(self.C) and self.loss == "log" and objective.size <= 2000
+        free = unpenalised and self.loss == "log" and objective.size <= 2000
         if free and result.converged and runs_away(objective, result.x):
             warn_convergence(
                 self,
@@ -253,7 +273,7 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
     def inference(self, X: Any, y: Any = None, sample_weight: Any = None, covariance: str = "model",
                   groups: Any = None, dispersion: Any = None) -> Any:  # fmt: skip
         """Standard errors, tests and intervals of a fit with C=inf, from the rows of the fit: an `Inference`."""
-        ready(self, bool(np.isfinite(self.C)), "C=inf")
+        ready(self, self.penalty is not None and bool(np.isfinite(self.C)), "C=inf")
         if is_sparse(self.coef_):
             raise InputError("The coefficients are in a sparse matrix: call densify() before inference().")
         data, prepare = (X, y, sample_weight, None), (encode, self.classes_, None)
@@ -266,6 +286,9 @@ class LogisticRegression(SparseCoefficients, ClassifierMixin, Estimator):
 
 def predict_log_probabilities(X: Any, coef: Array, intercept: Array) -> Any:
     """Logarithms of the class probabilities, without underflow."""
+    found = class_answers(X, coef, intercept, AS_LOG_POSTERIOR) if coef.shape[0] > 1 else None
+    if found is not None:
+        return found
     scores = decision(X, coef, intercept)
     xp = namespace(scores)
     if scores.ndim == 1:

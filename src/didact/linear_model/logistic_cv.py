@@ -21,6 +21,7 @@ from sklearn.metrics import get_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import float_type
+from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, deprecated, own_solver
 from didact.core.parameters import (
     array_like,
     at_least,
@@ -44,13 +45,14 @@ from didact.linear_model.logistic import (
     predict_log_probabilities,
     predict_probabilities,
 )
+from didact.linear_model.logistic_penalty import USE_SEVERAL, penalty_param, shares_to_try
 from didact.linear_model.regularization_path import (
     CALLBACKS,
     CHOICE,
     IN_MEMORY,
     Fit,
     FitOne,
-    Fits,
+    Split,
     _PathCV,
     averaged,
     knowing_labels,
@@ -63,6 +65,35 @@ from didact.linear_model.regularization_path import (
 )
 from didact.linear_model.sparse_coef import SparseCoefficients
 
+WARN_SCORING = (
+    "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' in version "
+    "1.11. To silence this warning, explicitly set the scoring parameter: scoring='neg_log_loss' for the new, "
+    "scoring='accuracy' or scoring=None for the old default."
+)
+WARN_LEGACY = (
+    "The fitted attributes of LogisticRegressionCV will be simplified in scikit-learn 1.10 to remove redundancy. Set "
+    "`use_legacy_attributes=False` to enable the new behavior now, or set it to `True` to silence this warning during "
+    "the transition period while keeping the deprecated behavior for the time being."
+)
+
+
+def legacy(model: Any) -> dict[str, Any]:
+    """The attributes with an entry for each class (the second one of two), as scikit-learn has had them up to 1.9."""
+    if model.use_legacy_attributes == "warn":
+        deprecated(WARN_LEGACY)
+    labels = model.classes_ if len(model.classes_) > 2 else model.classes_[1:]
+    without_share = model.l1_ratios is None or isinstance(model.l1_ratios, str)
+    last = (slice(None), slice(None), 0) if without_share else ...
+    scores, steps = (np.swapaxes(table, 1, 2)[last] for table in (model.scores_, model.n_iter_))
+    paths = np.moveaxis(model.coefs_paths_, (3, 2), (0, 2))
+    return {
+        "C_": np.full(len(labels), model.C_),
+        "l1_ratio_": np.full(len(labels), model.l1_ratio_),
+        "scores_": dict.fromkeys(labels, scores),
+        "coefs_paths_": {label: path[last] for label, path in zip(labels, paths, strict=True)},
+        "n_iter_": steps[None],
+    }
+
 
 class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     r"""Logistic or softmax regression with C and the share of the L1 penalty chosen on held-out folds.
@@ -72,10 +103,12 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     Notes
     -----
     Cost: n_folds × n_l1_ratios × n_Cs warm fits of `LogisticRegression`. The attributes are those that scikit-learn
-    has with ``use_legacy_attributes=False``. Scores, and `score`, use `scoring` and weigh rows by `sample_weight`;
+    has with ``use_legacy_attributes=False``, its coming default. Scores, and `score`, use `scoring` and weigh rows by
+    `sample_weight`;
     "balanced" class weights come from all rows. `scoring` is the negative log-loss (in scikit-learn from 1.11 on; there
     the accuracy is the old default, here ``scoring=None``). Of equal scores the first C wins, then the first share.
-    For folds by groups pass the list of splits, ``cv=list(GroupKFold().split(X, y, groups))``.
+    For folds by groups pass the list of splits, ``cv=list(GroupKFold().split(X, y, groups))``, or `groups` itself by
+    scikit-learn's metadata routing.
 
     References
     ----------
@@ -111,22 +144,31 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
     }
 
     Cs: Any = param(10, [whole(1), array_like], "Values of C, or how many to place from 1e-4 to 1e4.")
-    l1_ratios: Any = param((0.0,), [array_like, none], "Shares ρ of the L1 penalty to try; None: ridge alone.")
+    l1_ratios: Any = param(
+        (0.0,), [array_like, none, one_of("warn")], "Shares ρ of the L1 penalty to try; None or 'warn': ridge alone."
+    )
+    penalty: str = penalty_param(USE_SEVERAL, without=False)
     loss: str = param("log", one_of("log", "squared"), "Cross-entropy, or squared error of the probabilities.")
     fit_intercept: bool = param(True, is_bool, "Whether to add constant terms, which are not penalised.")
     cv: Any = param(None, splitter, "Folds: a number, a splitter or a list of splits; None: five, stratified.")
-    scoring: Any = scoring_param("neg_log_loss", "What to choose by; None: the accuracy.")
+    scoring: Any = scoring_param("neg_log_loss", "What to choose by; None: the accuracy, also 'warn'.", "warn")
     refit: bool = param(True, is_bool, "Whether to fit the best pair to all rows; else the folds' best are averaged.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
     )
     tol: float = param(1e-6, at_least(0), "Largest entry of the mean gradient at which a fit ends.")
-    solver: str = param("auto", one_of("auto", "newton-cholesky", "lbfgs"), "How to solve; 'auto' goes by the size.")
+    solver: str = param("auto", one_of(*LOGISTIC_SOLVERS), f"How to solve; 'auto' goes by the size. {UNPENALISED}")
     max_iter: int = param(1000, whole(1), "Most iterations of a fit.")
     parametrization: str = param(
         "symmetric",
         one_of("symmetric", "reference"),
         "For three and more classes: one vector for each class, or K−1 vectors relative to the last class.",
+    )
+    use_legacy_attributes: Any = param(
+        False,
+        [is_bool, one_of("warn")],
+        "Whether C_, l1_ratio_, scores_, coefs_paths_ and n_iter_ have an entry for each class, as in scikit-learn up "
+        "to 1.9; 'warn': the same, with its warning.",
     )
 
     _attrs = [
@@ -140,23 +182,24 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         attr("coef_, intercept_", "(n_classes or 1, n_features), (n_classes or 1,)", "Coefficients, constant terms."),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegressionCV":
-        """Fit to rows X with labels y, after choosing C and the share of the L1 penalty."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":
+        """Fit to rows X with labels y, after choosing C and the share of the L1 penalty; params go to the splitter."""
+        asked = self._split_params(sample_weight, params)
         rows = self._rows(X, y, sample_weight, target="labels")
         rows = self._foldable(rows, plain="LogisticRegression(C=…)")
         self.Cs_, self.l1_ratios_ = self._candidates()
         encoded = self._encoded(rows)
-        folds = split(self.cv, rows, rows.columns.y, classifier=True)
-        shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
-        orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
-        self._store_paths(self._walk(self._fold(rows, encoded), folds, orders, X, y), shape)
+        folds = split(self.cv, rows, rows.columns.y, classifier=True, asked=asked)
+        self._store_paths(rows, encoded, folds, X, y)
         coef, intercept = self._fit_best(X, y, sample_weight) if self.refit else self._average_best()
         self.coef_, self.intercept_ = coef.astype(float_type(rows)), intercept.astype(float_type(rows))
+        if self.use_legacy_attributes:
+            self.__dict__.update(legacy(self))
         return self
 
     def _candidates(self) -> tuple[Array, Array]:
         Cs = np.logspace(-4, 4, self.Cs) if isinstance(self.Cs, Integral) else numbers(self.Cs, "Cs", 0, above=True)
-        return Cs, numbers((0.0,) if self.l1_ratios is None else self.l1_ratios, "l1_ratios", 0, 1)
+        return Cs, numbers(shares_to_try(self.penalty, self.l1_ratios), "l1_ratios", 0, 1)
 
     def _encoded(self, rows: MemoryRows) -> MemoryRows:
         """Rows with class codes and class weights, by the labels of all rows."""
@@ -167,7 +210,7 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
 
     def _fold(self, rows: MemoryRows, encoded: MemoryRows) -> Callable[[Array, Array], FitOne]:
         """A function of (training, validation) rows that returns how to fit and score one (ρ, C) on them."""
-        scorer, solver = self._scorer(), {"newton-cholesky": "newton"}.get(self.solver, self.solver)
+        scorer, solver = self._scorer(), own_solver(self.solver)
 
         def prepare(train: Array, test: Array) -> FitOne:
             part = encoded.some(train)
@@ -175,11 +218,12 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
             X, y, w, *_ = rows.some(test).columns
 
             def fit(ratio: int, strength: int, start: Any) -> Fit:
-                model = self._with_classes(C=self.Cs_[strength], l1_ratio=self.l1_ratios_[ratio])
-                objective, l1 = build(part, len(self.classes_), weight, model.C, model.l1_ratio, self.loss,
+                share = float(self.l1_ratios_[ratio])
+                model = self._with_classes(C=self.Cs_[strength], l1_ratio=share)
+                objective, l1 = build(part, len(self.classes_), weight, model.C, share, self.loss,
                                       self.fit_intercept, self.parametrization)  # fmt: skip
                 result = fit_linear(objective, l1, solver, self.tol, self.max_iter, start)
-                model.__dict__.update(model._fitted(objective, result.x), n_features_in_=rows.n_features)
+                model.__dict__.update(model._fitted(objective, result.x, l1), n_features_in_=rows.n_features)
                 table = np.column_stack([model.coef_, model.intercept_] if self.fit_intercept else [model.coef_])
                 return Fit(result, table, score(scorer, model, X, y, w))
 
@@ -192,7 +236,10 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         model.classes_ = self.classes_
         return model
 
-    def _store_paths(self, fits: Fits, shape: tuple[int, int, int]) -> None:
+    def _store_paths(self, rows: MemoryRows, encoded: MemoryRows, folds: list[Split], X: Any, y: Any) -> None:
+        shape = (len(folds), len(self.l1_ratios_), len(self.Cs_))
+        orders = [np.argsort(self.Cs_, kind="stable")] * shape[1]
+        fits = self._walk(self._fold(rows, encoded), folds, orders, X, y)
         self.scores_ = tabulate(fits, shape, lambda f: f.score)
         self.coefs_paths_ = tabulate(fits, shape, lambda f: f.kept)
         self.n_iter_ = np.maximum(np.nan_to_num(tabulate(fits, shape, lambda f: f.result.n_iter)), 1).astype(np.int32)
@@ -221,12 +268,16 @@ class LogisticRegressionCV(SparseCoefficients, ClassifierMixin, _PathCV):
         return table[:, :p], table[:, p] if self.fit_intercept else np.zeros(len(table))
 
     def _scorer(self) -> Any:
-        return knowing_labels(get_scorer("accuracy" if self.scoring is None else self.scoring), self.classes_)
+        if self.scoring == "warn":
+            deprecated(WARN_SCORING)
+        plain = self.scoring is None or self.scoring == "warn"
+        return knowing_labels(get_scorer("accuracy" if plain else self.scoring), self.classes_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The value of `scoring` on rows X with labels y."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **score_params: Any) -> float:
+        """The value of `scoring` on rows X with labels y; score_params go to the scorer."""
         check_is_fitted(self)
-        return score(self._scorer(), self, X, y, sample_weight)
+        asked = self._score_params(sample_weight, score_params)
+        return score(self._scorer(), self, X, y, sample_weight, **asked)
 
     def decision_function(self, X: Any) -> Any:
         """Log-odds of the second class (n,), or scores of all classes (n, K)."""

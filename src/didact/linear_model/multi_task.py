@@ -20,6 +20,7 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, between, is_bool, none, param, splitter, whole
 from didact.linear_model.lasso import TOGETHER, Problem, refuse_one_target, solve_targets
 from didact.linear_model.lasso_cv import _L1Path
+from didact.linear_model.lasso_path import enet_path
 from didact.linear_model.linear_regression import predict
 
 
@@ -32,6 +33,11 @@ class _Tasks(MultiOutputMixin, RegressorMixin, Estimator):
         attr("dual_gap_", "float", "Duality gap: the objective is at most this far from its minimum."),
         attr("sparse_coef_", "sparse matrix", "The coefficients, one row for each target."),
     ]
+
+    @staticmethod
+    def path(X: Any, y: Any, **how: Any) -> Any:
+        """Solutions for a falling sequence of penalties: `enet_path` with features in common to all targets."""
+        return enet_path(X, y, together=True, **how)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -175,11 +175,16 @@ class Perceptron(SparseCoefficients, ClassifierMixin, Estimator):
         ),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Perceptron":
-        """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls."""
+    def fit(
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
+    ) -> "Perceptron":
+        """Learn from rows X with labels y, until a pass makes no mistake or the loss no longer falls.
+
+        It begins at zero or at the weights `coef_init` and `intercept_init`.
+        """
         training = self._training()
         rows, total = labelled(self, self._rows(X, y, sample_weight, target="labels"))
-        weights = start(self, outputs(self.classes_), rows.n_features, training, None, None)
+        weights = start(self, outputs(self.classes_), rows.n_features, training, coef_init, intercept_init)
         kept = stores(weights) if self.variant == "voted" else None
         passes = stochastic if kept is None else voted(kept)
         trial = TRIAL_ROWS // max(total.rows, 1)

@@ -12,8 +12,10 @@ from sklearn.metrics import get_scorer_names, make_scorer
 from sklearn.model_selection import check_cv
 
 from didact.core.backend import is_tensor, to_numpy
+from didact.core.compat import MACHINERY
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, warn_convergence
+from didact.core.meta import OfFolds
 from didact.core.parameters import is_callable, none, one_of, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, MemoryRows, Rows
@@ -35,12 +37,15 @@ ON_FOLDS = {
 }
 
 
-def scoring_param(default: str | None, doc: str) -> Any:
-    """What to choose a penalty by: the name of a scorer, a scorer, or None for the model's own measure."""
-    return param(default, [one_of(*get_scorer_names()), is_callable, none], doc)
+def scoring_param(default: str | None, doc: str, *more: str) -> Any:
+    """What to choose a penalty by: the name of a scorer, a scorer, None for the model's own measure, or more words."""
+    return param(default, [one_of(*get_scorer_names(), *more), is_callable, none], doc)
 
 
-class _PathCV(Estimator):
+OWN_AFFAIRS = {*MACHINERY, "penalty"}  # parameters that the model with one penalty does not get
+
+
+class _PathCV(OfFolds, Estimator):
     """Abstract: a linear model whose penalty is chosen on held-out rows, then fitted to all of them."""
 
     _single: ClassVar[type]  # the model with one penalty
@@ -48,7 +53,7 @@ class _PathCV(Estimator):
 
     def _plain(self, **penalty: float) -> Any:
         """The model with one penalty, not fitted; it has all parameters that the two have in common."""
-        known = self._single._parameter_constraints  # type: ignore[attr-defined]
+        known = self._single._parameter_constraints.keys() - OWN_AFFAIRS  # type: ignore[attr-defined]
         shared = {name: value for name, value in self.get_params(deep=False).items() if name in known}
         return self._single(**{**shared, **{name: float(value) for name, value in penalty.items()}})
 
@@ -84,11 +89,13 @@ def _sum(block: Block) -> Sums:
     return Sums((float(block.X.sum()),))
 
 
-def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False) -> list[Split]:
-    """The (training, validation) row numbers of every fold; five folds by default."""
+def split(cv: Any, rows: MemoryRows, y: Any, classifier: bool = False, asked: Any = None) -> list[Split]:
+    """The (training, validation) row numbers of every fold; five folds by default. A splitter gets what it `asked`."""
     X = np.zeros((rows.n_rows, 1)) if is_tensor(rows.X) else rows.X
     y = to_numpy(y)
-    return [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y)]
+    return [
+        (np.asarray(a), np.asarray(b)) for a, b in check_cv(cv, y, classifier=classifier).split(X, y, **(asked or {}))
+    ]
 
 
 def total_weight(rows: MemoryRows) -> float:
@@ -100,10 +107,10 @@ def total_weight(rows: MemoryRows) -> float:
     return weight
 
 
-def score(scorer: Callable[..., float], model: Any, X: Any, y: Any, w: Any = None) -> float:
-    """A scorer's value on held-out rows, on the CPU."""
+def score(scorer: Callable[..., float], model: Any, X: Any, y: Any, w: Any = None, **asked: Any) -> float:
+    """A scorer's value on held-out rows, on the CPU; the scorer gets what it `asked` for."""
     weights = {} if w is None else {"sample_weight": to_numpy(w)}
-    return float(scorer(model, to_numpy(X) if is_tensor(X) else X, to_numpy(y), **weights))
+    return float(scorer(model, to_numpy(X) if is_tensor(X) else X, to_numpy(y), **{**asked, **weights}))
 
 
 def knowing_labels(scorer: Any, classes: Array) -> Any:

@@ -20,6 +20,7 @@ from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from didact.core.backend import float_type, is_sparse
+from didact.core.compat import SAME_OPTIMUM
 from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
@@ -39,6 +40,9 @@ from didact.linear_model.linear_regression import (
     wide_sparse,
 )
 from didact.parts.statistics.moments import Moments, moments
+
+SOLVERS = "cholesky", "dual", "svd", "sparse_cg"
+FOREIGN_SOLVERS = "lsqr", "sag", "saga", "lbfgs"
 
 
 def solve_primal(S: Moments, alpha: Array) -> tuple[Array, bool]:
@@ -78,7 +82,7 @@ def solve(
     rows: Rows, alpha: Array, fit_intercept: bool, positive: bool, solver: str, tol: float, max_iter: int
 ) -> Solution:
     """Ridge coefficients of the rows for one α or one per target."""
-    solver = choose(rows, positive) if solver == "auto" else solver
+    solver = choose(rows, positive, solver)
     if solver == "sparse_cg":
         return solve_iteratively(rows, alpha, fit_intercept, tol, max_iter)
     if solver == "dual" and (found := _solve_dual_rows(rows, alpha, fit_intercept)) is not None:
@@ -99,8 +103,10 @@ def solve(
     return Solution(coef, mean_y - mean_x @ coef)
 
 
-def choose(rows: Rows, positive: bool) -> str:
-    """The solver for these rows: Cholesky; the dual or singular values for few; conjugate gradients if wide sparse."""
+def choose(rows: Rows, positive: bool, asked: str) -> str:
+    """The solver asked for, or by shape: Cholesky; dual or singular values for few rows; for wide sparse ones CG."""
+    if asked in SOLVERS:
+        return asked
     if wide_sparse(rows) and not positive:
         return "sparse_cg"
     if positive or not more_columns(rows):
@@ -254,8 +260,8 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     tol: float = param(1e-8, at_least(0), "Relative residual at which conjugate gradients stop.")
     solver: str = param(
         "auto",
-        one_of("auto", "cholesky", "dual", "svd", "sparse_cg"),
-        "How to solve; 'auto' chooses from the shape of the data.",
+        one_of("auto", *SOLVERS, *FOREIGN_SOLVERS),
+        f"How to solve; 'auto' chooses from the shape of the data. {SAME_OPTIMUM}",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
@@ -269,7 +275,7 @@ class Ridge(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":
         """Fit to rows X with targets y; sample_weight counts rows."""
         rows = self._rows(X, y, sample_weight, target="outputs")
-        self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
+        self.solver_ = choose(rows, self.positive, self.solver)
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
             solution = solve(rows, self._alphas(rows), self.fit_intercept, self.positive, self.solver_, self.tol, steps)

@@ -19,6 +19,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import type_of_target
 
 from didact.core.backend import float_type, is_tensor, namespace, to_numpy
+from didact.core.compat import SAME_OPTIMUM
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import (
@@ -46,7 +47,7 @@ from didact.linear_model.regularization_path import (
     scoring_param,
     split,
 )
-from didact.linear_model.ridge import choose, solve
+from didact.linear_model.ridge import FOREIGN_SOLVERS, SOLVERS, choose, solve
 from didact.linear_model.ridge_cv import _RidgeCV, score_errors
 
 
@@ -161,8 +162,8 @@ class RidgeClassifier(_Signs):
     )
     solver: str = param(
         "auto",
-        one_of("auto", "cholesky", "dual", "svd", "sparse_cg"),
-        "How to solve; 'auto' chooses from the shape of the data.",
+        one_of("auto", *SOLVERS, *FOREIGN_SOLVERS),
+        f"How to solve; 'auto' chooses from the shape of the data. {SAME_OPTIMUM}",
     )
     positive: bool = param(False, is_bool, "Whether to keep all coefficients at or above zero.")
 
@@ -174,7 +175,7 @@ class RidgeClassifier(_Signs):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
         """Fit to rows X with labels y, or a table of 0 and 1; sample_weight counts rows."""
         rows = signed_rows(self, self._rows(X, y, sample_weight, target=kind_of(y)))
-        self.solver_ = choose(rows, self.positive) if self.solver == "auto" else self.solver
+        self.solver_ = choose(rows, self.positive, self.solver)
         steps = self.max_iter or 10 * rows.n_features
         with FitProgress(self, X=X, y=y):
             solution = solve(rows, np.asarray([self.alpha]), self.fit_intercept, self.positive, self.solver_, self.tol,
@@ -253,13 +254,14 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
     )
     store_cv_results: bool = param(False, is_bool, "Whether to keep what leave-one-out gave for each row and penalty.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifierCV":
-        """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":
+        """Fit to rows X with labels y, or a table of 0 and 1, after choosing the penalty; params go to the splitter."""
+        asked = self._split_params(sample_weight, params)
         given = self._foldable(self._rows(X, y, sample_weight, target=kind_of(y)))
         rows = signed_rows(self, given).require_memory("Folds are taken from rows in memory.")
         alphas = self._penalties()
         with FitProgress(self, X=X, y=y):
-            grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given)
+            grid, scores = (self._leave_one_out if self.cv is None else self._folds)(rows, alphas, given, asked)
         best = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
         self.alpha_, self.best_score_ = float(alphas[best]), float(scores[best])
         self._keep(Solution(grid.coef[:, best], grid.intercept[best]), rows)
@@ -268,7 +270,7 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
     def _scorer(self) -> Any:
         return knowing_labels(check_scoring(RidgeClassifier(), scoring=self.scoring), self.classes_)
 
-    def _leave_one_out(self, rows: MemoryRows, alphas: Array, given: MemoryRows) -> tuple[Grid, Array]:
+    def _leave_one_out(self, rows: MemoryRows, alphas: Array, given: MemoryRows, asked: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and scores (A,)."""
         if np.count_nonzero(np.ones(rows.n_rows) if rows.columns.weight is None else rows.columns.weight) < 2:
             raise InputError("Leave-one-out needs at least two rows with weight, but the data have only one sample.")
@@ -289,11 +291,11 @@ class RidgeClassifierCV(_Signs, _RidgeCV):
             self.cv_results_ = kept.transpose(0, 2, 1).astype(float_type(rows))
         return grid, scores
 
-    def _folds(self, rows: MemoryRows, alphas: Array, given: MemoryRows) -> tuple[Grid, Array]:
+    def _folds(self, rows: MemoryRows, alphas: Array, given: MemoryRows, asked: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
         if self.store_cv_results:
             raise ParameterError("store_cv_results belongs to leave-one-out: leave cv=None.")
-        parts, scorer = split(self.cv, given, given.columns.y, classifier=True), self._scorer()
+        parts, scorer = split(self.cv, given, given.columns.y, True, asked), self._scorer()
         model = _Decided(self.classes_, self.multilabel_)
 
         def judge(test: Array) -> Any:

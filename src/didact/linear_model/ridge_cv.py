@@ -206,11 +206,12 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
         attr("intercept_", "float or (n_targets,)", "Constant term."),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeCV":
-        """Fit to rows X with targets y, after choosing the penalty."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":
+        """Fit to rows X with targets y, after choosing the penalty; params go to the splitter."""
+        asked = self._split_params(sample_weight, params)
         rows = self._rows(X, y, sample_weight, target="outputs")
         alphas = self._penalties()
-        grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y)
+        grid, scores = self._leave_one_out(rows, alphas) if self.cv is None else self._folds(rows, alphas, X, y, asked)
         scores = np.where(np.isnan(scores), -np.inf, scores)
         best = np.argmax(scores, axis=0)
         self.alpha_, self.best_score_ = alphas[best], np.max(scores, axis=0)
@@ -242,12 +243,13 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, _RidgeCV):
     def _per_target(self, rows: Rows) -> bool:
         return self.alpha_per_target and rows.y_ndim == 2
 
-    def _folds(self, rows: Rows, alphas: Array, X: Any, y: Any) -> tuple[Grid, Array]:
+    def _folds(self, rows: Rows, alphas: Array, X: Any, y: Any, asked: Any) -> tuple[Grid, Array]:
         """The grid of solutions on all rows, and mean scores (A,) over the folds."""
         if self.store_cv_results or self.alpha_per_target:
             raise ParameterError("store_cv_results and alpha_per_target belong to leave-one-out: leave cv=None.")
         held = self._foldable(rows, "RidgeCV with cv", "RidgeCV(cv=None), or Ridge")
-        parts, scorer = split(self.cv, held, held.columns.y), check_scoring(Ridge(), scoring=self.scoring)
+        parts = split(self.cv, held, held.columns.y, asked=asked)
+        scorer = check_scoring(Ridge(), scoring=self.scoring)
 
         def judge(test: Array) -> Any:
             columns = held.some(test).columns[:3]

@@ -235,7 +235,7 @@ def start(model: Any, positives: Array, n_features: int, training: Training, coe
 def _shaped(values: Any, shape: tuple[int, ...], name: str) -> Array:
     values = np.asarray(values, np.float64)
     if values.size != math.prod(shape):
-        raise InputError(f"{name} has shape {values.shape}, but the model needs {shape}.")
+        raise InputError(f"Provided {name} does not match dataset: it has shape {values.shape}, not {shape}.")
     return values.reshape(shape)
 
 
@@ -282,7 +282,7 @@ def train(model: Any, rows: Rows, total: Seen, weights: Weights, training: Train
 def learn_once(model: Any, rows: Rows, weights: Weights, training: Training, passes: Any = stochastic) -> None:
     """One pass, for partial_fit; weights of rows count as they are."""
     if model.early_stopping:
-        raise ParameterError("early_stopping holds rows out of a fit; partial_fit sees some of the rows only.")
+        raise ParameterError("early_stopping should be False with partial_fit, which sees some of the rows only.")
     passed, labelled = int(weights.S[:, TIME].max()), bool(weights.positives[0] >= 0)
     counted = training.batch == 0 or steepens(training.loss)
     total = rows.reduce(seen, False, None if labelled else training.loss) if counted else Seen(0, 0.0, None)

@@ -104,7 +104,7 @@ class SGDClassifier(SparseCoefficients, ClassifierMixin, _SGD):
     ]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> "SGDClassifier":
         """Learn from rows X with labels y, pass after pass, beginning at zero or at the weights given."""
         training = self._training()

@@ -45,7 +45,8 @@ def labelled_part(model: Any, rows: Rows, classes: Any) -> Rows:
     """Rows of partial_fit with class numbers and class weights; the first call sets classes_."""
     if isinstance(model.class_weight, str):
         raise ParameterError(
-            "class_weight='balanced' needs all rows, and partial_fit sees some of them: give the weights as a dict."
+            "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
+            "compute_class_weight('balanced', classes=classes, y=y) on a sample of all rows, and give them as a dict."
         )
     model.classes_ = _all_classes(model, classes)
     if len(model.classes_) < 2:

@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type
 from didact.core.parameters import at_least, attr, one_of, param
 from didact.core.rows import Rows
+from didact.core.threads import parallel_values
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
 from didact.linear_model.linear_regression import predict as linear_scores
@@ -33,7 +34,7 @@ ONE = np.array([-1])  # one output, whose targets are numbers
 def values(X: Any, coef: Any, intercept: Any, loss: Any) -> Any:
     """Predicted targets; coefficients that are kept in a sparse matrix are a row of it."""
     scores = linear_scores(X, coef, intercept)
-    return loss.mean(scores if scores.ndim == 1 else scores[:, 0])
+    return parallel_values(loss.mean, scores if scores.ndim == 1 else scores[:, 0])
 
 
 class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
@@ -98,7 +99,7 @@ class SGDRegressor(SparseCoefficients, RegressorMixin, _SGD):
     ]
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, coef_init: Any = None, intercept_init: Any = None
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None
     ) -> "SGDRegressor":
         """Learn from rows X with targets y, pass after pass, beginning at zero or at the weights given."""
         rows, training = self._rows(X, y, sample_weight), self._training()

@@ -20,7 +20,7 @@ from didact.core.parameters import attr
 from didact.core.random import streams
 from didact.core.rows import Rows, blocks_of
 from didact.core.typing import Array
-from didact.engines.components.posterior import class_priors, in_blocks, log_posterior, most_probable, posterior
+from didact.engines.components.posterior import class_priors, class_scores, log_posterior, most_probable, posterior
 
 COUNTED = "Weights count rows, beside which alpha is a number of rows: other units of the weights are another alpha."
 
@@ -88,7 +88,7 @@ class _NaiveBayes(ClassifierMixin, Estimator):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(class, x) of each row and class."""
-        return self._after_fit()._map_rows(X, in_blocks, self._joint)
+        return self._after_fit()._map_rows(X, class_scores, self._joint)
 
     def predict(self, X: Any) -> Any:
         """The most probable label of each row."""

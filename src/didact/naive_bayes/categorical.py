@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import ParameterError
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
+from didact.engines.components.score_tables import category_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
-from didact.parts.statistics.class_sums import ClassSums, by_class, log_shares
+from didact.naive_bayes.discrete import refuse_negative, smoothing
+from didact.parts.statistics.class_sums import ClassSums, by_class, category_counts, log_shares
 
+CODES = "categories are the numbers 0, 1, 2, …"
 FRACTIONS = "The check's columns hold fractions, which are no categories."
 NORMAL_DATA = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -21,29 +25,17 @@ NORMAL_DATA = (
 )
 
 
-def category_rows(block: Block) -> ClassSums:
+@in_pieces
+def category_rows(block: Block, model: str) -> ClassSums:
     """Counts of every value of every column, by class: one (K, values) table a column."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
     X = X.toarray() if is_sparse(X) else X
-    if (X < 0).any():
-        raise InputError("Negative values in data: categories are the numbers 0, 1, 2, …")
-    return ClassSums(classes, weight, tuple(count_column(column, codes, w, len(classes)) for column in X.T))
+    refuse_negative(X, model, CODES)
+    return ClassSums(classes, weight, category_counts(X, codes, w, len(classes)))
 
 
-def count_column(column: Array, codes: Array, w: Array, K: int) -> Array:
-    """How often each value 0, 1, 2, … of a column goes with each class; missing values are left out."""
-    there = ~np.isnan(column) & (w > 0)
-    values = column[there]
-    if (values != np.floor(values)).any():
-        raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")
-    top = int(values.max(initial=0.0)) + 1
-    if top > 1_000_000:
-        raise InputError(f"A column of categories holds the number {top - 1}: encode its values as 0, 1, 2, …")
-    cells = codes[there] * top + values.astype(np.int64)
-    return np.bincount(cells, w[there], K * top).reshape(K, top)
-
-
+@scored_by(category_tables)
 def categorical_joint(X: Any, log_prior: Array, tables: list[Array]) -> Array:
     """log P(k) + Σ_j log P(x_j | k); a missing value, or one that was not there at fit, says nothing."""
     X = X.toarray() if is_sparse(X) else X
@@ -119,14 +111,14 @@ class CategoricalNB(_NaiveBayes):
         return tags
 
     def _statistic(self, rows: Rows, first: bool) -> ClassSums:
-        return rows.reduce(category_rows)
+        return rows.reduce(partial(category_rows, model=type(self).__name__))
 
     def _learn(self, S: ClassSums, dtype: Any) -> None:
         prior = self._log_prior(self.class_prior, uniform=not self.fit_prior)
         self.class_log_prior_ = prior.astype(dtype, copy=False)
         self.category_count_ = [padded(*pair) for pair in zip(S.sums, self._least_values(), strict=True)]
         self.n_categories_ = np.array([counts.shape[1] for counts in self.category_count_])
-        alpha = self.alpha if self.force_alpha else max(self.alpha, 1e-10)
+        alpha = smoothing(self.alpha, self.force_alpha)
         tables = (log_table(counts, alpha) for counts in self.category_count_)
         self.feature_log_prob_ = [table.astype(dtype, copy=False) for table in tables]
 
@@ -141,7 +133,9 @@ class CategoricalNB(_NaiveBayes):
             return known
         least = np.asarray(self.min_categories)
         if least.dtype.kind not in "iu" or least.shape not in ((), (p,)):
-            raise ParameterError(f"min_categories must be a whole number, or {p} of them, one for each column.")
+            raise ParameterError(
+                f"'min_categories' should have shape ({p},), whole numbers for each column, or be one for all."
+            )
         return np.maximum(known, least)
 
     def _draw_rows(self, codes: Array, rng: np.random.Generator) -> Array:

@@ -12,30 +12,53 @@ McCallum, Nigam (1998), A comparison of event models for naive Bayes text classi
 Rennie, Shih, Teevan, Karger (2003), Tackling the poor assumptions of naive Bayes text classifiers.
 """
 
+import warnings
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import is_sparse
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, param
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
+from didact.engines.components.score_loops import Tables
+from didact.engines.components.score_tables import line_tables, scored_by
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
-from didact.parts.statistics.class_sums import ZERO_PROBABILITY, ClassSums, by_class, class_sums, log_shares
+from didact.parts.statistics.class_sums import (
+    ZERO_PROBABILITY,
+    ClassSums,
+    by_class,
+    dense_class_sums,
+    log_shares,
+    sparse_class_sums,
+)
+
+COUNTS = "it must hold counts, or weights of at least 0"
 
 
-def count_rows(block: Block) -> ClassSums:
-    """Sums of counts by class; a missing count adds nothing."""
+@in_pieces
+def count_rows(block: Block, model: str) -> ClassSums:
+    """Sums of counts by class for the model of this name; a missing count adds nothing."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
-    values = X.data if is_sparse(X) else X
-    if np.fmin.reduce(values, axis=None, initial=0.0) < 0:
-        raise InputError("Negative values in data: X must hold counts, or weights of at least 0.")
-    X = without_gaps(X)
-    return ClassSums(classes, weight, (class_sums(X, codes, w, len(classes)),))
+    if is_sparse(X):
+        refuse_negative(X, model, COUNTS)
+        sums = sparse_class_sums(without_gaps(X), codes, w, len(classes))
+    else:
+        sums, _, least = dense_class_sums(X, codes, w, len(classes))
+        if least < 0:
+            refuse_negative(X, model, COUNTS)
+    return ClassSums(classes, weight, (sums,))
+
+
+def refuse_negative(X: Any, model: str, what: str) -> None:
+    """Refuse numbers below 0 in scikit-learn's words."""
+    if np.fmin.reduce(X.data if is_sparse(X) else X, axis=None, initial=0.0) < 0:
+        raise InputError(f"Negative values in data passed to {model} (input X): {what}.")
 
 
 def with_data(X: Any, data: Array) -> Any:
@@ -60,15 +83,18 @@ def gaps(X: Any) -> Any:
     return with_data(X, missing.astype(np.float64)) if is_sparse(X) else missing.astype(np.float64)
 
 
+@in_pieces
 def one_rows(block: Block, threshold: float | None) -> ClassSums:
     """How often each column is one, and how often it is missing (a table without columns: never), by class."""
     X, y, w = block.X, block.y, block.weight
     classes, codes, w, weight = by_class(y, w)
-    K, ones, absent = len(classes), binarized(X, threshold), np.zeros((len(classes), 0))
-    if (missing := gaps(X)) is not None:
-        absent = class_sums(missing, codes, w, K)
-        ones = without_gaps(ones)
-    return ClassSums(classes, weight, (class_sums(ones, codes, w, K), absent))
+    K, none = len(classes), np.zeros((len(classes), 0))
+    if not is_sparse(X):
+        sums, absent, _ = dense_class_sums(X, codes, w, K, np.nan if threshold is None else float(threshold))
+        return ClassSums(classes, weight, (sums, absent if absent.any() else none))
+    missing, ones = gaps(X), without_gaps(binarized(X, threshold))
+    absent = none if missing is None else sparse_class_sums(missing, codes, w, K)
+    return ClassSums(classes, weight, (sparse_class_sums(ones, codes, w, K), absent))
 
 
 def one_log_probabilities(S: ClassSums, alpha: Array) -> Array:
@@ -87,19 +113,52 @@ def binarized(X: Any, threshold: float | None) -> Any:
     return np.where(np.isnan(X), np.nan, threshold < X)
 
 
+def count_tables(log_prior: Array, weights: Array) -> Tables | None:
+    """The tables of `linear_joint`."""
+    return line_tables(weights.T, log_prior)
+
+
+@scored_by(count_tables)
 def linear_joint(X: Any, log_prior: Array, weights: Array) -> Array:
     """log P(k) + Σ_j x_j w_jk; a missing count says nothing."""
     return np.asarray(without_gaps(X) @ weights) + log_prior
 
 
+def one_tables(log_prior: Array, log_one: Array, threshold: float | None) -> Tables | None:
+    """The tables of `bernoulli_joint`."""
+    log_zero = log_zeros(log_one)
+    cut = np.nan if threshold is None else float(threshold)
+    return line_tables(log_one - log_zero, log_prior + log_zero.sum(axis=1), cut)
+
+
+def log_zeros(log_one: Array) -> Array:
+    """log(1 − p) from log p."""
+    return np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+
+
+@scored_by(one_tables)
 def bernoulli_joint(X: Any, log_prior: Array, log_one: Array, threshold: float | None) -> Array:
     """log P(k) + Σ_j log P(x_j | k) over the columns that are there."""
-    log_zero = np.log(np.maximum(-np.expm1(log_one), ZERO_PROBABILITY))
+    log_zero = log_zeros(log_one)
     ones, missing = without_gaps(binarized(X, threshold)), gaps(X)
     joint = np.asarray(ones @ (log_one - log_zero).T) + (log_prior + log_zero.sum(axis=1))
     return joint if missing is None else joint - np.asarray(missing @ log_zero.T)
 
 
+def smoothing(alpha: Any, force: bool) -> Any:
+    """Alpha, and unless it is forced at least 1e-10, with a warning."""
+    if force or np.min(alpha) >= LEAST_ALPHA:
+        return alpha
+    warnings.warn(
+        f"alpha too small will result in numeric errors, setting alpha = {LEAST_ALPHA:.1e}. Use `force_alpha=True` to "
+        "keep alpha unchanged.",
+        UserWarning,
+        stacklevel=users_level(),
+    )
+    return np.maximum(alpha, LEAST_ALPHA)
+
+
+LEAST_ALPHA = 1e-10
 NOT_COUNTS = "A column of counts that is shifted, scaled or constant is another column of counts."
 
 
@@ -125,16 +184,19 @@ class _CountNB(_NaiveBayes):
 
     def _smoothing(self) -> Array:
         alpha = np.asarray(self.alpha, np.float64)
-        if (alpha < 0).any() or (alpha.ndim and alpha.shape != (self.n_features_in_,)):
+        if (alpha < 0).any():
+            raise ParameterError("All values in alpha must be greater than 0.")
+        if alpha.ndim and alpha.shape != (self.n_features_in_,):
             raise ParameterError(
-                f"alpha must be at least 0: one number, or {self.n_features_in_}, one for each column."
+                "When alpha is an array, it should contain `n_features` numbers, one for each column: "
+                f"{self.n_features_in_}, not {alpha.size}."
             )
-        return alpha if self.force_alpha else np.maximum(alpha, 1e-10)
+        return smoothing(alpha, self.force_alpha)
 
     @property
     def _count(self) -> Any:
         """The function that sums up a block of rows."""
-        return count_rows
+        return partial(count_rows, model=type(self).__name__)
 
     def _log_probabilities(self, S: ClassSums) -> Array:
         """What `feature_log_prob_` holds."""

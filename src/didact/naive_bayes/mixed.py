@@ -14,6 +14,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.overflow import refuse_overflow
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import in_pieces
 from didact.core.typing import Array
 from didact.engines.components.scores import diagonal_joint
 from didact.naive_bayes.base import COUNTED, _NaiveBayes
@@ -56,6 +57,7 @@ class MixedStats(Labelled, _MixedStats):
         return MixedStats(labels, self.spread(self.weight, labels), parts)
 
 
+@in_pieces
 def summarize(block: Block, plan: Plan) -> MixedStats:
     """The statistics of one block."""
     parts: dict[str, Any] = {}
@@ -68,7 +70,9 @@ def summarize(block: Block, plan: Plan) -> MixedStats:
         elif kind == "bernoulli":
             parts[kind] = one_rows(part, 0.0)
         else:
-            parts[kind] = category_rows(part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part)
+            parts[kind] = category_rows(
+                part._replace(X=binned(part.X, plan.edges)) if kind == "binned" else part, "MixedNB"
+            )
     first = next(iter(parts.values()))
     return MixedStats(first.labels, first.weight, parts)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.metrics import DistanceMetric
+from sklearn.neighbors import BallTree, KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from didact.core.errors import InputError, ParameterError
@@ -19,9 +21,11 @@ from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.edit_index import edit_costs, index_words
+from didact.engines.neighbors.graphs import NEGATIVE
 from didact.neighbors.neighborhoods import Question
 from didact.neighbors.strings import word_rows
 from didact.parts.distances import NAMES, distance_named
+from didact.parts.distances.names import PLAIN
 from didact.parts.statistics.weights import in_cases
 
 # Checks of scikit-learn whose rows lie more than 1 apart, the default radius.
@@ -46,7 +50,7 @@ def metric_param() -> Any:
         "The distance: a name of scikit-learn, 'gower', 'kernel', 'precomputed', 'edit' (X is a column of words), or a "
         "function of two rows."
     )
-    return param("minkowski", [one_of(*NAMES, "edit"), is_callable], doc)
+    return param("minkowski", [one_of(*NAMES, "edit"), is_callable, DistanceMetric], doc)
 
 
 def p_param() -> Any:
@@ -119,7 +123,7 @@ class _Neighbors(Estimator):
 
         Rows of weight zero are left out, except from a table of distances; `_labels` holds their labels, too.
         """
-        mixed = self.metric == "gower"
+        mixed, X = self.metric == "gower", rows_of_index(X)
         rows = self._rows(X, y, sample_weight, target=target, categories=self.categorical_features if mixed else None)
         X, y, w, *_ = rows.whole()
         if target == "label columns":
@@ -142,11 +146,12 @@ class _Neighbors(Estimator):
             refuse_infinite_sum(X, names)
         if self.metric == "precomputed":
             _check_table(X)
-        given = weighted_variances(self.metric, dict(self.metric_params or {}), X, w)
+        metric = metric_name(self.metric)
+        given = weighted_variances(metric, dict(self.metric_params or {}), X, w)
         known = getattr(self, "categories_", None)
         if self.metric == "gower" and known is not None:
             given["categorical"] = known.mask
-        return distance_named(self.metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
+        return distance_named(metric, 2.0 if self.p is None else self.p, given, X, self.feature_weights)
 
     def _queries(self, X: Any) -> Any:
         """New rows, checked; None for None."""
@@ -164,6 +169,11 @@ class _Neighbors(Estimator):
             radius=getattr(self, "radius", None),
         )
         return fn(None, ask, *args) if X is None else self._map_rows(X, fn, ask, *args)
+
+    def indexed_rows(self) -> Any:
+        """The fitted rows, those of weight zero left out, in the order of the numbers that queries answer with."""
+        check_is_fitted(self)
+        return self._index.rows
 
     def _cast(self, distances: Array) -> Array:
         """Distances in the float type of the training rows."""
@@ -218,6 +228,8 @@ class RadiusQueries:
         They are sorted by row number or, with `sort_results`, by distance. Without X, the neighbours of the training
         rows, each without itself.
         """
+        if sort_results and not return_distance:
+            raise ParameterError("return_distance must be True if sort_results is True.")
         edges, rows, distances = self._within(X, radius, sort_results)
         parts = [_ragged(edges, rows)] if not return_distance else [_ragged(edges, distances), _ragged(edges, rows)]
         return tuple(parts) if return_distance else parts[0]
@@ -240,6 +252,16 @@ class RadiusQueries:
             order = np.lexsort((rows, distances, np.repeat(np.arange(len(edges) - 1), np.diff(edges))))
             rows, distances = rows[order], distances[order]
         return edges, rows, self._cast(distances)  # type: ignore[attr-defined]
+
+
+def metric_name(metric: Any) -> Any:
+    """A metric; in place of one of scikit-learn's `DistanceMetric` objects without parameters, its name."""
+    if not isinstance(metric, DistanceMetric):
+        return metric
+    name = type(metric).__name__.rstrip("0123456789").removesuffix("Distance").lower()
+    if name not in PLAIN:
+        raise ParameterError(f"Give the metric {type(metric).__name__} by its name, with its metric_params.")
+    return name
 
 
 def effective(metric: Any, p: float | None, metric_params: Any) -> tuple[Any, dict[str, Any]]:
@@ -280,12 +302,23 @@ def _check_table(X: Any) -> None:
             f"Precomputed distances must be a square matrix (rows by rows), not {X.shape[0]}×{X.shape[1]}."
         )
     if (X.data if sp.issparse(X) else X).min(initial=0.0) < 0:
-        raise InputError("Negative values in the precomputed distances: distances are at least 0.")
+        raise InputError(NEGATIVE)
+
+
+def rows_of_index(X: Any) -> Any:
+    """The fitted rows of a neighbour model, or of a tree of scikit-learn's, in whose place they may be given."""
+    if isinstance(X, (KDTree, BallTree)):
+        return np.asarray(X.data)
+    if isinstance(X, _Neighbors):
+        return X.indexed_rows()
+    return X
 
 
 def _graph(edges: Array, rows: Array, distances: Array, mode: str, n: int) -> Any:
     if mode not in ("connectivity", "distance"):
-        raise ParameterError(f"Unsupported mode, must be one of 'connectivity' or 'distance' but got {mode!r} instead.")
+        raise ParameterError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead.'
+        )
     data = np.ones(len(rows)) if mode == "connectivity" else distances
     return sp.csr_matrix((data, rows, edges), shape=(len(edges) - 1, n))
 

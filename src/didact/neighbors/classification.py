@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from didact.core.errors import InputError, ParameterError
-from didact.core.parameters import array_like, at_least, attr, none, param, whole
+from didact.core.parameters import array_like, at_least_or_infinite, attr, none, param, whole
 from didact.core.typing import Array
 from didact.neighbors.base import (
     LONELY,
@@ -157,7 +157,7 @@ class RadiusNeighborsClassifier(RadiusQueries, ClassAnswers, ClassifierMixin, _N
         reason = "Rows of the check have no other within the distance 1, and are refused without outlier_label."
         return {} if self.outlier_label is not None else dict.fromkeys(LONELY, reason)
 
-    radius: float = param(1.0, at_least(0), "Distance within which rows vote.")
+    radius: float = param(1.0, at_least_or_infinite(0), "Distance within which rows vote.")
     weights: Any = weights_param()
     algorithm: str = algorithm_param()
     leaf_size: int = leaf_size_param()

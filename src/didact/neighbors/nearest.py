@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from didact.core.parameters import at_least, attr, param, whole
+from didact.core.parameters import at_least_or_infinite, attr, param, whole
 from didact.neighbors.base import (
     KNeighborsQueries,
     RadiusQueries,
@@ -49,7 +49,7 @@ class NearestNeighbors(KNeighborsQueries, RadiusQueries, _Neighbors):
     """
 
     n_neighbors: int = param(5, whole(1), "The number of neighbours that `kneighbors` finds.")
-    radius: float = param(1.0, at_least(0), "The distance within which `radius_neighbors` finds all rows.")
+    radius: float = param(1.0, at_least_or_infinite(0), "The distance within which `radius_neighbors` finds all rows.")
 
     _attrs = [attr("n_samples_fit_", "int", "The number of training rows.")]
     algorithm: str = algorithm_param()

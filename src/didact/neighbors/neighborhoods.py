@@ -30,8 +30,8 @@ NO_WEIGHT = (
     "{count} rows (the first is row {first}). It must give at least one of them a positive weight."
 )
 NOBODY_TO_AVERAGE = (
-    "No neighbours were found within the radius for {count} of {rows} rows: the prediction is NaN there. Use a larger "
-    "radius, or outlier_value='mean'."
+    "One or more samples have no neighbors within specified radius; predicting NaN for {count} of {rows} rows. Use a "
+    "larger radius, or outlier_value='mean'."
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from didact.core.parameters import at_least, none, one_of, param, whole
+from didact.core.parameters import at_least_or_infinite, none, one_of, param, whole
 from didact.core.typing import Array
 from didact.core.validation import SUMS
 from didact.neighbors.base import (
@@ -128,7 +128,7 @@ class RadiusNeighborsRegressor(RadiusQueries, MeanAnswers, RegressorMixin, _Neig
         reason = "Rows of the check have no other within the distance 1: NaN with a warning."
         return {} if self.outlier_value == "mean" else dict.fromkeys(LONELY, reason)
 
-    radius: float = param(1.0, at_least(0), "Distance within which rows are averaged.")
+    radius: float = param(1.0, at_least_or_infinite(0), "Distance within which rows are averaged.")
     weights: Any = weights_param()
     algorithm: str = algorithm_param()
     leaf_size: int = leaf_size_param()

@@ -16,6 +16,7 @@ regression trees, doi:10.1201/9781315139470.
 from typing import Any
 
 import numpy as np
+import sklearn.tree as theirs
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +30,7 @@ from didact.engines.trees.growers.blocks import coded_rows
 from didact.engines.trees.growers.passes import Collection, target_sums, tree_of_labels, tree_of_values
 from didact.engines.trees.pruning import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.rows.targets import label_targets, value_targets
-from didact.engines.trees.tree import Tree, values, weighed
+from didact.engines.trees.tree import Tree, mean_over_others, values, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
@@ -74,8 +75,11 @@ class _TreeClassifier(ClassifierMixin, _TreeModel):
         attr("n_classes_", "int or list of int", "Number of classes of each output."),
     ]
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow the tree from rows X with labels y; limits that count rows do so whatever their sample_weight.
+
+        Input is checked whatever `check_input` says.
+        """
         rows = self._rows(X, y, sample_weight, target="label columns", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
@@ -168,8 +172,11 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
 
     criterion: str = param("squared_error", one_of(*REGRESSION), "Impurity by which splits are chosen.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow the tree from rows X with targets y; limits that count rows do so whatever their sample_weight.
+
+        Input is checked whatever `check_input` says.
+        """
         rows = self._rows(X, y, sample_weight, target="outputs", categories=self.categorical_features)
         with FitProgress(self, X=X, y=y):
             data = self._collection(rows)
@@ -196,6 +203,10 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         tree = tree_of_values(data, sums, criterion, limits, self._seed(), self._signs(p, outputs, 0))
         return prune_cost_complexity(tree, self.ccp_alpha)
 
+    def _compute_partial_dependence_recursion(self, grid: Array, target_features: Array) -> Array:
+        """What `sklearn.inspection.partial_dependence` asks a tree for: the mean at each point of some features."""
+        return mean_over_others(self.tree_, np.asarray(grid, np.float64), target_features)[:, 0]
+
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The mean (absolute error: the median) of each row's leaf."""
         return self._after_fit()._map_rows(X, means, self.tree_)
@@ -218,6 +229,7 @@ class _TreeRegressor(MultiOutputMixin, RegressorMixin, _TreeModel):
         return self
 
 
+@theirs.DecisionTreeClassifier.register  # so that `sklearn.tree.plot_tree` and its kin take it
 class DecisionTreeClassifier(_TreeClassifier):
     r"""A classification tree: a leaf predicts the shares of the classes that ended in it.
 
@@ -251,6 +263,7 @@ class DecisionTreeClassifier(_TreeClassifier):
     ]
 
 
+@theirs.DecisionTreeRegressor.register
 class DecisionTreeRegressor(_TreeRegressor):
     r"""A regression tree: a leaf predicts the mean of its rows, or their median with the absolute error.
 

@@ -7,6 +7,8 @@ trees, doi:10.1007/s10994-006-6226-1.
 
 from typing import Any
 
+import sklearn.tree as theirs
+
 from didact.core.parameters import one_of, param
 from didact.tree.decision_tree import _TreeClassifier, _TreeRegressor
 from didact.tree.tree_base import _TreeModel
@@ -15,6 +17,7 @@ SPLITTER = "Whether to take a random threshold of a feature or the best one."
 DRAWN = "Features drawn at each node: a number (at most all), a share, the root or logarithm of all; None: all."
 
 
+@theirs.ExtraTreeClassifier.register
 class ExtraTreeClassifier(_TreeClassifier):
     r"""An extremely randomised classification tree: the best of one random cut for each of some features.
 
@@ -44,6 +47,7 @@ class ExtraTreeClassifier(_TreeClassifier):
     max_features: Any = param("sqrt", _TreeModel._parameter_constraints["max_features"], DRAWN)
 
 
+@theirs.ExtraTreeRegressor.register
 class ExtraTreeRegressor(_TreeRegressor):
     r"""An extremely randomised regression tree: the best of one random cut for each of some features.
 

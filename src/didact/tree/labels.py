@@ -24,7 +24,10 @@ def weigh_classes(class_weight: Any, codes: Array, classes: Sequence[Array], wei
         return weights
     given = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
     if len(given) != len(classes):
-        raise ParameterError(f"class_weight has {len(given)} entries, but y has {len(classes)} outputs.")
+        raise ParameterError(
+            "number of elements in class_weight should match number of outputs. "
+            f"It has {len(given)}, and y has {len(classes)}."
+        )
     total = np.ones(len(codes)) if weights is None else weights.astype(np.float64)
     start = total
     for column, labels, one in zip(codes.T, classes, given, strict=True):

@@ -16,8 +16,15 @@ from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
 from didact.core.typing import Array
 from didact.engines.trees.rows.targets import refuse_huge
-from didact.engines.trees.variants.model_tree import Growth, LinearTree, grow, packed, prune, smooth
-from didact.engines.trees.variants.oblique import column_means, filled, powers
+from didact.engines.trees.variants.model_tree import (
+    LinearTree,
+    ModelGrowth,
+    grow_model_tree,
+    pack_model_tree,
+    prune,
+    smooth,
+)
+from didact.engines.trees.variants.oblique import column_means, shrunk_powers, without_gaps
 from didact.parts.statistics.weights import in_cases
 
 
@@ -91,18 +98,18 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
 
     def _tree(self, X: Array, y: Array, w: Array) -> LinearTree:
         """Grown on standardised columns, pruned and smoothed."""
-        power, (w, unit) = powers(X), in_cases(w)
+        power, (w, unit) = shrunk_powers(X), in_cases(w)
         X = X / power
         mean = column_means(X, w)
-        X = filled(X, mean) - mean
+        X = without_gaps(X, mean) - mean
         scale = np.sqrt(np.average(X**2, axis=0, weights=w))
         scale = np.where(scale > 1e-12 * np.abs(mean), scale, 1.0)
         depth = np.inf if self.max_depth is None else self.max_depth
-        nodes = grow(X / scale, y, w, Growth(depth, self.min_samples_leaf, self.alpha))
+        nodes = grow_model_tree(X / scale, y, w, ModelGrowth(depth, self.min_samples_leaf, self.alpha))
         if self.pruning:
             prune(nodes)
         smooth(nodes, self.smoothing)
-        return packed(nodes, mean, scale, power, unit)
+        return pack_model_tree(nodes, mean, scale, power, unit)
 
     def predict(self, X: Any) -> Any:
         """The linear model of each row's leaf, at that row."""

@@ -13,9 +13,9 @@ from didact.core.parameters import array_like, attr, between, none, one_of, para
 from didact.core.progress import FitProgress
 from didact.core.random import row_uniforms, seed_sequence
 from didact.core.typing import Array
-from didact.engines.trees.variants.c45 import Cases, Rule, grow, packed
-from didact.engines.trees.variants.c45_prune import prune_pessimistic, prune_reduced_error
-from didact.engines.trees.variants.multiway import class_fractions, importances
+from didact.engines.trees.variants.c45 import Cases, Rule, grow_c45, pack_c45
+from didact.engines.trees.variants.c45_prune import prune_c45_by_error, prune_pessimistic
+from didact.engines.trees.variants.multiway import class_fractions, multiway_importances
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
 from didact.tree.labels import weigh_classes
@@ -109,12 +109,12 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
             n_classes=len(self.classes_),
             n_categories=n_categories,
         )
-        nodes = grow(cases, self._rule())
+        nodes = grow_c45(cases, self._rule())
         if self.pruning == "pessimistic":
             prune_pessimistic(nodes, cases, self.confidence, self.subtree_raising)
-        self.tree_ = packed(nodes)
+        self.tree_ = pack_c45(nodes)
         if held.any():
-            self.tree_ = prune_reduced_error(self.tree_, X[held], codes[held], w[held])
+            self.tree_ = prune_c45_by_error(self.tree_, X[held], codes[held], w[held])
 
     def _as_categories(self, X: Array, w: Array, n_categories: Array) -> tuple[Array, Array]:
         return X, n_categories
@@ -129,7 +129,7 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
         if not np.isin(y, self.classes_).all():
             raise InputError("The held-out labels have a class that was not there at fit.")
         codes = label_codes(y, self.classes_)
-        self.tree_ = prune_reduced_error(self.tree_, binned(X, self.bin_edges_), codes, in_cases(w)[0])
+        self.tree_ = prune_c45_by_error(self.tree_, binned(X, self.bin_edges_), codes, in_cases(w)[0])
         return self
 
     def predict(self, X: Any) -> Any:
@@ -154,4 +154,4 @@ class _MultiwayClassifier(ClassifierMixin, Estimator):
     def feature_importances_(self) -> Array:
         """The information that the splits on each feature gain, scaled to sum 1."""
         check_is_fitted(self)
-        return importances(self.tree_, self.n_features_in_)
+        return multiway_importances(self.tree_, self.n_features_in_)

@@ -17,7 +17,14 @@ from didact.core.typing import Array
 from didact.engines.trees.pruning import prune_cost_complexity
 from didact.engines.trees.rows.targets import refuse_huge
 from didact.engines.trees.tree import weighed
-from didact.engines.trees.variants.oblique import Growth, ObliqueTree, column_means, filled, grow_oblique, powers
+from didact.engines.trees.variants.oblique import (
+    ObliqueGrowth,
+    ObliqueTree,
+    column_means,
+    grow_oblique,
+    shrunk_powers,
+    without_gaps,
+)
 from didact.parts.criteria.impurity import CLASSIFICATION, SquaredError
 from didact.parts.statistics.counts import label_codes, label_counts
 from didact.parts.statistics.weights import in_cases
@@ -67,16 +74,16 @@ class _ObliqueTree(Estimator):
 
     def _grow(self, X: Array, w: Array, target: Array, sums: Array, criterion: Any, unit: float) -> None:
         """The tree of these rows, whose weights w are in units of a case."""
-        power = powers(X)
+        power = shrunk_powers(X)
         X = X / power
         centres = column_means(X, w)
         depth = np.inf if self.max_depth is None else self.max_depth
         least = max(2, self.min_samples_split, 2 * self.min_samples_leaf)
         gain = float(self.min_impurity_decrease * w.sum())
-        growth = Growth(
+        growth = ObliqueGrowth(
             max_depth=depth, min_rows_split=least, min_rows_leaf=self.min_samples_leaf, min_gain=gain, ridge=self.ridge
         )
-        tree, directions = grow_oblique(filled(X, centres), w, target, sums, criterion, growth)
+        tree, directions = grow_oblique(without_gaps(X, centres), w, target, sums, criterion, growth)
         tree = weighed(prune_cost_complexity(tree, self.ccp_alpha), unit)
         single = (tree.feature >= 0) & (tree.feature < len(power))
         threshold = tree.threshold * np.where(single, power[np.where(single, tree.feature, 0)], 1.0)

@@ -59,6 +59,8 @@ def few_values(X: Any) -> bool:
 def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: Categories | None) -> Array | None:
     """The monotone constraints, checked; None if there are none."""
     signs = np.zeros(p) if given is None else np.asarray(given)
+    if signs.ndim == 1 and len(signs) != p:
+        raise ParameterError(f"monotonic_cst has shape {signs.shape} but the input data X has {p} features.")
     if signs.shape != (p,) or not np.isin(signs, (-1, 0, 1)).all():
         raise ParameterError(f"monotonic_cst must hold −1, 0 or 1 for each of the {p} features.")
     if not signs.any():
@@ -66,7 +68,7 @@ def monotone_signs(given: Any, p: int, outputs: int, classes: int, categories: C
     if outputs > 1 or classes > 2:
         raise ParameterError("Monotonicity constraints need one output, and two classes if it is a class.")
     if categories is not None and signs[categories.mask].any():
-        raise ParameterError("monotonic_cst must be 0 for categorical columns, which have no order.")
+        raise ParameterError("Categorical features cannot have monotonic constraints: they have no order.")
     return signs.astype(np.int8)
 
 
@@ -80,7 +82,7 @@ def weights_in_cases(w: Array | None) -> tuple[Array | None, float]:
     return (None, 1.0) if w is None else in_cases(w)
 
 
-def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot: bool) -> Limits:
+def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, random_splits: bool) -> Limits:
     """The limits that the parameters of a tree set to its growth on n rows of this weight in all and p features."""
     leaf, drawn = count_of(params["min_samples_leaf"], n), feature_count(params["max_features"], p)
     return Limits(
@@ -91,20 +93,25 @@ def growth_limits(params: dict[str, Any], n: int, p: int, weight: float, by_lot:
         min_weight_leaf=float(params["min_weight_fraction_leaf"] * weight),
         min_gain=float(params["min_impurity_decrease"] * weight),
         max_features=0 if drawn >= p else drawn,
-        random_splits=by_lot,
+        random_splits=random_splits,
     )
 
 
 def growth_table(
-    X: Any, weights: Array | None, signs: Array | None, by_lot: bool, max_bins: Any, categories: Categories | None
+    X: Any,
+    weights: Array | None,
+    signs: Array | None,
+    random_splits: bool,
+    max_bins: Any,
+    categories: Categories | None,
 ) -> Any:
     """The rows as growers read them: sorted, or coded where there are bins."""
     if isinstance(X, Coded):
-        return code_table(X.codes, X.bins, signs, by_lot)
+        return code_table(X.codes, X.bins, signs, random_splits)
     if max_bins is None or (max_bins == "auto" and few_values(X)):
-        return exact_table(X, None if categories is None else categories.mask, signs, by_lot)
+        return exact_table(X, None if categories is None else categories.mask, signs, random_splits)
     bins = learn_bins(X, weights, BINS if max_bins == "auto" else int(max_bins), bin_counts(categories))
-    return code_table(bin_codes(X, bins), bins, signs, by_lot)
+    return code_table(bin_codes(X, bins), bins, signs, random_splits)
 
 
 class _TreeModel(Estimator):

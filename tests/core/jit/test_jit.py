@@ -2,18 +2,22 @@
 
 import multiprocessing
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
 import didact
+from didact.core.errors import ParameterError
 from didact.core.jit import disk_cache as module
-from didact.core.jit import dispatch, jit
+from didact.core.jit import dispatch, entries, jit
 from didact.core.threads import parallel_map
 
 SOURCE = Path(didact.__file__).parent
@@ -97,7 +101,7 @@ def test_loops_release_the_interpreter_lock_and_accept_options():
 
 def test_only_the_compiler_imports_numba():
     importers = {f for f in SOURCE.rglob("*.py") if "import numba" in (t := f.read_text()) or "from numba" in t}
-    assert {f.parent for f in importers} == {SOURCE / "core" / "jit"}
+    assert {f.relative_to(SOURCE).parts[:2] for f in importers} == {("core", "jit")}
 
 
 def fork_child(queue):
@@ -168,6 +172,7 @@ class Copy:
             (package / folder / "__init__.py").touch()
         (package / "__init__.py").touch()
         shutil.copytree(SOURCE / "core" / "jit", package / "core" / "jit")
+        shutil.copy(SOURCE / "core" / "typing.py", package / "core")
         (package / "engines" / "sum_loops.py").write_text(LOOPS)
         self.noun(1)
         self.environment = {"PYTHONPATH": f"{package.parent}:{root}", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -206,7 +211,7 @@ def installed(tmp_path):
 def test_second_process_finds_the_code(checkout):
     assert checkout.run("-c", USE) == "3.0 0"
     assert checkout.run("-c", USE) == "3.0 1"
-    assert all(f.is_relative_to(checkout.root / ".cache") for f in checkout.files(".nbc"))
+    assert all(f.is_relative_to(checkout.root / ".cache") for f in checkout.files(".code"))
 
 
 @pytest.mark.slow
@@ -216,7 +221,7 @@ def test_edit_in_a_callee_is_seen_and_old_folders_go(checkout):
         checkout.noun(factor)
         assert checkout.run("-c", USE) == f"{3.0 * factor} 0"
     assert len(list((checkout.root / ".cache" / "numba").glob("sum_loops-*"))) == module.KEPT_FOLDERS
-    assert len(checkout.files(".nbc")) == module.KEPT_FOLDERS
+    assert len(checkout.files(".code")) == module.KEPT_FOLDERS
 
 
 def test_edit_in_a_file_that_a_loop_does_not_know_keeps_its_code(checkout):
@@ -227,9 +232,10 @@ def test_edit_in_a_file_that_a_loop_does_not_know_keeps_its_code(checkout):
 
 def test_edit_in_the_vectors_that_a_loop_uses_is_seen(checkout):
     vectors, loops = checkout.package / "core" / "jit" / "simd.py", checkout.package / "engines" / "sum_loops.py"
+    whole = vectors.read_text()
     loops.write_text("from didact.core.jit.simd import SCALE\n" + LOOPS.replace("s += ", "s += SCALE * "))
     for scale in (1.0, 2.0):
-        vectors.write_text(f"SCALE = {scale}\n")
+        vectors.write_text(f"{whole}\nSCALE = {scale}\n")
         assert checkout.run("-c", USE) == f"{3.0 * scale} 0"
 
 
@@ -252,7 +258,7 @@ def test_nouns_of_other_people_are_never_stale_and_leave_nothing(checkout):
     assert checkout.run("-c", FOREIGN) == "3.0 0\n6.0"
     mine(7.0)
     assert checkout.run("-c", FOREIGN) == "21.0 0\n6.0"
-    assert checkout.files(".nbc") == []
+    assert checkout.files(".code") == []
 
 
 def test_install_keeps_the_code_beside_the_package(installed):
@@ -269,7 +275,7 @@ def test_without_any_writable_folder_loops_still_run(installed):
     (installed.root / "home").touch()
     assert installed.run("-c", FOLDER) == "None"
     assert installed.run("-c", USE) == "3.0 0"
-    assert installed.files(".nbc") == []
+    assert installed.files(".code") == []
 
 
 def test_folder_of_the_user_is_respected(checkout):
@@ -277,21 +283,77 @@ def test_folder_of_the_user_is_respected(checkout):
     assert checkout.run("-c", FOLDER, NUMBA_CACHE_DIR=str(elsewhere)).startswith(str(elsewhere))
 
 
+def flipped(content, place):
+    return content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :]
+
+
+class Mischief:
+    """A pickle that leaves a trace when it is loaded."""
+
+    def __reduce__(self):
+        return open, ("trace", "w")
+
+
+DAMAGE = {
+    "one bit in the middle": lambda content: flipped(content, len(content) // 2),
+    "one bit at the end": lambda content: flipped(content, len(content) - 1),
+    "one bit of the checksum": lambda content: flipped(content, len(entries.MAGIC) + 3),
+    "truncated": lambda content: content[: len(content) // 2],
+    "empty": lambda content: b"",
+    "another pickle": lambda content: pickle.dumps(Mischief()),
+    "another pickle behind the checksum": lambda content: content[:54] + zlib.compress(pickle.dumps(Mischief())),
+}
+
+
 @pytest.mark.slow
-def test_damaged_cache_is_compiled_anew(checkout):
+def test_damaged_entry_is_compiled_anew(checkout):
     checkout.run("-c", USE)
-    for ending in (".nbi", ".nbc"):
-        for file in checkout.files(ending):
-            file.write_bytes(file.read_bytes()[:40])
-        assert checkout.run("-c", USE) == "3.0 0"
+    (file,) = checkout.files(entries.ENDING)
+    whole = file.read_bytes()
+    for name, damage in DAMAGE.items():
+        file.write_bytes(damage(whole))
+        assert checkout.run("-c", USE) == "3.0 0", name
+        assert not (checkout.root / "trace").exists(), name
+        assert entries.key_of(file) is not None, "it has been written anew"
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+@pytest.mark.parametrize("place", [0, 20, 52, 60, -1])
+def test_every_flipped_bit_is_found(tmp_path, place):
+    file, key = tmp_path / "entry", "triple cpu features\nfunction"
+    entries.write(file, key, b"machine code" * 20)
+    assert entries.read(file, key) == b"machine code" * 20
+    assert entries.read(file, "another key") is None
+    content = file.read_bytes()
+    file.write_bytes(flipped(content, place % len(content)))
+    assert entries.read(file, key) is None
+    assert entries.key_of(file) is None
+    assert os.listdir(tmp_path) == ["entry"]
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    def full(*places):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(entries.os, "replace", full)
+    with pytest.raises(OSError):
+        entries.write(tmp_path / "entry", "key", b"code")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_processes_that_compile_at_once_leave_whole_entries(checkout):
+    command = [sys.executable, "-c", USE]
+    team = [subprocess.Popen(command, env=checkout.environment, cwd=checkout.root) for _ in range(4)]
+    assert [process.wait(100) for process in team] == [0] * 4
+    assert [entries.key_of(file) is not None for file in checkout.files(entries.ENDING)] == [True]
     assert checkout.run("-c", USE) == "3.0 1"
 
 
 @pytest.mark.slow
 def test_exchanged_files_are_noticed(checkout):
-    """What two processes that start cold at once can leave behind."""
     checkout.run("-m", "didact.core.jit")
-    first, second = checkout.files(".nbc")
+    first, second = checkout.files(".code")
     first_bytes, second_bytes = first.read_bytes(), second.read_bytes()
     first.write_bytes(second_bytes)
     second.write_bytes(first_bytes)
@@ -299,9 +361,9 @@ def test_exchanged_files_are_noticed(checkout):
 
 
 def test_cache_that_fills_up_does_not_break_a_fit(checkout):
-    code = "import didact.engines.sum_loops as m, numba.core.caching as c\n"
+    code = "import didact.core.jit.entries as entries\n"
     code += "def full(*a): raise OSError(28, 'No space left on device')\n"
-    code += "c.IndexDataCacheFile.save = full\n" + USE
+    code += "entries.os.replace = full\n" + USE
     assert checkout.run("-c", code) == "3.0 0"
 
 
@@ -314,5 +376,96 @@ def test_warm_up_command(checkout):
 
 
 def test_loops_run_without_numba_when_it_is_switched_off(checkout):
-    code = USE.replace("sum(total.stats.cache_hits.values())", "type(total).__name__")
+    code = USE.replace("sum(total.stats.cache_hits.values())", "type(total.compiled).__name__")
     assert checkout.run("-c", code, NUMBA_DISABLE_JIT="1") == "3.0 function"
+
+
+# ------------------------------------------------------------------------------------------------ warming
+
+SECOND = LOOPS.replace("total", "other")
+LOUD = """
+import sys
+from didact.core.jit.warming import warm
+print("in the code of this module", file=sys.stderr)
+print(warm(report=lambda done, total, left: print(done, total, left >= 0)))
+"""
+
+
+def test_warming_in_several_processes_reports_and_leaves_code_for_the_baseline(checkout):
+    (checkout.package / "engines" / "more_loops.py").write_text(SECOND)
+    assert checkout.run("-c", LOUD) == "1 2 True\n2 2 True\n2"
+    keys = [entries.key_of(file) for file in checkout.files(entries.ENDING)]
+    assert len(keys) == 4
+    if module.has_baseline():
+        assert {key.split(" ")[1] for key in keys} == {module.BASELINE}
+    assert checkout.run("-c", USE) == "3.0 1"
+    assert checkout.run("-c", USE, DIDACT_NATIVE="1") == "3.0 0", "the CPU itself, for who asks for it"
+    assert checkout.run("-c", USE) == "3.0 1"
+
+
+@pytest.mark.slow
+def test_warming_for_this_very_cpu_comes_beside_the_baseline(checkout):
+    checkout.run("-m", "didact.core.jit")
+    before = set(checkout.files(entries.ENDING))
+    checkout.run("-m", "didact.core.jit", "--native")
+    fresh = set(checkout.files(entries.ENDING)) - before
+    if module.has_baseline():
+        assert len(fresh) == len(before) == 2
+        assert all(entries.key_of(file).split(" ")[1] != module.BASELINE for file in fresh)
+    assert checkout.run("-c", USE, DIDACT_NATIVE="1") == "3.0 1"
+
+
+def test_warming_a_chapter_compiles_what_it_uses(checkout):
+    (checkout.package / "engines" / "more_loops.py").write_text(SECOND)
+    (checkout.package / "tree").mkdir()
+    (checkout.package / "tree" / "__init__.py").write_text("from didact.engines.more_loops import other\n")
+    assert "loops of 1 module ready" in checkout.run("-m", "didact.core.jit", "tree")
+    assert {file.parent.name.partition("-")[0] for file in checkout.files(entries.ENDING)} == {"more_loops"}
+
+
+def test_a_chapter_that_does_not_exist_is_named():
+    with pytest.raises(ParameterError, match=r"'trees' is no chapter of didact; there are .*linear_model.*tree"):
+        didact.warm("trees")
+
+
+def test_a_file_of_loops_that_fails_is_named(checkout):
+    (checkout.package / "engines" / "bad_loops.py").write_text("def warm():\n    raise ValueError('no good')\n")
+    code = "from didact.core.jit.warming import warm\ntry:\n    warm(jobs=1)\nexcept RuntimeError as e:\n    print(e)"
+    assert checkout.run("-c", code) == "Compiling ahead has failed: didact.engines.bad_loops: ValueError: no good"
+
+
+# ------------------------------------------------------------------------------------------------ loops in loops
+
+
+@jit
+def root(x, k):
+    if x[k] < 0.0:
+        raise ValueError("negative")
+    return x[k] ** 0.5
+
+
+@jit
+def roots(x):
+    return root(x, 0) + root(x, 1)
+
+
+def test_a_loop_that_others_call_is_compiled_into_them():
+    """It has no machine code of its own before Python calls it, and no variants for constants."""
+    assert roots(np.array([4.0, 9.0])) == 5.0
+    assert root.overloads == {}
+    compiled = next(iter(roots.overloads.values()))
+    code = compiled.library._shared_module or compiled.library._final_module
+    seen = [v.name for v in code.global_variables if v.name.startswith("_ZN08NumbaEnv") and "4rootB" in v.name]
+    assert len(seen) == 1
+    assert root(np.array([4.0, 9.0]), 1) == 3.0
+    assert len(root.overloads) == 1
+
+
+def test_errors_in_a_loop_that_others_call_come_out():
+    with pytest.raises(ValueError, match="negative"):
+        roots(np.array([4.0, -9.0]))
+
+
+def test_a_users_function_may_call_a_loop():
+    mine = numba.njit(lambda x: roots(x) + 1.0)
+    assert mine(np.array([4.0, 9.0])) == 6.0

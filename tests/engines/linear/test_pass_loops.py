@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from didact.core.errors import InputError
 from didact.core.rows import MemoryRows
 from didact.core.threads import set_threads
+from didact.engines.linear import pass_loops, softmax_loops
 from didact.engines.linear.objective import LinearObjective
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
@@ -198,3 +199,23 @@ def test_threads_and_layout_change_no_bit_and_little(outputs):
             for a, b in zip(found[layout, threads], found[layout, 1]):
                 np.testing.assert_array_equal(a, b)
     agree(found["rows", 1], found["columns", 1])
+
+
+@pytest.mark.parametrize("name", ["linear_pass", "softmax_pass"])
+def test_a_pass_needs_the_interpreter_a_handful_of_times(name, monkeypatch):
+    """However many rows there are: threads take pieces of them inside compiled code."""
+    module = pass_loops if name == "linear_pass" else softmax_loops
+    compiled, calls = getattr(module, name), []
+    monkeypatch.setattr(module, name, lambda *args: (calls.append(None), compiled(*args))[1])
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(200_000, 20)), rng.integers(0, 3, 200_000)
+    set_threads(3)
+    try:
+        if name == "linear_pass":
+            objective = LinearObjective(MemoryRows(X, (codes > 0) * 1.0, None, None), Logistic(), 2e5)
+        else:
+            objective = LinearObjective(MemoryRows(X, codes, None, None), Softmax(), 2e5, outputs=3)
+        objective.value_gradient(np.zeros(objective.size))
+    finally:
+        set_threads(None)
+    assert 1 <= len(calls) <= 3

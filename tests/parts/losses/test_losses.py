@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from didact.core.errors import ParameterError
+from didact.core.jit import jit
 from didact.parts.losses import (
     Absolute,
     EpsilonInsensitive,
@@ -144,8 +145,7 @@ def test_scalar_triple_equals_array_form(loss, data):
 
 @pytest.mark.parametrize("loss", {type(loss): loss for loss in SCALAR}.values(), ids=repr)
 def test_scalar_triple_compiles(loss):
-    numba = pytest.importorskip("numba")
-    compiled = numba.njit(type(loss).value_grad_hess1)
+    compiled = jit(type(loss).value_grad_hess1)
     for y, z in ((1.0, 0.3), (1.0, -2.0), (1.0, 50.0)):
         assert compiled(loss, y, z) == pytest.approx(loss.value_grad_hess1(y, z), rel=1e-14)
 
@@ -160,9 +160,8 @@ def test_scalar_forms_agree_at_kinks(loss):
 
 @pytest.mark.parametrize("loss", {type(loss): loss for loss in LOSSES}.values(), ids=repr)
 def test_scalar_forms_compile(loss):
-    numba = pytest.importorskip("numba")
     for method in ("value1", "grad1"):
-        compiled = numba.njit(getattr(type(loss), method))
+        compiled = jit(getattr(type(loss), method))
         for y, z in zip(*(a[:5].tolist() for a in sample(loss))):
             assert compiled(loss, y, z) == pytest.approx(getattr(loss, method)(y, z), rel=1e-14)
 

@@ -6,7 +6,15 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from didact.parts.statistics.class_sums import ClassSums, by_class, class_sums, one_hot
+from didact.core.errors import InputError
+from didact.parts.statistics.class_sums import (
+    ClassSums,
+    by_class,
+    category_counts,
+    dense_class_sums,
+    one_hot,
+    sparse_class_sums,
+)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 8), st.integers(1, 4))
@@ -16,7 +24,48 @@ def test_sparse_sums_are_a_product(seed, n, p, K):
     X = rng.poisson(0.7, (n, p)).astype(rng.choice([np.float32, np.float64]))
     codes, w = rng.integers(0, K, n), rng.uniform(size=n)
     expected = one_hot(codes, w, K).T @ X
-    np.testing.assert_allclose(class_sums(sp.csr_array(X), codes, w, K), expected, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(sparse_class_sums(sp.csr_array(X), codes, w, K), expected, rtol=1e-6, atol=1e-12)
+    sums, absent, least = dense_class_sums(X, codes, w, K)
+    np.testing.assert_allclose(sums, expected, rtol=1e-6, atol=1e-12)
+    assert least == 0
+    assert not absent.any()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 8), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_dense_sums_with_gaps_and_a_threshold(seed, n, p, K):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)).astype(rng.choice([np.float32, np.float64]))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    codes, w = rng.integers(0, K, n), rng.uniform(size=n)
+    hot = one_hot(codes, w, K).T
+    for threshold, values in ((np.nan, X), (0.3, (X > 0.3) * 1.0)):
+        sums, absent, least = dense_class_sums(np.asfortranarray(X), codes, w, K, threshold)
+        np.testing.assert_allclose(sums, hot @ np.where(np.isnan(X), 0.0, values), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(absent, hot @ np.isnan(X), rtol=1e-6, atol=1e-12)
+        assert least == np.fmin.reduce(X, axis=None, initial=0.0)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(1, 8), st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_counts_of_categories(seed, n, p, K):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, p)).astype(rng.choice([np.float32, np.float64]))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    codes, w = rng.integers(0, K, n), rng.uniform(size=n) * (rng.random(n) < 0.8)
+    for column, found in zip(X.T, category_counts(X, codes, w, K), strict=True):
+        there = ~np.isnan(column) & (w > 0)
+        assert found.shape == (K, int(column[there].max(initial=0)) + 1)
+        for k, t in np.ndindex(found.shape):
+            np.testing.assert_allclose(found[k, t], w[there & (codes == k) & (column == t)].sum(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"), [(-1.0, "Negative"), (0.5, "fractions"), (2e6, "holds the number 2000000"), (1e300, "number")]
+)
+def test_numbers_that_are_no_categories(bad, sentence):
+    with pytest.raises(InputError, match=sentence):
+        category_counts(np.array([[0.0], [bad]]), np.zeros(2, np.int64), np.ones(2), 1)
 
 
 def test_sums_of_unequal_width_and_labels():

@@ -1,24 +1,27 @@
 """Compiled loops: how they are compiled, where the machine code is kept, and how a noun enters them.
 
-This package alone imports Numba. A loop is a plain function under `@jit`, in a file named `*_loops.py`. What varies in
-it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar method when the loop is
-compiled. `disk_cache` keeps the machine code; `intrinsics` and `simd` hold all that is written in LLVM's own language.
+This package alone imports Numba, when the first loop runs. A loop is a plain function under `@jit`, in a file named
+`*_loops.py`. What varies in it (a loss, a kernel, a criterion) enters as a NamedTuple, and `dispatch` finds its scalar
+method when the loop is compiled.
+
+- `loop` is the light object that `@jit` leaves, `compiler` makes Numba's dispatcher of it, `inner` compiles loops into
+  those that call them;
+- `disk_cache` keeps the machine code and finds what a wheel carries, in the files of `entries`;
+- `warming` compiles ahead on all cores, `notice` says so where something has to be compiled in a fit;
+- `intrinsics`, `simd` and `atomics` are functions for loops, with their code in LLVM's language in `llvm`.
 
 Numba keys its disk cache on the loop's own file alone, and would keep stale code after an edit in a function that the
 loop calls. So a loop's cache folder is named by a hash of its file and of all files of didact that it imports, and each
-entry is also keyed on such a hash for the nouns it was compiled for. `python -m didact.core.jit` compiles everything
-ahead of time.
+entry is also keyed on such a hash for the nouns it was compiled for.
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, TypeVar, overload
 
-import numba
-import numba.extending
-
-from didact.core.jit.disk_cache import attach_cache, cache_folder
+from didact.core.jit.disk_cache import cache_folder
 from didact.core.jit.intrinsics import lowest_bit, prefetch, prefetch_row
+from didact.core.jit.loop import Loop
+from didact.core.jit.nouns import dispatch
 
 __all__ = ["REASSOCIATE", "cache_folder", "dispatch", "jit", "jit_unmanaged", "lowest_bit", "prefetch", "prefetch_row"]
 
@@ -52,9 +55,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     """
     if function is None:
         return lambda f: jit(f, **options)
-    compiled = numba.njit(nogil=True, **({"_nrt": True} | options))(function)
-    attach_cache(compiled, function)
-    return compiled
+    return Loop(function, {"nogil": True, "_nrt": True} | options)
 
 
 @overload
@@ -70,44 +71,3 @@ def jit_unmanaged(function: Any = None, **options: Any) -> Any:
     """
     how: Any = jit
     return how(function, _nrt=False, **options)
-
-
-def dispatch(name: str) -> Callable[..., Any]:
-    """A function f(noun, *args) for use in loops that calls the noun's scalar method `name`.
-
-    The method is resolved when the loop is compiled. A noun is a NamedTuple whose class defines the method in plain
-    Python on scalars, or a function under `numba.njit`, which is then called itself. Code for nouns from outside
-    didact, and for functions, is compiled anew in each process: the disk cache could not know when they change.
-
-    >>> from typing import NamedTuple
-    >>> from didact.core.jit import dispatch
-    >>> class Line(NamedTuple):
-    ...     slope: float
-    ...     def value1(self, z):
-    ...         return self.slope * z
-    >>> value1 = dispatch("value1")
-    >>> value1(Line(2.0), 3.0)
-    6.0
-    """
-
-    def call(noun: Any, *args: Any) -> Any:
-        method = getattr(type(noun), name, None)
-        return noun(*args) if method is None else method(noun, *args)
-
-    @cache
-    def compiled(cls: type) -> Any:
-        if not hasattr(cls, name):
-            raise numba.core.errors.TypingError(f"{cls.__name__} has no scalar method {name!r}")
-        return numba.njit(getattr(cls, name))
-
-    @numba.extending.overload(call)
-    def resolve(noun, *args):  # type: ignore[no-untyped-def]  # Numba compares the signatures, annotations and all
-        if isinstance(noun, numba.types.Dispatcher):
-            return lambda noun, *args: noun(*args)
-        cls = getattr(noun, "instance_class", None)
-        if cls is None:
-            return None
-        method = compiled(cls)
-        return lambda noun, *args: method(noun, *args)
-
-    return call

@@ -1,70 +1,150 @@
-"""Where machine code is kept: a folder for each file of loops, named by a hash of the sources it depends on."""
+"""Where machine code is kept: a folder for each file of loops, named by a hash of the sources it depends on.
 
-import hashlib
+Two places are looked at: the folder that this machine writes, and `shipped`, which a wheel carries. Code is found that
+was compiled for this very CPU, or for the baseline that wheels are compiled for where this CPU is at least that.
+"""
+
+import importlib
 import os
-import re
+import pickle
+import platform
 import shutil
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core.caching import FunctionCache
-from numba.misc.appdirs import AppDirs
+from didact.core.jit import entries
+from didact.core.jit.sources import PACKAGE, fingerprint
 
-PACKAGE = Path(__file__).resolve().parents[2]
 KEPT_FOLDERS = 3
-_config: Any = numba.config
-_lock = threading.Lock()
+SHIPPED = PACKAGE / "core" / "jit" / "shipped"
+BASELINE = "x86-64-v3"  # the CPU that wheels are compiled for: Haswell (2013), Zen (2017) and later
+BASELINE_FEATURES = "avx,avx2,bmi,bmi2,cx16,f16c,fma,lzcnt,movbe,popcnt,sahf,sse3,sse4.1,sse4.2,ssse3,xsave"
+_SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "BOUNDSCHECK")
 
 
-def attach_cache(compiled: Any, function: Any) -> None:
-    """Give a compiled function a disk cache, where one can be written."""
-    folder = cache_folder(function.__code__.co_filename)
-    if folder is None or not hasattr(compiled, "_cache"):  # with NUMBA_DISABLE_JIT it is a plain function
-        return
-    with _lock:
-        before, _config.CACHE_DIR = _config.CACHE_DIR, str(folder)
-        try:
-            compiled._cache = LoopCache(function)
-        except (RuntimeError, OSError):  # no source file (a function typed at a prompt), or a full disk
-            pass
-        finally:
-            _config.CACHE_DIR = before
+class LoopCache:
+    """What Numba asks for the compiled code of one loop; a faulty cache never breaks a fit.
 
+    Code for functions and nouns from outside didact, and of functions that close over variables, is not kept: nothing
+    would tell when they change.
+    """
 
-class LoopCache(FunctionCache):
-    """Numba's disk cache, except that a faulty cache never breaks a fit, and only code for didact's nouns is kept."""
+    def __init__(self, function: Any) -> None:
+        self.function, self.enabled = function, function.__closure__ is None
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        nouns = {noun for kind in getattr(sig, "args", sig) for noun in _nouns(kind)}
-        files = sorted({str(sys.modules[noun.__module__].__file__) for noun in nouns})
-        return *super()._index_key(sig, codegen), *map(_fingerprint, files)
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that is written."""
+        folder = cache_folder(self.function.__code__.co_filename)
+        return None if folder is None else str(folder)
+
+    def enable(self) -> None:
+        """Use the disk."""
+        self.enabled = True
+
+    def disable(self) -> None:
+        """Leave the disk alone."""
+        self.enabled = False
+
+    def flush(self) -> None:
+        """Do nothing: entries are replaced one by one."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature; None if there is none."""
         arguments = tuple(getattr(sig, "args", sig))
-        if not all(map(_lasting, arguments)):
+        if not self.enabled or not all(map(_lasting, arguments)):
             return None
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # a file truncated by a crash: start over
-            with suppress(OSError):
-                self.flush()
-            return None
-        # Two processes that write at once can swap the code of two signatures: check what was loaded.
-        return found if found is None or tuple(found.signature.args) == arguments else None
+        target_context.refresh()
+        for target in _targets(*target_context.codegen().magic_tuple()):
+            key = self._key(arguments, target)
+            for folder in self._folders():
+                found = _load(folder / entries.name_of(self.function.__qualname__, key), key, target_context)
+                if found is not None and tuple(found.signature.args) == arguments:
+                    return found
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if all(map(_lasting, getattr(sig, "args", sig))):
-            try:
-                super().save_overload(sig, data)
-            except Exception:  # a full disk, or a folder that was deleted
-                self.disable()
+        """Keep the compiled code for a signature, if it can be moved to another process."""
+        from numba.core.serialize import dumps
+
+        arguments = tuple(getattr(sig, "args", sig))
+        folder = cache_folder(self.function.__code__.co_filename)
+        if not self.enabled or folder is None or not all(map(_lasting, arguments)):
+            return
+        if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
+            return
+        key = self._key(arguments, " ".join(data.library.codegen.magic_tuple()))
+        parts = list(data._reduce())
+        parts[6] = ""  # the annotated source, with the path of the file: nobody reads it
+        try:
+            entries.write(folder / entries.name_of(self.function.__qualname__, key), key, dumps(tuple(parts)))
+        except OSError:  # a full disk, or a folder that was deleted
+            self.disable()
+
+    def _folders(self) -> Iterator[Path]:
+        file = self.function.__code__.co_filename
+        own = cache_folder(file)
+        if own is not None:
+            yield own
+        if (shipped := SHIPPED / folder_name(file)).is_dir():
+            yield shipped
+
+    def _key(self, arguments: tuple[Any, ...], target: str) -> str:
+        """All that the code depends on besides the sources of the loop, which name the folder."""
+        nouns = {noun for kind in arguments for noun in _nouns(kind)}
+        files = {f"{noun.__module__}.{noun.__qualname__}": sys.modules[noun.__module__].__file__ for noun in nouns}
+        seen = (f"{name} {fingerprint(str(file))}" for name, file in sorted(files.items()))
+        what = f"{self.function.__module__}.{self.function.__qualname__}:{self.function.__code__.co_firstlineno}"
+        return "\n".join((target, runtime(), what, *map(str, arguments), *seen))
+
+
+def _load(file: Path, key: str, target_context: Any) -> Any:
+    """The code in a file that is whole; one that is not goes, and the code is compiled anew."""
+    from numba.core.compiler import CompileResult
+
+    data = entries.read(file, key)
+    if data is not None:
+        with suppress(Exception):  # whole, and yet Numba cannot use it: as good as damaged
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
+    if not file.is_relative_to(SHIPPED):
+        with suppress(OSError):  # as a rule there is no such file
+            file.unlink()
+    return None
+
+
+@cache
+def runtime() -> str:
+    """What compiled code needs besides a CPU: the versions of Python, Numba and LLVM, and Numba's settings."""
+    import llvmlite
+    import numba
+
+    settings = (f"{name}={int(getattr(numba.config, name, 0) or 0)}" for name in _SETTINGS)
+    python = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
+    return " ".join((python, f"numba {numba.__version__}", f"llvmlite {llvmlite.__version__}", *settings))
+
+
+def _targets(triple: str, cpu: str, features: str) -> Iterator[str]:
+    """The targets whose code runs here, best first: this CPU, and the baseline unless the user has named a CPU."""
+    settings: Any = importlib.import_module("numba.core.config")
+    yield f"{triple} {cpu} {features}"
+    if settings.CPU_NAME is settings.CPU_FEATURES is None and has_baseline(features):
+        yield f"{triple} {BASELINE} "
+
+
+def has_baseline(features: str | None = None) -> bool:
+    """Whether code for the baseline runs on this machine, given LLVM's list of its features."""
+    if platform.machine().lower() not in ("x86_64", "amd64") or os.environ.get("DIDACT_NATIVE", "0") not in ("", "0"):
+        return False
+    if features is None:
+        from llvmlite.binding import get_host_cpu_features
+
+        features = get_host_cpu_features().flatten()
+    return set(features.replace("+", "").split(",")) >= set(BASELINE_FEATURES.split(","))
 
 
 def _nouns(kind: Any) -> Iterator[type]:
@@ -77,19 +157,27 @@ def _nouns(kind: Any) -> Iterator[type]:
 
 def _lasting(kind: Any) -> bool:
     """Whether code for this type of argument may be cached on disk: not for functions and nouns from outside didact."""
-    if isinstance(kind, numba.types.Dispatcher):
+    from numba.core.types import Dispatcher
+
+    if isinstance(kind, Dispatcher):
         return False
     if any(noun.__module__.partition(".")[0] != "didact" for noun in _nouns(kind)):
         return False
     return all(map(_lasting, getattr(kind, "types", ())))
 
 
+def folder_name(file: str) -> str:
+    """The name of the folder of a file's compiled code."""
+    return f"{Path(file).stem}-{fingerprint(file)}"
+
+
 @cache
 def cache_folder(file: str = __file__) -> Path | None:
     """The folder of a file's compiled code; None if no folder is writable, so that each process compiles for itself."""
-    name = f"{Path(file).stem}-{_fingerprint(file)}"
+    if not Path(file).is_file():  # a function typed at a prompt
+        return None
     for place in _places():
-        folder = place / "numba" / name
+        folder = place / "numba" / folder_name(file)
         try:
             fresh = not folder.exists()
             folder.mkdir(parents=True, exist_ok=True)
@@ -105,37 +193,23 @@ def cache_folder(file: str = __file__) -> Path | None:
 
 def _places() -> Iterator[Path]:
     """Candidate folders for the cache: the one that the user chose, one beside the sources, the user's cache folder."""
-    if _config.CACHE_DIR:
-        yield Path(_config.CACHE_DIR)
+    settings = getattr(sys.modules.get("numba"), "config", None)
+    if chosen := getattr(settings, "CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR")):
+        yield Path(chosen)
     checkout = PACKAGE.parents[1]
     is_checkout = PACKAGE.parent.name == "src" and (checkout / "pyproject.toml").is_file()
     yield checkout / ".cache" if is_checkout else PACKAGE / "__pycache__"
-    yield Path(AppDirs(appname="didact", appauthor=False).user_cache_dir)
+    with suppress(RuntimeError):  # no home
+        yield _users_cache() / "didact"
 
 
-@cache
-def _fingerprint(file: str) -> str:
-    """A hash of the file, of all files of didact that it imports, directly or not, and of this package."""
-    compiler = (source for source in PACKAGE.joinpath("core", "jit").glob("*.py") if source.name != "__main__.py")
-    digest, seen, waiting = hashlib.sha256(), set(), [*sorted(compiler), Path(file)]
-    while waiting:
-        source = waiting.pop()
-        if source not in seen and source.is_file():
-            seen.add(source)
-            digest.update(source.read_bytes())
-            waiting += sorted(_imports(source))
-    return digest.hexdigest()[:16]
-
-
-@cache
-def _imports(file: Path) -> set[Path]:
-    """The files of didact, except those of core, that this one imports."""
-    found = re.findall(r"^\s*(?:from|import) didact\.([\w.]+)(?: import (\([^)]*\)|[^\n]*))?", file.read_text(), re.M)
-    modules = {name for name, _ in found}
-    modules |= {f"{name}.{member}" for name, members in found for member in re.findall(r"\w+", members)}
-    compiled = (name for name in modules if not name.startswith("core"))
-    paths = (PACKAGE.joinpath(*name.split(".")) for name in compiled)
-    return {file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()}
+def _users_cache() -> Path:
+    """Where this system keeps what programs can make again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def _tidy(place: Path, stem: str) -> None:

@@ -1,66 +1,21 @@
-"""Single instructions of LLVM that Numba does not offer, as functions for use in loops, with Python twins."""
+"""Single instructions of LLVM that Numba does not offer, as functions for use in loops.
+
+What stands here is what they do in Python, where prefetching does nothing; `llvm.intrinsics` has their code.
+"""
 
 from typing import Any
 
-import numba
-import numba.extending
-from llvmlite import ir
-from numba.core import cgutils
-
 LINE = 64  # bytes of a cache line
-_index, _small, _byte = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
-_config: Any = numba.config
 
 
-def _request(builder: Any, place: Any, level: int) -> None:
-    """Prefetch the cache line at an address; `level` is LLVM's locality: 3 for the L1 cache, 2 for L2."""
-    form = ir.FunctionType(ir.VoidType(), [_byte, _small, _small, _small])
-    prefetch = cgutils.get_or_insert_function(builder.module, form, "llvm.prefetch.p0")
-    builder.call(prefetch, [builder.bitcast(place, _byte), _small(0), _small(level), _small(1)])  # read, data cache
+def prefetch(array: Any, row: Any, column: Any) -> None:
+    """Prefetch an element into L1, in loops that know which rows come next; of one dimension, that at `column`."""
 
 
-@numba.extending.intrinsic
-def _prefetch(typingctx, array, row, column):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, args[0])
-        place = cgutils.get_item_pointer(context, builder, kind, view, args[3 - kind.ndim :], wraparound=False)
-        _request(builder, place, 3)
-        return context.get_dummy_value()
-
-    return numba.types.void(array, numba.types.uint64, numba.types.uint64), generate
+def prefetch_row(X: Any, i: Any) -> None:
+    """Prefetch a whole row into L2, where it does not evict what the loop is working on in L1."""
 
 
-@numba.extending.intrinsic
-def _prefetch_row(typingctx, X, i):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, args[0])
-        start = cgutils.get_item_pointer(context, builder, kind, view, [args[1], _index(0)], wraparound=False)
-        start, length = builder.bitcast(start, _byte), cgutils.unpack_tuple(builder, view.strides, 2)[0]
-        with cgutils.for_range_slice(builder, _index(0), length, _index(LINE)) as (offset, _):
-            _request(builder, builder.gep(start, [offset]), 2)
-        _request(builder, builder.gep(start, [builder.sub(length, _index(1))]), 2)
-        return context.get_dummy_value()
-
-    return numba.types.void(X, numba.types.uint64), generate
-
-
-# prefetch(array, row, column): prefetch an element into L1, in loops that know which rows come next; in an array with
-# one dimension, the element at `column`.
-prefetch: Any = (lambda array, row, column: None) if _config.DISABLE_JIT else _prefetch
-
-# prefetch_row(X, i): prefetch a whole row into L2, where it does not evict what the loop is working on in L1.
-prefetch_row: Any = (lambda X, i: None) if _config.DISABLE_JIT else _prefetch_row
-
-
-@numba.extending.intrinsic
-def _lowest_bit(typingctx, word):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.cttz(args[0], ir.IntType(1)(1))
-
-    return numba.types.int64(numba.types.uint64), generate
-
-
-# lowest_bit(word): the position of the lowest bit that is set in an np.uint64 other than 0.
-lowest_bit: Any = (lambda word: (int(word) & -int(word)).bit_length() - 1) if _config.DISABLE_JIT else _lowest_bit
+def lowest_bit(word: Any) -> int:
+    """The position of the lowest bit that is set in an np.uint64 other than 0."""
+    return (int(word) & -int(word)).bit_length() - 1

@@ -1,10 +1,25 @@
 """The context of an iterative fit, in which callbacks are called after each iteration and may stop it."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Self
 
 from sklearn.callback._callback_support import callback_management_context
+
+from didact.core.progress.log import ProgressLog
+
+
+@contextmanager
+def _printing(estimator: Any, verbose: int) -> Iterator[None]:
+    """Context in which the model's callbacks include a log on the standard output: each second, or of each step."""
+    before = getattr(estimator, "_skl_callbacks", [])
+    log = ProgressLog(sys.stdout, every=0.0 if verbose > 1 else 1.0)
+    estimator.set_callbacks(*before, log)
+    try:
+        yield
+    finally:
+        estimator.set_callbacks(*before)
 
 
 class FitProgress:
@@ -61,8 +76,10 @@ class FitProgress:
         self._context: Any = None
 
     def __enter__(self) -> Self:
-        if getattr(self._estimator, "_skl_callbacks", None):
+        verbose = getattr(self._estimator, "verbose", 0)
+        if verbose or getattr(self._estimator, "_skl_callbacks", None):
             with ExitStack() as stack:
+                stack.enter_context(_printing(self._estimator, verbose) if verbose else nullcontext())
                 stack.enter_context(callback_management_context(self._estimator))
                 context = self._estimator._init_callback_context(max_subtasks=self._max_iter)
                 context.call_on_fit_task_begin(**self._data)

@@ -7,7 +7,7 @@ result is the same, bit for bit, for any number of threads.
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -138,17 +138,25 @@ class MemoryRows(Rows):
         def summarize(piece: list[int]) -> S:
             return reduce(_merge, (fn(self._block(a, b), *args) for a, b in pairwise(piece)))
 
-        if getattr(fn, "takes_pieces", False):
-            pieces = _joined(self.X, self._pieces)
-        else:
-            how = getattr(fn, "compiled", None)
-            pieces = _even(self.X, *how) if how and isinstance(self.X, np.ndarray) else self._pieces
+        bare = getattr(fn, "func", fn)  # of a `partial`
+        pieces = _joined(self.X, self._pieces) if getattr(bare, "takes_pieces", False) else self._pieces
         with np.errstate(all="ignore"):  # what is not finite is reported below, in words
-            total = reduce(_merge, parallel_map(summarize, pieces))
+            if getattr(bare, "takes_all", False):
+                total = fn(self._whole, *args)
+            else:
+                total = reduce(_merge, parallel_map(summarize, pieces))
         # A NaN in the input makes the sums NaN, so no separate pass has to look for it.
         if not self.missing and not all_finite(total):
             refuse_non_finite(self.X, self.names)
         return total
+
+    @cached_property
+    def _whole(self) -> Block:
+        """The columns; X in an order that loops can read, so that not every pass has to copy it."""
+        X = self.X
+        if not isinstance(X, np.ndarray) or (X.itemsize in X.strides and min(X.strides) > 0):
+            return self.columns
+        return self.columns._replace(X=np.ascontiguousarray(X))
 
     def _block(self, start: int, stop: int) -> Block:
         if not self.is_sparse:
@@ -175,7 +183,12 @@ class MemoryRows(Rows):
             except (ArithmeticError, np.linalg.LinAlgError):
                 refuse_extreme(self.X, self.names)
                 raise
-            if isinstance(found, np.ndarray) and found.dtype.kind == "f" and np.isnan(found).any():
+            if (
+                isinstance(found, np.ndarray)
+                and found.dtype.kind == "f"
+                and not finite_sum(found)
+                and np.isnan(found).any()
+            ):
                 refuse_extreme(self.X, self.names)
             return found
 
@@ -220,26 +233,30 @@ def in_pieces(fn: F) -> F:
     return fn
 
 
-def compiled_pass(work: int, square: bool = False) -> Callable[[F], F]:
-    """Mark a block function that is one compiled call, whatever the number of rows; `work` says how dear a number is.
+def compiled_pass(fn: F) -> F:
+    """Mark a block function that takes all rows at once, because it shares them among threads in compiled code."""
+    fn.takes_all = True  # type: ignore[attr-defined]
+    return fn
 
-    Pieces are then large, as few as keep all threads busy: for each of them a thread takes the interpreter's lock. If
-    the result is `square`, with a number for each pair of columns, a piece has so many rows that it is not larger.
+
+def block_by_block(fn: Callable[..., S], block: Block, *args: Any) -> S:
+    """fn of a large block by blocks of the usual size, for a `compiled_pass` that has no loop for it."""
+    return MemoryRows(*block, missing=True).reduce(fn, *args)
+
+
+def pass_edges(X: Any, work: int, square: bool = False) -> Any:
+    """Rows at which the pieces of a compiled pass begin and end; `work` says how dear a number of X is.
+
+    A piece takes about a third of a millisecond or, of many rows, up to some ten. If the result is `square`, with a
+    number for each pair of columns, a piece has so many rows that it is not larger.
     """
-
-    def mark(fn: F) -> F:
-        fn.compiled = work, square  # type: ignore[attr-defined]
-        return fn
-
-    return mark
-
-
-def _even(X: Any, work: int, square: bool) -> list[list[int]]:
-    """Pieces of one block each, of about a third of a millisecond or, of many rows, up to some ten milliseconds."""
     n, p = X.shape
-    tasks = n * max(p, 1) * work // TASK + 1
-    number = min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), n // max(64, square * work * p) + 1)
-    return [list(piece) for piece in pairwise(np.linspace(0, n, number + 1).astype(int).tolist())]
+    if is_sparse(X):
+        number = min(max(X.nnz // PIECE_ENTRIES, 1), SPARSE_PIECES)
+    else:
+        tasks = n * max(p, 1) * work // TASK + 1
+        number = min(max(min(tasks, MOST_TASKS), tasks // MOST_TASKS), n // max(64, square * work * p) + 1)
+    return np.linspace(0, n, number + 1).astype(np.int64)
 
 
 def _cut(X: Any) -> list[list[int]]:

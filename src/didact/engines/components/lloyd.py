@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse
+from didact.core.backend import is_sparse, read_only
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import parallel_map
@@ -99,7 +99,9 @@ def _assigned(X: Any, w: Any, centers: Array) -> tuple[Array, Array, Clusters]:
     Z, C = X - shift, centers - shift
     Z = Z.astype(np.float64, copy=False)
     labels, distances, sums, weights = np.empty(n, np.int32), np.empty(n), np.zeros((K, p)), np.zeros(K)
-    cost = nearest_rows(Z, Z @ C.T, 0.5 * (C * C).sum(axis=1), C, w, labels, distances, sums, weights)
+    cost = nearest_rows(
+        read_only(Z), Z @ C.T, 0.5 * (C * C).sum(axis=1), C, read_only(w), labels, distances, sums, weights
+    )
     sums += weights[:, None] * shift
     return labels, distances, Clusters(sums, weights, cost, *_farthest(X, w, distances))
 

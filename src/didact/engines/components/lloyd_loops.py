@@ -10,6 +10,7 @@ Layout, for a block of n rows and K centres::
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import jit
 from didact.core.typing import Array
 
@@ -43,4 +44,14 @@ def nearest_rows(X: Array, products: Array, half: Array, centers: Array, w: Arra
 def warm() -> None:
     """Compile for blocks of float64."""
     X, C, one = np.ones((2, 2)), np.ones((1, 2)), np.ones(1)
-    nearest_rows(X, X @ C.T, one, C, np.ones(2), np.zeros(2, np.int32), np.zeros(2), np.zeros((1, 2)), one.copy())
+    nearest_rows(
+        read_only(X),
+        X @ C.T,
+        one,
+        C,
+        read_only(np.ones(2)),
+        np.zeros(2, np.int32),
+        np.zeros(2),
+        np.zeros((1, 2)),
+        one.copy(),
+    )

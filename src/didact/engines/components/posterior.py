@@ -1,21 +1,40 @@
-r"""From joint log probabilities log P(k, x) of the classes to posteriors and labels, in blocks of rows."""
+r"""From joint log probabilities log P(k, x) of the classes to posteriors and labels.
 
+A function of rows that is marked with `scored_by` is not called: one compiled pass computes its scores and what follows
+from them. Rows at which that pass gives up (gaps, overflow), sparse rows and tensors are left to the function itself,
+in blocks.
+"""
+
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from didact.core.backend import is_sparse, is_tensor, namespace
-from didact.core.errors import InputError
+from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
+from didact.core.errors import InputError, users_level
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
-from didact.engines.components.tuning import POSTERIOR_ROWS
+from didact.engines.components.score_loops import (
+    AS_CODES,
+    AS_LOG_POSTERIOR,
+    AS_LOG_SUM,
+    AS_POSTERIOR,
+    AS_SCORES,
+    score_rows,
+)
+from didact.engines.components.score_tables import tables_of
+from didact.engines.components.tuning import MANY_POSTERIOR_ROWS, POSTERIOR_ROWS
+from didact.parts.statistics.counts import labels_of
 
 NEARER = 31  # steps of 1e-10 by which a row of the largest numbers becomes one of the smallest
 
 
-def class_priors(given: Any, weight: Array) -> Array:
-    """Probabilities of the classes: as given, equal ("equal"), or in proportion to the classes' weights (None)."""
+def class_priors(given: Any, weight: Array, scale: bool = False) -> Array:
+    """Probabilities of the classes: as given, equal ("equal"), or in proportion to the classes' weights (None).
+
+    Given ones that do not sum to 1 are refused, or with `scale` divided by their sum with a warning.
+    """
     K = len(weight)
     if given is None:
         return weight / weight.sum()
@@ -24,18 +43,39 @@ def class_priors(given: Any, weight: Array) -> Array:
     prior = np.asarray(given, np.float64)
     if prior.shape != (K,):
         raise InputError(f"Number of priors must match number of classes: {K}, not {prior.size}.")
-    if not np.isclose(prior.sum(), 1.0):
-        raise InputError("The sum of the priors should be 1.")
     if (prior < 0).any():
-        raise InputError("Priors must be non-negative.")
+        raise InputError(f"{'priors' if scale else 'Priors'} must be non-negative.")
+    if not np.isclose(prior.sum(), 1.0):
+        if not (scale and 0.0 < prior.sum() < np.inf):
+            raise InputError("The sum of the priors should be 1.")
+        warnings.warn("The priors do not sum to 1. Renormalizing.", UserWarning, stacklevel=users_level())
+        return prior / prior.sum()
     return prior
+
+
+def answered(X: Any, answer: int, fn: Any, *args: Any) -> Any:
+    """An answer of `score_loops` for each row from the scores fn(X, *args), in a compiled pass where there is one."""
+    tables = tables_of(X, fn, args)
+    if tables is None:
+        return ARRAY_FORMS[answer](X, fn, *args)
+    found, lost = score_rows(X, tables, answer)
+    if len(lost):
+        found[lost] = ARRAY_FORMS[answer](X[lost], fn, *args)
+    return found
+
+
+def class_scores(X: Any, fn: Any, *args: Any) -> Any:
+    """The scores fn(X, *args) themselves."""
+    return answered(X, AS_SCORES, fn, *args)
 
 
 def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
     """fn(block, *args) for blocks of rows that fit the cache, on the library's threads; a tensor is one block."""
     if is_tensor(X):
         return fn(X, *args)
-    step = POSTERIOR_ROWS if not is_sparse(X) else max(POSTERIOR_ROWS, -(-X.shape[0] // 16))
+    n = X.shape[0]
+    step = MANY_POSTERIOR_ROWS if n >= 32 * MANY_POSTERIOR_ROWS else POSTERIOR_ROWS
+    step = step if not is_sparse(X) else max(step, -(-n // 16))
     starts = range(0, X.shape[0], step)
     with blas_for(X.shape[1]):
         found = parallel_map(lambda s: fn(X[s : s + step], *args), starts)
@@ -44,6 +84,10 @@ def in_blocks(X: Any, fn: Any, *args: Any) -> Any:
 
 def log_posterior(X: Any, fn: Any, *args: Any) -> Any:
     """log P(class | x)."""
+    return answered(X, AS_LOG_POSTERIOR, fn, *args)
+
+
+def _log_posterior(X: Any, fn: Any, *args: Any) -> Any:
     joint = relative(X, fn, *args)
     xp = namespace(joint)
     return joint - xp.log(xp.sum(xp.exp(joint), axis=1))[:, None]
@@ -51,6 +95,10 @@ def log_posterior(X: Any, fn: Any, *args: Any) -> Any:
 
 def posterior(X: Any, fn: Any, *args: Any) -> Any:
     """P(class | x)."""
+    return answered(X, AS_POSTERIOR, fn, *args)
+
+
+def _posterior(X: Any, fn: Any, *args: Any) -> Any:
     joint = relative(X, fn, *args)
     xp = namespace(joint)
     shares = xp.exp(joint)
@@ -59,14 +107,17 @@ def posterior(X: Any, fn: Any, *args: Any) -> Any:
 
 def log_density(X: Any, fn: Any, *args: Any) -> Any:
     """log p(x), summed over the classes."""
-    return _log_sum(in_blocks(X, fn, *args))
+    return answered(X, AS_LOG_SUM, fn, *args)
 
 
 def most_probable(X: Any, classes: Array, fn: Any, *args: Any) -> Array:
     """The label with the largest joint probability."""
+    return labels_of(answered(X, AS_CODES, fn, *args), classes)
+
+
+def _codes(X: Any, fn: Any, *args: Any) -> Array:
     joint = relative(X, fn, *args)
-    best = namespace(joint).argmax(joint, axis=1)
-    return classes[best.cpu().numpy() if is_tensor(best) else best]
+    return np.asarray(to_numpy(namespace(joint).argmax(joint, axis=1)))
 
 
 def relative(X: Any, fn: Any, *args: Any) -> Any:
@@ -97,9 +148,19 @@ def relative(X: Any, fn: Any, *args: Any) -> Any:
     return joint
 
 
-def _log_sum(joint: Any) -> Any:
+def _log_sum(X: Any, fn: Any, *args: Any) -> Any:
+    joint = in_blocks(X, fn, *args)
     if not is_tensor(joint):
         return special.logsumexp(joint, axis=1)
     xp = namespace(joint)
     top = xp.max(joint, axis=1)
     return top + xp.log(xp.sum(xp.exp(joint - top[:, None]), axis=1))
+
+
+ARRAY_FORMS = {
+    AS_SCORES: in_blocks,
+    AS_CODES: _codes,
+    AS_POSTERIOR: _posterior,
+    AS_LOG_POSTERIOR: _log_posterior,
+    AS_LOG_SUM: _log_sum,
+}

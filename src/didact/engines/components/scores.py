@@ -15,11 +15,13 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import Array
 from didact.engines.components.low_rank import LowRank, Whitener
+from didact.engines.components.score_tables import diagonal_tables, scored_by, whitened_tables
 from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import GAPS_IN_TENSORS
 from didact.parts.statistics.gaps import fill_gaps, patterns
 
 
+@scored_by(whitened_tables)
 def gaussian_joint(X: Any, log_prior: Array, means: Array, whiten: Array, log_dets: Array) -> Any:
     """log P(k, x) (n, K); `whiten` holds one W per class, or a single one for a shared covariance."""
     xp = namespace(X)
@@ -77,6 +79,7 @@ def wide_joint(X: Any, log_prior: Array, means: Array, covariances: list[LowRank
     return like(out, given)
 
 
+@scored_by(diagonal_tables)
 def diagonal_joint(X: Any, log_prior: Array, mean: Array, variance: Array) -> Any:
     """log P(k) + Σ_j log N(x_j; μ_kj, σ²_kj), summed over the columns that are present."""
     given, X = X, np.asarray(X.toarray() if is_sparse(X) else to_numpy(X), np.float64)

@@ -5,3 +5,7 @@ ASSIGNED_ROWS = 4096  # rows of an assignment at once
 
 # posterior
 POSTERIOR_ROWS = 1024
+MANY_POSTERIOR_ROWS = 8192  # of a block if there are many: fewer blocks for which threads need the interpreter
+
+# score_tables
+TABLE_NUMBERS = 1 << 15  # of a table that stays in the second cache; with larger ones BLAS is quicker

@@ -14,7 +14,8 @@ Koenker, Portnoy (1997), The Gaussian hare and the Laplacian tortoise, doi:10.12
 the implementation of a primal-dual interior point method, doi:10.1137/0802028.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ from scipy import linalg
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.overflow import Largest, largest_entries, largest_target
 from didact.core.rows import Block, Rows
+from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
+from didact.engines.constrained.tuning import MOST_PIECES, PIECE_NUMBERS
 from didact.engines.loop.iterate import Report, iterate
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
@@ -58,7 +61,7 @@ class Table(NamedTuple):
         centre = sums / weight * (fit_intercept and not sparse)
         varies = counted.reduce(_spreads, units, centre).sizes > CONSTANT
         table = cls(counted, fit_intercept, centre, units, target_unit, weight, varies)
-        return table._replace(rows=_Kept(list(table.blocks()))) if counted.n_rows is not None else table
+        return table._replace(rows=_Kept(_pieces(*next(table.blocks())))) if counted.n_rows is not None else table
 
     @property
     def width(self) -> int:
@@ -81,18 +84,21 @@ class Table(NamedTuple):
 
     def product(self, b: Array) -> Array:
         """Zb."""
-        return np.concatenate([Z @ b for Z, _, _ in self.blocks()])
+        return np.concatenate(self._each(lambda Z, rows: Z @ b))
 
     def transposed(self, v: Array, h: Array | None = None) -> tuple[Array, Any]:
         """Zᵀv, and Zᵀdiag(h)Z if h is given."""
-        out, G, start = np.zeros(self.width), None if h is None else np.zeros((self.width, self.width)), 0
-        for Z, y, _ in self.blocks():
-            part = slice(start, start + len(y))
-            out += Z.T @ v[part]
-            if h is not None:
-                G += gram(Z, h[part])
-            start = part.stop
-        return out, G
+        parts = self._each(lambda Z, rows: (Z.T @ v[rows], None if h is None else gram(Z, h[rows])))
+        return sum(out for out, _ in parts), None if h is None else sum(G for _, G in parts)
+
+    def _each(self, fn: Callable[[Any, slice], Any]) -> list[Any]:
+        """fn(Z, numbers of its rows) of each block; of blocks in memory on the library's threads."""
+        if not isinstance(self.rows, _Kept):
+            stop = 0
+            return [fn(Z, slice(stop, stop := stop + len(y))) for Z, y, _ in self.blocks()]
+        stops = np.cumsum([len(y) for _, y, _ in self.rows.blocks]).tolist()
+        pieces = zip(self.rows.blocks, pairwise([0, *stops]), strict=True)
+        return parallel_map(lambda piece: fn(piece[0][0], slice(*piece[1])), pieces)
 
     def chosen(self, index: Array) -> Array:
         """The rows of Z with these (sorted) numbers, dense."""
@@ -115,6 +121,13 @@ class _Kept(NamedTuple):
     """Blocks that stay in memory between passes."""
 
     blocks: list[tuple[Any, Array, Array]]
+
+
+def _pieces(Z: Any, y: Array, w: Array) -> list[tuple[Any, Array, Array]]:
+    """A block as several ones."""
+    numbers = Z.nnz if is_sparse(Z) else Z.size
+    edges = np.linspace(0, len(y), min(numbers // PIECE_NUMBERS + 1, MOST_PIECES, len(y)) + 1).astype(int)
+    return [(Z[a:b], y[a:b], w[a:b]) for a, b in pairwise(edges.tolist())]
 
 
 def _powers(sizes: Array) -> Array:
@@ -205,7 +218,7 @@ def quantile_program(
 ) -> Result:
     """Minimise the mean pinball loss of rows (X, y, w) plus α‖b‖₁; x holds coefficients and, last, the constant."""
     table = Table.of(rows, fit_intercept)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"), blas_for(table.width):
         end = _start(table, quantile, alpha)
 
         def step(now: _Point) -> _Point | None:

@@ -13,3 +13,6 @@ SINGLE_VARIABLES = 100  # variables from which single precision pays
 # saddle
 PARALLEL_FROM = 1e8  # multiply–adds of RᵀR from which its rows are cut into pieces
 SADDLE_PIECES = 8  # most pieces, whatever the number of threads, so that rounding does not depend on it
+
+# quantile_program
+PIECE_NUMBERS, MOST_PIECES = 1 << 18, 64  # numbers of a table that are worth a task; tasks of a pass

@@ -13,7 +13,7 @@ import numpy as np
 
 from didact.core.backend import is_sparse, like, namespace, to_host, to_numpy
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import compiled_pass
+from didact.core.rows.memory import block_by_block, compiled_pass
 from didact.core.typing import Array
 from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.linear.softmax_loops import softmax_curvature, softmax_sums
@@ -183,49 +183,49 @@ def _hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     return Sums((total, grad, grad0, np.block([[G, edge[:, None]], [edge, corner]])))
 
 
-@compiled_pass(1)
+@compiled_pass
 def _fused_gradient(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_gradient` as one compiled loop."""
     if not (isinstance(block.X, np.ndarray) or is_sparse(block.X)):
-        return _gradient(block, loss, coef, intercept)
+        return block_by_block(_gradient, block, loss, coef, intercept)
     theta = np.append(coef, intercept)
     value, grad = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, False)
     return Sums((value, grad[:-1], grad[-1]))
 
 
-@compiled_pass(3, square=True)
+@compiled_pass
 def _fused_hessian(block: Block, loss: Any, coef: Array, intercept: Any) -> Sums:
     """`_hessian` as one compiled loop, for up to a few hundred features."""
     if not isinstance(block.X, np.ndarray):
-        return _hessian(block, loss, coef, intercept)
+        return block_by_block(_hessian, block, loss, coef, intercept)
     theta = np.append(coef, intercept)
     value, grad, H = linear_sums(block.X, block.y, block.weight, block.offset, loss.scalar, theta, True)
     return Sums((value, grad[:-1], grad[-1], H))
 
 
-@compiled_pass(3)
+@compiled_pass
 def _softmax_gradient(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_multi_gradient` as one compiled loop."""
     if block.offset is not None or not isinstance(block.X, np.ndarray):
-        return _multi_gradient(block, loss, coef, intercept, reference)
+        return block_by_block(_multi_gradient, block, loss, coef, intercept, reference)
     value, grad = softmax_sums(block.X, block.y, block.weight, np.column_stack([coef, intercept]), reference)
     return Sums((value, grad[:, :-1], grad[:, -1]))
 
 
-@compiled_pass(12, square=True)
+@compiled_pass
 def _softmax_hessian(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_multi_hessian` as two compiled loops."""
     if block.offset is not None or not isinstance(block.X, np.ndarray):
-        return _multi_hessian(block, loss, coef, intercept, reference)
+        return block_by_block(_multi_hessian, block, loss, coef, intercept, reference)
     H = softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, True)
     return Sums((*_softmax_gradient(block, loss, coef, intercept, reference).parts, H))
 
 
-@compiled_pass(12, square=True)
+@compiled_pass
 def _softmax_blocks(block: Block, loss: Any, coef: Array, intercept: Any, reference: bool) -> Sums:
     """`_block_curvature` as one compiled loop."""
     if block.offset is not None or not isinstance(block.X, np.ndarray):
-        return _block_curvature(block, loss, coef, intercept, reference)
+        return block_by_block(_block_curvature, block, loss, coef, intercept, reference)
     return Sums((softmax_curvature(block.X, block.weight, np.column_stack([coef, intercept]), reference, False),))
 
 

@@ -4,8 +4,8 @@ r"""One pass over rows for a linear model: predictor, loss, gradient and curvatu
     \sum_i w_i\,\ell''_i\,(x_i, 1)(x_i, 1)^T,\qquad \eta_i = x_i^Tb + b_0 + o_i
 
 A tile of some dozens of rows is read from memory once: η by products of eight rows with b, the losses in a loop over
-vectors, and the gradient from the same rows. One call handles as many rows as a thread is given, without the
-interpreter. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
+vectors, and the gradient from the same rows. Each thread makes one call, in which it takes piece after piece of the
+rows. X may lie row after row, column after column (then rows and columns change parts) or be CSR.
 `softmax_loops` does the same for several outputs.
 
 Layout::
@@ -13,7 +13,9 @@ Layout::
     X                  all numbers in one line, with the steps from row to row and from column to column
     spare (3, tile)    of the rows of a tile: predictors, then losses; slopes; curvatures, then their roots
     A (tile, width)    the rows (x, 1) times the roots, filled up to a multiple of 4 columns, if curvature is asked for
-    G (width, width)   sums of products of the columns of A; the lower triangle is computed, then copied
+    edges (pieces + 1) rows at which pieces begin; of each piece, so that sums do not depend on who took it:
+    values, gradients  (pieces,) and (pieces, width)
+    G (pieces, width, width)   sums of products of the columns of A; the lower triangle is computed, then copied
 
 Memory: X once a pass, 8np bytes. Arithmetic: 2np multiply-adds, and n(p + 1)²/2 more for curvature.
 """
@@ -24,6 +26,7 @@ import numpy as np
 
 from didact.core.backend import read_only
 from didact.core.jit import REASSOCIATE, dispatch, jit_unmanaged, prefetch
+from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import (
     LANES,
     add_rows_1,
@@ -31,6 +34,8 @@ from didact.core.jit.simd import (
     dot_rows_1,
     dot_rows_8,
 )
+from didact.core.rows.memory import pass_edges
+from didact.core.threads import share_pieces
 from didact.core.typing import Array
 from didact.parts.losses.classification import Logistic
 from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros, room
@@ -39,6 +44,7 @@ TILE = 256  # most rows of a tile
 ROWS = 8  # that are multiplied at a time
 EMPTY = read_only(np.zeros(0))
 NO_MATRIX = np.zeros((0, 0))
+NO_MATRICES = np.zeros((0, 0, 0))
 
 value_grad_hess1 = dispatch("value_grad_hess1")
 
@@ -48,20 +54,32 @@ def linear_sums(X: Any, y: Array, w: Any, offset: Any, loss: Any, theta: Array, 
 
     The loss must have the scalar form `value_grad_hess1`. X is an array of floats or, without curvature, CSR.
     """
-    p = X.shape[1]
-    at, gradient = filled(theta), filled(np.zeros(p + 1))
+    p, edges, at = X.shape[1], pass_edges(X, 3 if curvature else 1, curvature), filled(theta)
     columns = number_column(y), number_column(w), number_column(offset)
+    values, gradients = np.zeros(len(edges) - 1), aligned_zeros(len(edges) - 1, len(at))
     if not isinstance(X, np.ndarray):
-        parts = read_only(X.data), read_only(X.indices), read_only(X.indptr)
-        value = sparse_pass(*parts, *columns, p, at, loss, aligned_zeros(3, TILE), gradient)
-        return value, gradient[: p + 1]
-    flat, row_step, column_step = flat_view(X)
-    A, G = room(p + 1) if curvature else (NO_MATRIX, NO_MATRIX)
-    tile = len(A) if curvature else tile_rows(p, column_step)
-    value = linear_pass(flat, row_step, column_step, *columns, p, at, loss, aligned_zeros(3, tile), A, G, gradient)
-    if not curvature:
-        return value, gradient[: p + 1]
-    return value, gradient[: p + 1], G[: p + 1, : p + 1]
+        sparse = read_only(X.data), read_only(X.indices), read_only(X.indptr), *columns, p, at, loss
+        share_pieces(
+            len(values), lambda turn: sparse_pass(turn, edges, *sparse, aligned_zeros(3, TILE), gradients, values)
+        )
+        return values.sum(), gradients.sum(axis=0)[: p + 1]
+    rows = flat_view(X)
+    G = piece_matrices(len(values), p + 1) if curvature else NO_MATRICES
+
+    def loop(turn: Array) -> None:
+        A = room(p + 1)[0] if curvature else NO_MATRIX
+        spare = aligned_zeros(3, len(A) if curvature else tile_rows(p, rows[2]))
+        linear_pass(turn, edges, *rows, *columns, p, at, loss, spare, A, G, gradients, values)
+
+    share_pieces(len(values), loop)
+    sums = values.sum(), gradients.sum(axis=0)[: p + 1]
+    return (*sums, G.sum(axis=0)[: p + 1, : p + 1]) if curvature else sums
+
+
+def piece_matrices(pieces: int, columns: int) -> Array:
+    """A matrix of zeros for each piece, filled up to whole vectors."""
+    wide = whole_vectors(columns)
+    return aligned_zeros(pieces * wide, wide).reshape(pieces, wide, wide)
 
 
 def whole_vectors(number: int) -> int:
@@ -105,13 +123,29 @@ def flat_view(X: Array) -> tuple[Array, int, int]:
 
 @jit_unmanaged
 def linear_pass(
-    X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
-    spare: Array, A: Array, G: Array, gradient: Array,
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int,
+    theta: Array, loss: Any, spare: Array, A: Array, G: Array, gradients: Array, values: Array,
+) -> None:  # fmt: skip
+    """Take pieces until there are no more: value, gradient and, unless there is no G, curvature of each, at (b, b₀)."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= values.shape[0]:
+            return
+        values[piece] = linear_piece(
+            edges[piece], edges[piece + 1], X, row_step, column_step, y, w, offset, p, theta, loss, spare, A,
+            G[piece : piece + 1], gradients[piece],
+        )  # fmt: skip
+
+
+@jit_unmanaged
+def linear_piece(
+    begin: int, stop: int, X: Array, row_step: int, column_step: int, y: Array, w: Array, offset: Array, p: int,
+    theta: Array, loss: Any, spare: Array, A: Array, G: Array, gradient: Array,
 ) -> float:  # fmt: skip
-    """Add to the gradient and, unless it is empty, to G, which begins with zeros; the value. θ is (b, b₀)."""
+    """Add to the gradient and, unless it is empty, to G[0], which begins with zeros; the value. θ is (b, b₀)."""
     total, lost = 0.0, 0.0
-    for start in range(0, y.shape[0], spare.shape[1]):
-        rows = min(spare.shape[1], y.shape[0] - start)
+    for start in range(begin, stop, spare.shape[1]):
+        rows = min(spare.shape[1], stop - start)
         first = start * row_step
         for i in range(rows):
             spare[0, i] = theta[p]
@@ -121,7 +155,7 @@ def linear_pass(
             add_lines(X, first, column_step, p, rows, theta, spare[0])
         value, slope = _losses(y, w, offset, start, rows, loss, spare)
         if column_step == 1:
-            ask_for(X, first + spare.shape[1] * row_step, row_step, min(rows, y.shape[0] - start - rows), p)
+            ask_for(X, first + spare.shape[1] * row_step, row_step, min(rows, stop - start - rows), p)
             add_lines(X, first, row_step, rows, p, spare[1], gradient)
         else:
             add_dots(X, first, column_step, p, rows, spare[1], gradient)
@@ -131,12 +165,13 @@ def linear_pass(
                 spare[2, i] = np.sqrt(spare[2, i])
             copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
             for i in range(0, A.shape[1], LANES):
-                add_strip(A, i, rows, G)
+                add_strip(A, i, rows, G[0])
         value -= lost  # Kahan's sum: solvers compare values that are almost equal
         grown = total + value
         lost = (grown - total) - value
         total = grown
-    fill_upper(G)
+    if G.shape[0] > 0:
+        fill_upper(G[0])
     return total
 
 
@@ -150,13 +185,28 @@ def fill_upper(G: Array) -> None:
 
 @jit_unmanaged
 def sparse_pass(
-    data: Array, indices: Array, indptr: Array, y: Array, w: Array, offset: Array, p: int, theta: Array, loss: Any,
-    spare: Array, gradient: Array,
+    turn: Array, edges: Array, data: Array, indices: Array, indptr: Array, y: Array, w: Array, offset: Array, p: int,
+    theta: Array, loss: Any, spare: Array, gradients: Array, values: Array,
+) -> None:  # fmt: skip
+    """`linear_pass` for CSR rows, without curvature."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= values.shape[0]:
+            return
+        values[piece] = sparse_piece(
+            edges[piece], edges[piece + 1], data, indices, indptr, y, w, offset, p, theta, loss, spare, gradients[piece]
+        )
+
+
+@jit_unmanaged
+def sparse_piece(
+    begin: int, stop: int, data: Array, indices: Array, indptr: Array, y: Array, w: Array, offset: Array, p: int,
+    theta: Array, loss: Any, spare: Array, gradient: Array,
 ) -> float:  # fmt: skip
-    """Value and gradient of CSR rows, without curvature."""
+    """Add to the gradient of CSR rows; the value."""
     total, lost = 0.0, 0.0
-    for start in range(0, y.shape[0], spare.shape[1]):
-        rows = min(spare.shape[1], y.shape[0] - start)
+    for start in range(begin, stop, spare.shape[1]):
+        rows = min(spare.shape[1], stop - start)
         for i in range(rows):
             z = theta[p]
             for k in range(indptr[start + i], indptr[start + i + 1]):

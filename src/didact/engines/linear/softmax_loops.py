@@ -11,7 +11,8 @@ Layout::
     table (p + 1, K)     coefficients and intercepts, filled up to a multiple of 4 classes
     Z (K, tile)          scores, then exponentials, then slopes
     spare (3, tile)      of each row the largest score, the sum of exponentials, and a factor
-    G (pairs, width, width)   sums of products of the columns of B, for each class or pair of classes
+    edges, values, gradients   as in `pass_loops`; gradients (pieces, K, width)
+    G (pieces, pairs, width, width)   sums of products of the columns of B, for each class or pair of classes
 
 Memory: X once a pass. Arithmetic: 2n(p + 1)K multiply-adds, n(p + 1)²/2 for each pair of classes in a curvature.
 """
@@ -22,6 +23,7 @@ import numpy as np
 
 from didact.core.backend import read_only
 from didact.core.jit import REASSOCIATE, jit_unmanaged
+from didact.core.jit.atomics import atomic_add
 from didact.core.jit.simd import (
     LANES,
     add_across_1,
@@ -31,8 +33,19 @@ from didact.core.jit.simd import (
     set_scores_2,
     set_scores_3,
 )
+from didact.core.rows.memory import pass_edges
+from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.linear.pass_loops import ROWS, TILE, copy_rows, fill_upper, flat_view, number_column, whole_vectors
+from didact.engines.linear.pass_loops import (
+    ROWS,
+    TILE,
+    copy_rows,
+    fill_upper,
+    flat_view,
+    number_column,
+    piece_matrices,
+    whole_vectors,
+)
 from didact.parts.exp_loops import exp1, log1, ratio1
 from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros
 
@@ -45,20 +58,31 @@ def softmax_sums(X: Array, codes: Array, w: Any, table: Array, reference: bool) 
     With a reference there is one class more, whose scores are 0.
     """
     K, width = table.shape
-    turned, A, Z, spare = _room(table, reference)
-    gradient = aligned_zeros(whole_vectors(K + reference), A.shape[1])
-    y = read_only(codes.astype(np.int64, copy=False))
-    value = softmax_pass(*flat_view(X), y, number_column(w), K + reference, turned, A, Z, spare, gradient)
-    return value, gradient[:K, :width]
+    classes, wide, edges = whole_vectors(K + reference), whole_vectors(width), pass_edges(X, 3)
+    rows = *flat_view(X), read_only(codes.astype(np.int64, copy=False)), number_column(w), K + reference
+    values = np.zeros(len(edges) - 1)
+    gradients = aligned_zeros(len(values) * classes, wide).reshape(len(values), classes, wide)
+    turned = _turned(table, classes)
+    share_pieces(
+        len(values), lambda turn: softmax_pass(turn, edges, *rows, turned, *_room(*turned.shape), gradients, values)
+    )
+    return values.sum(), gradients.sum(axis=0)[:K, :width]
 
 
 def softmax_curvature(X: Array, w: Any, table: Array, reference: bool, pairs: bool) -> Array:
     """Curvatures (K, p + 1, p + 1) within each class's parameters or, if pairs, (K, p + 1, K, p + 1) of all."""
-    (K, width), n = table.shape, len(X)
-    turned, A, Z, spare = _room(table, reference)
-    G = np.zeros((K * (K + 1) // 2 if pairs else K, A.shape[1], A.shape[1]))
-    B, many = aligned_zeros(*A.shape), (K, K + reference)
-    curvature_pass(*flat_view(X), n, number_column(w), *many, turned, A, B, Z, spare, NO_CODES, pairs, G)
+    K, width = table.shape
+    edges, turned = pass_edges(X, 12, True), _turned(table, whole_vectors(K + reference))
+    matrices, rows = K * (K + 1) // 2 if pairs else K, (*flat_view(X), number_column(w), K, K + reference)
+    each = piece_matrices((len(edges) - 1) * matrices, width)
+    each = each.reshape(len(edges) - 1, matrices, *each.shape[1:])
+
+    def loop(turn: Array) -> None:
+        A, Z, spare = _room(*turned.shape)
+        curvature_pass(turn, edges, *rows, turned, A, aligned_zeros(*A.shape), Z, spare, NO_CODES, pairs, each)
+
+    share_pieces(len(each), loop)
+    G = each.sum(axis=0)
     if not pairs:
         return G[:, :width, :width]
     H = np.empty((K, width, K, width))
@@ -68,25 +92,44 @@ def softmax_curvature(X: Array, w: Any, table: Array, reference: bool, pairs: bo
     return H
 
 
-def _room(table: Array, reference: bool) -> tuple[Array, Array, Array, Array]:
-    """The coefficients turned and filled up to whole vectors; room for a tile, its scores, and three numbers a row."""
-    K, width = table.shape
-    classes = whole_vectors(K + reference)
-    turned = aligned_zeros(width, classes)
-    turned[:, :K] = table.T
+def _turned(table: Array, classes: int) -> Array:
+    """The coefficients (K, p + 1) as columns, filled up to whole vectors."""
+    turned = aligned_zeros(table.shape[1], classes)
+    turned[:, : len(table)] = table.T
+    return turned
+
+
+def _room(width: int, classes: int) -> tuple[Array, Array, Array]:
+    """Room for a tile, its scores, and three numbers a row."""
     tile = min(max(NEAR // max(width, classes) // ROWS * ROWS, 2 * ROWS), TILE)
-    return turned, aligned_zeros(tile, whole_vectors(width)), aligned_zeros(classes, tile), aligned_zeros(3, tile)
+    return aligned_zeros(tile, whole_vectors(width)), aligned_zeros(classes, tile), aligned_zeros(3, tile)
 
 
 @jit_unmanaged
 def softmax_pass(
-    X: Array, row_step: int, column_step: int, codes: Array, w: Array, classes: int, table: Array, A: Array, Z: Array,
-    spare: Array, gradient: Array,
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, codes: Array, w: Array, classes: int,
+    table: Array, A: Array, Z: Array, spare: Array, gradients: Array, values: Array,
+) -> None:  # fmt: skip
+    """Take pieces until there are no more: value and gradient (K, p + 1) of each. The table is (p + 1, K)."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= values.shape[0]:
+            return
+        values[piece] = _softmax_piece(
+            edges[piece], edges[piece + 1], X, row_step, column_step, codes, w, classes, table, A, Z, spare,
+            gradients[piece],
+        )  # fmt: skip
+
+
+@jit_unmanaged
+def _softmax_piece(
+    begin: int, stop: int, X: Array, row_step: int, column_step: int, codes: Array, w: Array, classes: int,
+    table: Array, A: Array, Z: Array, spare: Array, gradient: Array,
 ) -> float:  # fmt: skip
-    """Add to the gradient (K, p + 1); the value. The table of coefficients is (p + 1, K)."""
+    """Add to the gradient of some rows; the value."""
     total, lost = 0.0, 0.0
-    for start in range(0, codes.shape[0], A.shape[0]):
-        rows = min(A.shape[0], codes.shape[0] - start)
+    for start in range(begin, stop, A.shape[0]):
+        rows = min(A.shape[0], stop - start)
         _scores(X, start * row_step, row_step, column_step, rows, table, A, Z, spare)
         value = _exponentials(codes, w, start, rows, classes, Z, spare)
         value += _slopes(codes, w, start, rows, classes, Z, spare)
@@ -101,12 +144,28 @@ def softmax_pass(
 
 @jit_unmanaged
 def curvature_pass(
-    X: Array, row_step: int, column_step: int, n: int, w: Array, outputs: int, classes: int, table: Array, A: Array,
-    B: Array, Z: Array, spare: Array, none: Array, pairs: bool, G: Array,
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, w: Array, outputs: int, classes: int,
+    table: Array, A: Array, B: Array, Z: Array, spare: Array, none: Array, pairs: bool, G: Array,
 ) -> None:  # fmt: skip
-    """Add to G, which begins with zeros, [X 1]ᵀ[X 1] weighted with the size of the curvature of classes, or pairs."""
-    for start in range(0, n, A.shape[0]):
-        rows = min(A.shape[0], n - start)
+    """Take pieces until there are no more: [X 1]ᵀ[X 1] weighted with the size of the curvature of classes, or pairs."""
+    for _ in range(turn[1]):
+        piece = atomic_add(turn, 0, 1)
+        if piece >= G.shape[0]:
+            return
+        _curvature_piece(
+            edges[piece], edges[piece + 1], X, row_step, column_step, w, outputs, classes, table, A, B, Z, spare, none,
+            pairs, G[piece],
+        )  # fmt: skip
+
+
+@jit_unmanaged
+def _curvature_piece(
+    begin: int, stop: int, X: Array, row_step: int, column_step: int, w: Array, outputs: int, classes: int,
+    table: Array, A: Array, B: Array, Z: Array, spare: Array, none: Array, pairs: bool, G: Array,
+) -> None:  # fmt: skip
+    """Add the curvature of some rows to G, which begins with zeros."""
+    for start in range(begin, stop, A.shape[0]):
+        rows = min(A.shape[0], stop - start)
         _scores(X, start * row_step, row_step, column_step, rows, table, A, Z, spare)
         _exponentials(none, w, start, rows, classes, Z, spare)
         at = 0
@@ -129,11 +188,11 @@ def _scores(
         spare[2, i] = 1.0
     copy_rows(X, first, row_step, column_step, rows, table.shape[0] - 1, spare[2], A)
     for i in range(0, rows, LANES):
-        _set_scores(A, i, table, Z)
+        set_all_scores(A, i, table, Z)
 
 
 @jit_unmanaged
-def _set_scores(A: Array, i: int, table: Array, Z: Array) -> None:
+def set_all_scores(A: Array, i: int, table: Array, Z: Array) -> None:
     """Scores of four rows of A for all classes, as columns of Z."""
     a, k, n, left = np.uint64(i), np.uint64(0), np.uint64(table.shape[0]), table.shape[1] // LANES
     while left > 4 or left == 3:

@@ -10,7 +10,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.typing import Array
 
-NEGATIVE = "Negative values in the precomputed distances: distances are at least 0."
+NEGATIVE = "Negative values in data passed to precomputed distance matrix. Distances are at least 0."
 
 
 def graph_nearest(Q: Any, skip: Array, k: int) -> tuple[Array, Array]:

@@ -83,11 +83,11 @@ def _piece(X: Array, ready: Centred, Q: Array, skip: Array, best: Array, found: 
     room = _room(n, k)
     lists = np.full((m, k), np.inf), np.empty((m, room), np.int64), np.empty((m, room)), count
     buffer = np.empty(m * PRODUCT_ROWS, ready.rows.dtype)
+    margins = _margin(p, length, ready.size[:, None], ready.rows.dtype)  # of all at once: threads meet less often
     for t, a in enumerate(range(0, n, PRODUCT_ROWS)):
         b = min(a + PRODUCT_ROWS, n)
         P = np.matmul(queries, ready.rows[a:b].T, out=buffer[: m * (b - a)].reshape(m, b - a))
-        margin = _margin(p, length, ready.size[t], ready.rows.dtype)
-        products_loops.collect(P, ready.half[a:b], a, margin, skip, *lists)
+        products_loops.collect(P, ready.half[a:b], a, margins[t], skip, *lists)
     products_loops.refine_candidates(Q, X, *lists, best, found)
     return np.flatnonzero(count < 0)
 
@@ -97,7 +97,7 @@ def _room(n: int, k: int) -> int:
     return min(n, max(CANDIDATES, 4 * k))
 
 
-def _margin(p: int, length: Array, size: float, dtype: Any) -> Array:
+def _margin(p: int, length: Array, size: Any, dtype: Any) -> Array:
     """A bound of the error of the computed ½‖x‖² − q·x for each query, over rows of at most this size.
 
     Underflow adds an absolute error. The last term covers the rounding of exact distances: rows whose rounded

@@ -25,7 +25,14 @@ from didact.engines.smoothing.gauss_transform import gauss_sums, pays
 from didact.engines.smoothing.kernel_nearest_loops import nearest_squares
 from didact.engines.smoothing.kernel_sums_loops import FULL, Cloud, blocks, buffers
 from didact.engines.smoothing.shaped_sums_loops import shaped
-from didact.engines.smoothing.tuning import FEW_QUERIES, KERNEL_LEAF, KERNEL_VALUES, QUERY_BLOCK
+from didact.engines.smoothing.tuning import (
+    FEW_QUERIES,
+    KERNEL_LEAF,
+    KERNEL_PIECES,
+    KERNEL_VALUES,
+    LONG_VALUES,
+    QUERY_BLOCK,
+)
 from didact.parts.windows import GaussianWindow, Nearest
 from didact.parts.windows.window_loops import CODES
 
@@ -226,8 +233,8 @@ def _run(
     window: Any, cloud: Cloud, Q: Array, own: Array, near: Array, edges: Array, scales: Array, rtol: float, atol: Array
 ) -> Array:
     """The sums of sorted queries, block by block, on all threads."""
-    size = max(1, int(KERNEL_VALUES / (max(len(Q), 1) * cloud.points.shape[1] * len(scales)) * len(edges)))
-    cuts, code = [*range(0, len(edges) - 1, size), len(edges) - 1], CODES[type(window)]
+    cuts = _cuts(len(edges) - 1, len(Q) * cloud.points.shape[1] * len(scales))
+    code = CODES[type(window)]
 
     def piece(cut: tuple[int, int]) -> Array:
         first, last = edges[cut[0]], edges[cut[1]]
@@ -242,8 +249,14 @@ def _run(
 
 def _map(piece: Any, count: int, scales: int, points: Points) -> None:
     """piece(a, b) for ranges of the queries, on all threads."""
-    size = max(1, KERNEL_VALUES // (points.cloud.points.shape[1] * scales))
-    parallel_map(lambda cut: piece(*cut), pairwise([*range(0, count, size), count]))
+    cuts = _cuts(count, count * points.cloud.points.shape[1] * scales)
+    parallel_map(lambda cut: piece(*cut), pairwise(cuts))
+
+
+def _cuts(count: int, values: int) -> list[int]:
+    """Where `count` queries, or blocks of them, with so many values in all are cut into pieces of work."""
+    pieces = max(min(values // KERNEL_VALUES, KERNEL_PIECES), values // LONG_VALUES, 1)
+    return [*range(0, count, -(-count // pieces) or 1), count]
 
 
 def _sorted(Q: Array) -> tuple[Array, Array]:

@@ -184,7 +184,7 @@ def solved(sums: Array, degree: int, A: Array, c: Array) -> tuple[bool, float, f
             left = sums[4] - sums[2] * sums[2] / sums[0] - cross * cross / spread
             if not left > STEEP_TERM * sums[4]:
                 return False, 0.0, 0.0
-    value, corner = first_coefficient(A[: degree + 1, : degree + 1], c[: degree + 1])
+    value, corner = first_coefficient(A, c[: degree + 1])
     return True, value, corner
 
 

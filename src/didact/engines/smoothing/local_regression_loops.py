@@ -211,7 +211,10 @@ def features(x: Array, q: Array, inverse: float, degree: int, phi: Array) -> Non
 
 @jit
 def first_coefficient(A: Array, c: Array) -> tuple[float, float]:
-    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; terms that depend linearly on those before them are left out."""
+    """(A⁻¹c)₀ and (A⁻¹)₀₀ by Cholesky in place; terms that depend linearly on those before them are left out.
+
+    A may have more rows and columns than c has terms: they are not looked at.
+    """
     terms = c.shape[0]
     value, corner = 0.0, 0.0
     unit = np.zeros(terms)

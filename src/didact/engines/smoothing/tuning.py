@@ -22,4 +22,6 @@ FEW_POINTS = 256  # points that are summed one by one
 KERNEL_LEAF = 256  # points in a leaf: a visit to one costs as much as a hundred points
 QUERY_BLOCK = 32  # queries in a block
 FEW_QUERIES = 64  # queries that are not sorted into blocks
-KERNEL_VALUES = 100_000_000  # values that one piece of work takes at the most
+KERNEL_VALUES = 2_000_000  # values that are worth a piece of work: some milliseconds
+KERNEL_PIECES = 256  # most pieces, as long as they have
+LONG_VALUES = 100_000_000  # no more values than that

@@ -11,13 +11,14 @@ import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, read_only, to_host, to_numpy
 from didact.core.rows import Block, Rows
-from didact.core.rows.memory import refuse_non_finite
+from didact.core.rows.memory import block_by_block, compiled_pass, refuse_non_finite
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
+from didact.engines.linear.pass_loops import linear_sums
 from didact.engines.stochastic.row_loops import Dense, Sparse
 from didact.engines.stochastic.sgd import Advance, Training, Weights
 from didact.engines.stochastic.sgd_loops import AVERAGED, BIAS, BIAS_SUM, RATE, TIME, UPDATES, finish, sgd_sweep
-from didact.engines.stochastic.tuning import FEW_ROWS, POOL_BYTES, RUN_BYTES, SEGMENT
+from didact.engines.stochastic.tuning import FEW_OUTPUTS, FEW_ROWS, POOL_BYTES, RUN_BYTES, SEGMENT
 from didact.parts.penalties import L1, PNorm
 from didact.parts.statistics.moments import Sums
 
@@ -181,9 +182,26 @@ def full(rows: Rows, training: Training, weight: float) -> Advance:
     return advance
 
 
+@compiled_pass
 def gradients(block: Block, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
               high: float) -> Sums:  # fmt: skip
     """Sums of the losses (K,) of a block and of their gradients (K, p) and (K,)."""
+    scalar = loss.scalar
+    if scalar is None or is_tensor(block.X) or len(coef) > FEW_OUTPUTS:
+        return block_by_block(array_gradients, block, loss, coef, intercept, positives, low, high)
+    values, slopes = [], []
+    for k, positive in enumerate(positives):
+        y = block.y if positive < 0 else np.where(block.y == positive, high, low)
+        theta = np.append(coef[k], intercept[k])
+        value, slope = linear_sums(block.X, np.asarray(y), block.weight, None, scalar, theta, False)
+        values.append(value)
+        slopes.append(slope)
+    return Sums((np.array(values), np.stack(slopes)[:, :-1], np.stack(slopes)[:, -1]))
+
+
+def array_gradients(block: Block, loss: Any, coef: Array, intercept: Array, positives: Array, low: float,
+                    high: float) -> Sums:  # fmt: skip
+    """`gradients` as array code, for tensors, many outputs, and losses without a scalar form."""
     X, w = block.X, block.weight
     value, R = losses_and_slopes(X, block.y, loss, coef, intercept, positives, low, high)
     xp = namespace(X)

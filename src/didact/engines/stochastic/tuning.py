@@ -5,6 +5,7 @@ RUN_BYTES = 1 << 15  # run of consecutive rows that stay together: long enough f
 POOL_BYTES = 1 << 18  # rows that are shuffled together: two pools fit a second-level cache
 FEW_ROWS = 1 << 14  # rows up to which every row is its own run: a plain permutation
 SEGMENT = 1 << 27  # entries of X in one call of a compiled loop, some tenths of a second
+FEW_OUTPUTS = 4  # for which a compiled pass each is quicker than products with all of them
 
 # voted_perceptron
 FIRST_ROOM = 64  # capacity of a store at first, in vectors; doubled when full

@@ -1,4 +1,8 @@
-"""Compiled pruning loops on the arrays of a tree; a slow twin stands beside their test."""
+"""Compiled pruning loops on the arrays of a tree; a slow twin stands beside their test.
+
+Layout: one place a node in every array, children behind their parents; `left`, `right` and `parent` are node numbers,
+−1 for none, and `keep` says which inner nodes are still split.
+"""
 
 from heapq import heappop, heappush
 
@@ -28,7 +32,7 @@ def collapse(left: Array, right: Array, parent: Array, risk: Array, alpha: float
         if cost > alpha:
             break
         lost, gone = risk[node] - below[node], leaves[node] - 1
-        clear(left, right, node, keep)
+        forget_below(left, right, node, keep)
         above = node
         while above >= 0:
             below[above] += lost
@@ -43,7 +47,7 @@ def collapse(left: Array, right: Array, parent: Array, risk: Array, alpha: float
 
 
 @jit
-def clear(left: Array, right: Array, top: int, keep: Array) -> None:
+def forget_below(left: Array, right: Array, top: int, keep: Array) -> None:
     """Take a node and all below it off the inner nodes."""
     stack = [top]
     while len(stack) > 0:

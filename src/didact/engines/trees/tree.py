@@ -17,7 +17,7 @@ from didact.core.typing import Array
 from didact.engines.trees.tree_loops import Walk, apply_rows, frozen, node_depths, path_nodes, reach
 
 LEAF, NO_FEATURE = -1, -2
-PIECE = 16_384  # rows of a piece of a walk: some milliseconds
+WALK_ROWS = 16_384  # rows of a piece of a walk: some milliseconds
 
 
 class Tree(NamedTuple):
@@ -134,9 +134,9 @@ def apply(tree: Tree, X: Any) -> Array:
     walk, out = walk_arrays(tree), np.empty(X.shape[0], np.int32)
 
     def piece(start: int) -> None:
-        apply_rows(rows_of(X[start : start + PIECE]), walk, out[start : start + PIECE])
+        apply_rows(rows_of(X[start : start + WALK_ROWS]), walk, out[start : start + WALK_ROWS])
 
-    parallel_map(piece, range(0, X.shape[0], PIECE))
+    parallel_map(piece, range(0, X.shape[0], WALK_ROWS))
     return out
 
 
@@ -183,6 +183,33 @@ def importances(tree: Tree, n_features: int, normalize: bool = True) -> Array:
     found = np.bincount(tree.feature[inner], decrease, minlength=n_features)
     scale = found.sum() if normalize else tree.weighted_n_node_samples[0]
     return found / scale if scale > 0 else found
+
+
+def goes_left(tree: Tree, node: Any, x: Array) -> Array:
+    """Whether rows with these values of the node's feature go left."""
+    if tree.category_set[node] == LEAF:
+        return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, x <= tree.threshold[node])
+    words, codes = tree.category_sets[tree.category_set[node]], np.nan_to_num(x).astype(np.int64)
+    inside = (codes >= 0) & (codes < 64 * len(words)) & ~np.isnan(x)
+    codes = np.where(inside, codes, 0)
+    bits = (words[codes >> 6] >> (codes & 63).astype(np.uint64)) & np.uint64(1)
+    return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, inside & (bits == 1))
+
+
+def mean_over_others(tree: Tree, grid: Array, features: Array) -> Array:
+    """The mean value (points, outputs × classes) at each point of some features, over the tree's rows in the others.
+
+    Where a node asks for another feature, both children count, by their weights.
+    """
+    share, inner = np.zeros((tree.node_count, len(grid))), tree.children_left != LEAF
+    share[0] = 1.0
+    for node in np.flatnonzero(inner):
+        left, right = tree.children_left[node], tree.children_right[node]
+        at = np.flatnonzero(np.asarray(features) == tree.feature[node])
+        to_left = tree.weighted_n_node_samples[left] / tree.weighted_n_node_samples[node]
+        left_share = share[node] * (goes_left(tree, node, grid[:, at[0]]) if len(at) else to_left)
+        share[left], share[right] = left_share, share[node] - left_share
+    return share[~inner].T @ tree.value[~inner].reshape(tree.n_leaves, -1)
 
 
 def pruned(tree: Tree, keep: Array) -> Tree:
@@ -251,19 +278,21 @@ class TreeBuilder:
 
     def build(self) -> Tree:
         """The tree as arrays."""
-        columns = list(zip(*self.children, strict=True))
-        kinds = (np.int32, np.int32, np.int32, np.float64, np.uint8, np.int32)
-        arrays = [np.asarray(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        left, right, feature, threshold, missing, category_set = zip(*self.children, strict=True)
         impurity, samples, weight, value = zip(*self.nodes, strict=True)
-        left, right, feature, threshold, missing, sets = arrays
         return Tree(
-            left, right, feature, threshold, missing, sets,
-            np.stack(self.sets) if self.sets else np.zeros((0, self.n_words), np.uint64),
-            np.asarray(impurity, np.float64),
-            np.asarray(samples, np.int64),
-            np.asarray(weight, np.float64),
-            np.stack([np.atleast_2d(np.asarray(v, np.float64)) for v in value]),
-        )  # fmt: skip
+            children_left=np.asarray(left, np.int32),
+            children_right=np.asarray(right, np.int32),
+            feature=np.asarray(feature, np.int32),
+            threshold=np.asarray(threshold, np.float64),
+            missing_go_to_left=np.asarray(missing, np.uint8),
+            category_set=np.asarray(category_set, np.int32),
+            category_sets=np.stack(self.sets) if self.sets else np.zeros((0, self.n_words), np.uint64),
+            impurity=np.asarray(impurity, np.float64),
+            n_node_samples=np.asarray(samples, np.int64),
+            weighted_n_node_samples=np.asarray(weight, np.float64),
+            value=np.stack([np.atleast_2d(np.asarray(v, np.float64)) for v in value]),
+        )
 
 
 def category_words(categories: Sequence[int], n_words: int) -> Array:

@@ -2,6 +2,9 @@
 
 A row at a node goes left if its value is at most the threshold, or if the bit of its category is set; a missing value
 (NaN) goes where the node says. One dependent read of memory per level and row: rows go in turn, nodes stay in cache.
+
+Layout: the arrays of `Tree`, one entry a node, parents before their children; category c of a set is bit c & 63 of its
+word c >> 6.
 """
 
 from typing import NamedTuple

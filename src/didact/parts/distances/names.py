@@ -53,8 +53,13 @@ def distance_named(
     elif metric in _FROM_ROWS:
         found = _FROM_ROWS[metric](given, X)
     elif metric in PLAIN:
+        if metric == "haversine" and sp.issparse(X):
+            raise InputError("Metric 'haversine' not valid for sparse input.")
         if metric == "haversine" and X is not None and X.shape[1] != 2:
-            raise InputError(f"The metric 'haversine' needs latitude and longitude, and X has {X.shape[1]} column(s).")
+            raise InputError(
+                "Haversine distance only valid in 2 dimensions, latitude and longitude, and X has "
+                f"{X.shape[1]} column(s)."
+            )
         if metric == "nan_euclidean" and sp.issparse(X):
             raise InputError("The metric 'nan_euclidean' is for dense tables, not for sparse ones.")
         found = PLAIN[metric]()

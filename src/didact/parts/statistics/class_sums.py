@@ -3,17 +3,25 @@ r"""Sums of rows by class, in one pass: the sufficient statistic of naive Bayes 
 A statistic holds the labels it has seen; two statistics merge to the union of their labels.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import read_only, to_numpy
+from didact.core.errors import InputError
 from didact.core.rows import Block
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.parts.statistics.class_sums_loops import add_sparse_rows
+from didact.parts.statistics.class_sums_loops import (
+    add_dense_rows,
+    add_sparse_rows,
+    count_categories,
+    largest_categories,
+)
 from didact.parts.statistics.counts import Labelled, label_codes, label_counts
 
+MOST_CATEGORIES = 1_000_000
 ZERO_PROBABILITY = 1e-300  # a probability of zero, kept finite so that a single word does not make nonsense of a sum
 
 
@@ -53,19 +61,48 @@ def by_class(y: Any, w: Any) -> tuple[Array, Array, Array, Array]:
     return counts.values, codes, w, counts.weights
 
 
-def class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
-    """Σ w x by class (K, p), for dense or sparse rows."""
-    if is_sparse(X):
-        out = np.empty((K, X.shape[1]))
-        out.fill(0.0)  # touch the pages here: page faults are slow when several threads cause them
-        order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # int16: radix sort
-        edges = np.cumsum(np.bincount(codes, minlength=K))
-        # Each thread takes whole classes, whose rows of the sums are its own: no per-thread copies to merge.
-        parallel_map(
-            lambda rows: add_sparse_rows(X.data, X.indices, X.indptr, rows, codes, w, out), np.split(order, edges[:-1])
-        )
-        return out
-    return one_hot(codes, w, K).T @ X
+def sparse_class_sums(X: Any, codes: Array, w: Array, K: int) -> Array:
+    """Σ w x by class (K, p), for sparse rows."""
+    out = np.empty((K, X.shape[1]))
+    out.fill(0.0)  # touch the pages here: page faults are slow when several threads cause them
+    order = np.argsort(codes.astype(np.int16) if K < 1 << 15 else codes, kind="stable")  # int16: radix sort
+    edges = np.cumsum(np.bincount(codes, minlength=K))
+    # Each thread takes whole classes, whose rows of the sums are its own: no per-thread copies to merge.
+    parallel_map(
+        lambda rows: add_sparse_rows(X.data, X.indices, X.indptr, rows, codes, w, out), np.split(order, edges[:-1])
+    )
+    return out
+
+
+def dense_class_sums(X: Array, codes: Array, w: Array, K: int, threshold: float = np.nan) -> tuple[Array, Array, float]:
+    """Σ w x and the weight of missing values by class, both (K, p), and the least x, if it is negative (else 0).
+
+    Unless the threshold is NaN, x counts as 1 above it and as 0 else.
+    """
+    sums, absent = np.zeros((K, X.shape[1])), np.zeros((K, X.shape[1]))
+    least = add_dense_rows(c_rows(X), codes, w, threshold, sums, absent)
+    return sums, absent, least
+
+
+def category_counts(X: Array, codes: Array, w: Array, K: int) -> tuple[Array, ...]:
+    """How often each value 0, 1, 2, … of each column goes with each class, one (K, values) table a column."""
+    X, most = c_rows(X), np.zeros(X.shape[1])
+    found = largest_categories(X, w, most)
+    if found == 1:
+        raise InputError("Negative values in data: categories are the numbers 0, 1, 2, …")
+    if found == 2:
+        raise InputError("A column of categories holds fractions: bin it first, or use MixedNB.")
+    if most.max(initial=0.0) >= MOST_CATEGORIES:
+        raise InputError(f"A column of categories holds the number {most.max():.0f}: encode its values as 0, 1, 2, …")
+    places = np.cumsum([0, *(most.astype(np.int64) + 1)]).astype(np.int64)
+    counts = np.zeros((places[-1], K))
+    count_categories(X, codes, w, places, counts)
+    return tuple(np.ascontiguousarray(counts[a:b].T) for a, b in pairwise(places))
+
+
+def c_rows(X: Array) -> Array:
+    """Dense rows as loops take them."""
+    return read_only(np.ascontiguousarray(X))
 
 
 def log_shares(counts: Array) -> Array:

@@ -1,11 +1,13 @@
-"""Compiled sums of sparse rows by class; the NumPy twin (one-hot times matrix) stands beside its test.
+"""Compiled sums and counts of rows by class; the NumPy twins (one-hot times matrix, bincount) stand beside their tests.
 
-Layout: CSR rows; sums (K, p) has a row per class, and entries of rows with code k are added to its row k.
+Layout: CSR or dense rows; sums (K, p) has a row per class, and entries of rows with code k are added to its row k. The
+counts of categories of all columns stand below each other, (values, K), from the row places[j] on those of column j.
 """
 
 import numpy as np
 
-from didact.core.jit import jit
+from didact.core.backend import read_only
+from didact.core.jit import REASSOCIATE, jit
 from didact.core.typing import Array
 
 
@@ -23,10 +25,59 @@ def add_sparse_rows(
             out[c, indices[k]] += w[i] * data[k]
 
 
+@jit(fastmath=REASSOCIATE)
+def add_dense_rows(X: Array, codes: Array, w: Array, threshold: float, sums: Array, absent: Array) -> float:
+    """sums[class of row i, j] += w_i x_ij, of missing values absent[…] += w_i; the least x, at most 0.
+
+    Unless the threshold is NaN, 1 is added in place of x where x is above it, and else 0.
+    """
+    least, as_it_is = 0.0, threshold != threshold
+    for i in range(X.shape[0]):
+        c, each = codes[i], w[i]
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            there = x == x
+            value = x if as_it_is else (1.0 if x > threshold else 0.0)
+            sums[c, j] += each * value if there else 0.0
+            absent[c, j] += 0.0 if there else each
+            least = x if x < least else least
+    return least
+
+
+@jit
+def largest_categories(X: Array, w: Array, most: Array) -> int:
+    """Each column's largest value in rows with weight; 1 if a number is negative, 2 if one is a fraction, else 0."""
+    found = 0
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            if x < 0.0:
+                return 1
+            if w[i] > 0.0 and x == x:
+                found = found if x == np.floor(x) else 2
+                most[j] = max(most[j], x)
+    return found
+
+
+@jit
+def count_categories(X: Array, codes: Array, w: Array, places: Array, out: Array) -> None:
+    """Add each row's weight to the counts of its values, in the column of its class; missing values count nowhere."""
+    for i in range(X.shape[0]):
+        if w[i] > 0.0:
+            for j in range(X.shape[1]):
+                x = np.float64(X[i, j])
+                if x == x:
+                    out[places[j] + np.int64(x), codes[i]] += w[i]
+
+
 def warm() -> None:
     """Compile for both float types and both index types."""
     rows = np.zeros(1, np.int64)
     for dtype in (np.float32, np.float64):
+        X = read_only(np.ones((1, 1), dtype))
+        add_dense_rows(X, rows, np.ones(1), 0.0, np.zeros((1, 1)), np.zeros((1, 1)))
+        largest_categories(X, np.ones(1), np.zeros(1))
+        count_categories(X, rows, np.ones(1), np.array([0, 2]), np.zeros((2, 1)))
         for index in (np.int32, np.int64):
             data, indices, indptr = np.ones(1, dtype), np.zeros(1, index), np.array([0, 1], index)
             add_sparse_rows(data, indices, indptr, rows, rows, np.ones(1), np.zeros((1, 1)))

@@ -1,5 +1,7 @@
 """Labels of rows: distinct ones, their weights and codes, and the base of statistics with an entry for each label."""
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -102,15 +104,17 @@ def weigh_classes(class_weight: Any, counts: Counts) -> Array | None:
     return factors
 
 
-def label_codes(y: Any, values: Array) -> Any:
-    """The position of each label among the sorted values; a label that is not among them is refused."""
+def label_codes(y: Any, values: Array, dtype: Any = np.int64) -> Any:
+    """The position of each label among the sorted values; a label that is not among them is refused.
+
+    The `dtype` is that of the codes of arrays; those of tensors are integers.
+    """
     if is_tensor(y):
         xp = namespace(y)
         return xp.searchsorted(xp.asarray(values, dtype=y.dtype, device=y.device), y)
     y = np.asarray(y)
     if len(y) >= 2 * COUNTED_ROWS:
-        parts = np.array_split(y, min(len(y) // COUNTED_ROWS, 64))
-        return np.concatenate(parallel_map(lambda part: label_codes(part, values), parts))
+        return _looked_up(y, np.empty(len(y), dtype), lambda part, out: np.copyto(out, label_codes(part, values)))
     if y.dtype.kind in "iub" and len(values) and int(values[-1]) - int(values[0]) < 10_000:
         # A look-up table for small integers; its last entry, −1, is for labels out of range.
         low, span = int(values[0]), int(values[-1]) - int(values[0]) + 1
@@ -127,4 +131,19 @@ def label_codes(y: Any, values: Array) -> Any:
             f"y holds the label {y[strange][:1].tolist()[0]!r}, which is not among the classes {values[:10]}: all "
             "labels must occur in the first pass over the rows, or be listed in the first call of partial_fit."
         )
-    return codes
+    return codes.astype(dtype, copy=False)
+
+
+def labels_of(codes: Array, values: Array) -> Array:
+    """The values at these positions: `label_codes` backwards."""
+    if len(codes) < 2 * COUNTED_ROWS or values.dtype.hasobject:
+        return values[codes]
+    out = np.empty(len(codes), values.dtype)
+    return _looked_up(codes, out, lambda part, to: np.take(values, part, out=to, mode="clip"))
+
+
+def _looked_up(given: Array, out: Array, fn: Callable[[Array, Array], Any]) -> Array:
+    """fn(part, out) of parts of an array, on the library's threads."""
+    edges = np.linspace(0, len(given), min(len(given) // COUNTED_ROWS, 64) + 1).astype(int).tolist()
+    parallel_map(lambda cut: fn(given[slice(*cut)], out[slice(*cut)]), pairwise(edges))
+    return out

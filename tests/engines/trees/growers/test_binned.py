@@ -1,4 +1,4 @@
-"""The grower of best cuts from codes: against brute force, against exact growth, on any number of threads."""
+"""The grower of best cuts from codes: against the plain CART, against exact growth, on any number of threads."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from didact.core.jit import jit, lowest_bit
-from didact.engines.trees.growers import binned
-from didact.engines.trees.growers.binned import grow_on
+from didact.engines.trees.cart import best_test
+from didact.engines.trees.growers import binned, growth
+from didact.engines.trees.growers.binned import coded, grow_on
 from didact.engines.trees.growers.exact import grow_exact, presort
-from didact.engines.trees.growers.forest import coded
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.targets import label_targets, value_targets
@@ -46,56 +46,28 @@ def same(a: Any, b: Any) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
 
-def score(name: str, c: np.ndarray) -> float:
-    W = c.sum()
-    if name == "gini":
-        return float((c**2).sum() / W)
-    if name == "entropy":
-        return float((c[c > 0] * np.log2(c[c > 0] / W)).sum())
-    return float(c.max())
-
-
-def brute_cut(codes: np.ndarray, tops: np.ndarray, Y: np.ndarray, name: str, leaf: int) -> Any:
-    """The best (feature, code, missing left) of all, the first among equals."""
-    best, found, tie, n = -np.inf, None, 1e-11 * (1 + Y.sum()), len(Y)
-    for f, top in enumerate(tops):
-        here, own = np.unique(codes[:, f]), (-np.inf, -1, False)
-        present = here[here < top]
-        for side in (False, True) if here[-1] == top else (False,):
-            for k, c in enumerate(present):
-                left = np.where(codes[:, f] == top, side, codes[:, f] <= c)
-                if min(left.sum(), n - left.sum()) < max(leaf, 1):
-                    continue
-                value = score(name, Y[left].sum(axis=0)) + score(name, Y[~left].sum(axis=0))
-                if value > own[0] + tie:
-                    cut = top - 1 if k + 1 == len(present) else (c + present[k + 1] - 1) // 2
-                    own = value, cut, side
-        if own[0] > best + tie:
-            best, found = own[0], (f, *own[1:])
-    return found
-
-
 @pytest.mark.parametrize("name", LABELS)
 @pytest.mark.parametrize(("classes", "weights"), [(2, "whole"), (3, None), (6, "whole"), (6, "any")])
-def test_brute_force(name: str, classes: int, weights: str | None) -> None:
+def test_every_cut_is_the_best(name: str, classes: int, weights: str | None) -> None:
     rng = np.random.default_rng(classes)
     X, n, leaf = mixed_rows(90, 3), 90, 3
     y = ((np.nan_to_num(X[:, 0]) > 0) + rng.integers(0, classes, n) * (np.nan_to_num(X[:, 1]) > 8)) % classes
     w = None if weights is None else rng.integers(1, 4, n) * (1.0 if weights == "whole" else 0.37)
     table = table_of(X)
     tree = grow_on(1, table, label_targets(y, classes, w, LABELS[name]()), Limits(min_samples_leaf=leaf))
-    Y = np.eye(classes)[y] * (1.0 if w is None else w[:, None])
-    stack = [(0, np.arange(n))]
+    stack, counts = [(0, np.arange(n))], np.ones(n) if w is None else w
     while stack:
         node, rows = stack.pop()
-        np.testing.assert_allclose(tree.value[node, 0], Y[rows].sum(axis=0) / Y[rows].sum(), atol=1e-12)
+        shares = np.bincount(y[rows], counts[rows], classes) / counts[rows].sum()
+        np.testing.assert_allclose(tree.value[node, 0], shares, atol=1e-12)
         if tree.children_left[node] < 0:
             continue
-        f, cut, side = brute_cut(table.codes.T[rows], table.n_bins, Y[rows], name, leaf)
+        codes = np.where(table.n_bins == table.codes.T, np.nan, table.codes.T)[rows]
+        best = best_test(codes, y[rows], counts[rows], LABELS[name](), Limits(min_samples_leaf=leaf), np.zeros(5, int))
+        _, f, left, test = best
         assert tree.feature[node] == f
-        top, codes = table.n_bins[f], table.codes[f, rows]
-        assert tree.threshold[node] == (table.thresholds[f, cut] if cut < top - 1 else np.inf)
-        left = np.where(codes == top, side, codes <= cut)
+        cut = test["threshold"]  # codes are whole numbers: the midpoint's code, or all that are present
+        assert tree.threshold[node] == (np.inf if cut == np.inf else table.thresholds[f, int(np.ceil(cut)) - 1])
         stack += [(tree.children_left[node], rows[left]), (tree.children_right[node], rows[~left])]
     assert tree.node_count > 9
 
@@ -119,20 +91,22 @@ def settings() -> dict[str, Any]:
         "numbers": (X, None, value_targets(signal, None, SquaredError()), Limits(min_samples_leaf=4)),
         "counts": (X, None, value_targets(labels * 1.0, w, PoissonDeviance()), Limits()),
         "two numbers": (X, None, value_targets(np.column_stack([signal, noise]), None, SquaredError()), Limits()),
+        "few leaves": (X, None, label_targets(labels, 5, None, Gini()), Limits(max_leaf_nodes=60)),
+        "medians": (X, None, value_targets(np.round(signal, 1), w, AbsoluteError()), Limits(min_samples_leaf=9)),
         "uint16 codes": (X, None, label_targets(labels, 5, None, Gini()), Limits()),
     }
 
 
 @pytest.mark.parametrize("name", settings())
-def test_threads_and_desks_do_not_change_a_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_and_copies_do_not_change_a_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, kinds, targets, limits = settings()[name]
     table = table_of(X, 1000 if "16" in name else 60, categorical=kinds)
-    monkeypatch.setattr(binned, "CACHE", 1 << 30)  # all at the desk but the root
+    monkeypatch.setattr(binned, "CACHE", 1 << 30)  # all of it near a core but the root
     one = grow_on(1, table, targets, limits, 7)
     monkeypatch.setattr(binned, "CACHE", 0)
     same(grow_on(1, table, targets, limits, 7), one)
     for large, threads in ((100, 2), (900, 3)):
-        monkeypatch.setattr(binned, "LARGE", large)
+        monkeypatch.setattr(growth, "LARGE_NODE", large)
         same(grow_on(threads, table, targets, limits, 7), one)
     assert one.node_count > 50
 

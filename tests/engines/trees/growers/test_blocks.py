@@ -8,7 +8,7 @@ import pytest
 from didact import Batches
 from didact.core.rows import BatchRows, Block, ClusterRows
 from didact.engines.trees.growers.blocks import grow_rows, learn_bins_rows
-from didact.engines.trees.growers.histogram import grow
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.fixed_point import label_channels, value_channels

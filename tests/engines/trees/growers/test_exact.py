@@ -1,13 +1,13 @@
-"""Exact growth: every split is the best of all possible ones (brute force), limits hold, the seed alone decides."""
-
-import itertools
+"""Exact growth: every split is the best of all (as in the plain CART), limits hold, the seed alone decides."""
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from didact.engines.trees.growers.binned_loops import Coded
-from didact.engines.trees.growers.exact import grow_exact, presort
+from didact.engines.trees.cart import best_test, grow_cart
+from didact.engines.trees.growers import growth
+from didact.engines.trees.growers.binned_loops import CodedColumns
+from didact.engines.trees.growers.exact import grow_exact, grow_sorted, presort
 from didact.engines.trees.growers.forest import exact_table, grow_from
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import label_targets, value_targets
@@ -53,33 +53,6 @@ def grown(X, y, criterion, w=None, limits=FREE, seed=0, categorical=None, monoto
     return grow_exact(presort(X, categorical), targets, limits, seed, monotone)
 
 
-def all_sides(x, is_category):
-    """Every way to send the rows of a column left."""
-    seen, missing = np.unique(x[~np.isnan(x)]), np.isnan(x)
-    sides = []
-    if is_category:
-        groups = [x == v for v in seen] + ([missing] if missing.any() else [])
-        for k in range(1, len(groups)):
-            sides += [np.any(chosen, axis=0) for chosen in itertools.combinations(groups, k)]
-        return sides
-    for t in seen[:-1]:
-        sides += [x <= t, (x <= t) | missing] if missing.any() else [x <= t]
-    return sides + ([~missing] if missing.any() and len(seen) else [])
-
-
-def best_decrease(X, y, w, criterion, categorical):
-    """The largest decrease of weight × impurity over all splits."""
-    whole, best = w.sum() * criterion.impurity(y, w), -np.inf
-    for j in range(X.shape[1]):
-        for left in all_sides(X[:, j], categorical is not None and categorical[j]):
-            if left.any() and not left.all():
-                if isinstance(criterion, PoissonDeviance) and min((w @ y)[0], 1) <= 0:
-                    continue
-                parts = sum(w[s].sum() * criterion.impurity(y[s], w[s]) for s in (left, ~left))
-                best = max(best, whole - parts)
-    return best
-
-
 def assert_best(tree, X, y, w, criterion, categorical=None):
     """Impurities are those of the rows in the nodes, and every split is the best one; leaves cannot be split."""
     w = np.ones(len(X)) if w is None else w
@@ -89,12 +62,13 @@ def assert_best(tree, X, y, w, criterion, categorical=None):
         assert tree.n_node_samples[node] == rows.sum()
         assert tree.weighted_n_node_samples[node] == pytest.approx(w[rows].sum())
         assert tree.impurity[node] == pytest.approx(criterion.impurity(y[rows], w[rows]), abs=1e-10)
-        best = best_decrease(X[rows], y[rows], w[rows], criterion, categorical)
+        codes = np.zeros(X.shape[1], int) if categorical is None else np.where(categorical, 5, 0)
+        best = best_test(X[rows], y[rows], w[rows], criterion, FREE, codes)
         if tree.children_left[node] == LEAF:
-            assert tree.impurity[node] == pytest.approx(0, abs=1e-12) or best == -np.inf
+            assert tree.impurity[node] == pytest.approx(0, abs=1e-12) or best is None
         else:
             children = [tree.children_left[node], tree.children_right[node]]
-            assert total[node] - total[children].sum() == pytest.approx(best, abs=1e-9)
+            assert total[node] - total[children].sum() == pytest.approx(best[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -106,6 +80,21 @@ def test_every_split_is_the_best(criterion, missing, weighted):
         y = target(X, criterion)
         w = np.random.default_rng(2).integers(0, 4, len(X)) * 0.7 if weighted else None
         assert_best(grown(X, y, criterion, w), X, y, w, criterion)
+
+
+@pytest.mark.parametrize("limits", [FREE, Limits(min_samples_leaf=4), Limits(max_depth=3)])
+@pytest.mark.parametrize("criterion", [Gini(), Entropy(), SquaredError()], ids=lambda c: type(c).__name__)
+def test_the_tree_is_the_one_that_plain_python_grows(criterion, limits):
+    X = data(missing=True, integers=True)
+    y = target(X, criterion, classes=3)[:, 0]
+    w = np.random.default_rng(2).uniform(0.5, 2.0, len(X))
+    tree, plain = grown(X, y, criterion, w, limits), grow_cart(X, y, criterion, w, limits)
+    assert tree.node_count > 7
+    for name in ("children_left", "children_right", "feature", "threshold", "missing_go_to_left", "n_node_samples"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(plain, name), err_msg=name)
+    np.testing.assert_allclose(tree.value, plain.value, atol=1e-12)
+    np.testing.assert_allclose(tree.impurity, plain.impurity, atol=1e-12)
+    np.testing.assert_allclose(tree.weighted_n_node_samples, plain.weighted_n_node_samples)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -231,7 +220,7 @@ def test_values_that_recur_give_the_same_tree_from_codes(criterion):
     w = rng.integers(0, 3, 9000).astype(float)
     made = label_targets(y.astype(int), 2, w, criterion) if criterion == Gini() else value_targets(y, w, criterion)
     table = exact_table(X, None, None, False)
-    assert isinstance(table, Coded)
+    assert isinstance(table, CodedColumns)
     found, expected = (grow_from(t, made, Limits(max_depth=7, min_samples_leaf=3)) for t in (table, presort(X)))
     assert expected.node_count > 80
     np.testing.assert_array_equal(found.feature, expected.feature)
@@ -242,8 +231,42 @@ def test_values_that_recur_give_the_same_tree_from_codes(criterion):
 
 def test_values_that_hardly_recur_are_sorted():
     X = np.random.default_rng(0).normal(size=(9000, 2))
-    assert not isinstance(exact_table(X, None, None, False), Coded)
+    assert not isinstance(exact_table(X, None, None, False), CodedColumns)
     X[:, 0] = 1.0  # half the columns only: there would be a bin for every second value
-    assert not isinstance(exact_table(X, None, None, False), Coded)
-    assert not isinstance(exact_table(np.round(X[:500], 1), None, None, False), Coded)
-    assert not isinstance(exact_table(np.round(X, 1), None, None, True), Coded)
+    assert not isinstance(exact_table(X, None, None, False), CodedColumns)
+    assert not isinstance(exact_table(np.round(X[:500], 1), None, None, False), CodedColumns)
+    assert not isinstance(exact_table(np.round(X, 1), None, None, True), CodedColumns)
+
+
+@pytest.mark.parametrize(
+    "limits", [FREE, Limits(max_leaf_nodes=60), Limits(max_features=2), Limits(min_samples_leaf=9)]
+)
+@pytest.mark.parametrize("criterion", [Gini(), SquaredError(), AbsoluteError()], ids=lambda c: type(c).__name__)
+def test_threads_do_not_change_a_tree(criterion, limits, monkeypatch):
+    X = data(n=700, missing=True, categories=True)
+    y, table = target(X, criterion, classes=3), presort(X, np.array([False, True, False]))
+    made = label_targets(y, 3, None, criterion) if criterion.labels else value_targets(y, None, criterion)
+    monkeypatch.setattr(growth, "LARGE_NODE", 50)
+    one, *others = (grow_sorted(threads, table, made, limits, 7) for threads in (1, 2, 3))
+    assert one.node_count > 100
+    for other in others:
+        for name in one._fields:
+            np.testing.assert_array_equal(getattr(other, name), getattr(one, name), err_msg=name)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_growth_that_lasts_lets_the_interpreter_look_for_an_interruption(threads, monkeypatch):
+    """Compiled growth comes back after a bounded piece of work, and a call that fails leaves no thread waiting."""
+    X = data(n=300)
+    made, table, calls = value_targets(X[:, 0], None, SquaredError()), presort(X), []
+    name = "grow_below" if threads == 1 else "grow_shared"
+    through = getattr(growth, name)
+
+    def interrupted(*args):
+        calls.append(through(*args))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(growth, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        grow_sorted(threads, table, made, FREE)
+    assert calls

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 import didact
 from didact.core import threads
 from didact.engines.trees.growers import histogram as module
-from didact.engines.trees.growers.histogram import grow
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels
@@ -166,7 +166,7 @@ def equal(a, b):
 def many_threads(two_threads, monkeypatch):
     """A machine with eight threads, which all help to grow small trees."""
     monkeypatch.setattr(threads, "_machine_limit", lambda: 8)
-    monkeypatch.setattr(module, "CODES", 100)
+    monkeypatch.setattr(module, "CODES_PER_THREAD", 100)
     with threadpool_limits(8, user_api="blas"):
         yield
 
@@ -198,7 +198,7 @@ def test_threads_and_order_change_nothing(limits, many_threads):
 def test_threads_change_nothing_whatever_is_asked(seed, many_threads, monkeypatch):
     rng = np.random.default_rng(seed)
     if seed % 2:
-        monkeypatch.setattr(module, "MANY", 100)  # columns of few values are joined
+        monkeypatch.setattr(module, "BUNDLE_FROM", 100)  # columns of few values are joined
     kinds = "nnccb"[seed % 3 :]
     X, y, w, categorical = problem(seed, n=int(rng.choice([500, 9000])), kinds=kinds, missing=0.1 * (seed % 2))
     n, p = X.shape

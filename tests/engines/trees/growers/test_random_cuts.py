@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from didact.core.jit import jit
-from didact.engines.trees.growers.random_cuts import grow_by_lot, lots
+from didact.engines.trees.growers.binned import grow_random_cuts, random_cuts
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.coded_walk import code_trees, predict_coded
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
@@ -22,7 +22,7 @@ def every_place(table, f, pairs, shares, out):
 
 def drawn(X, categorical=None, max_bins=255, monotone=None):
     bins = learn_bins(X, max_bins=max_bins, categorical=categorical)
-    return lots(bin_codes(X, bins), bins, monotone)
+    return random_cuts(bin_codes(X, bins), bins, monotone)
 
 
 @pytest.mark.parametrize("kind", ["normal", "uneven", "few", "large"])
@@ -66,7 +66,7 @@ def test_nodes_describe_the_rows_that_reach_them(kind, limits):
         "medians": lambda: value_targets(y, w, AbsoluteError()),
     }[kind]()
     table = drawn(X, categorical=np.array([0, 0, 1, 0, 0], bool))
-    tree = grow_by_lot(table, targets, limits._replace(random_splits=True), 3)
+    tree = grow_random_cuts(table, targets, limits._replace(random_splits=True), 3)
     tree.check()
     used = w > 0
     paths = decision_path(tree, X[used]).toarray().astype(bool)
@@ -94,7 +94,10 @@ def test_a_smaller_limit_gives_the_top_of_the_same_tree():
     X, y, _ = problem()
     targets, table = label_targets((y > 0.5).astype(int), 2, None, Gini()), drawn(X)
     rules = Limits(max_features=2, random_splits=True)
-    whole, top = grow_by_lot(table, targets, rules, 5), grow_by_lot(table, targets, rules._replace(max_depth=3), 5)
+    whole, top = (
+        grow_random_cuts(table, targets, rules, 5),
+        grow_random_cuts(table, targets, rules._replace(max_depth=3), 5),
+    )
     waiting = [(0, 0)]
     while waiting:
         node, other = waiting.pop()
@@ -110,7 +113,7 @@ def test_thresholds_are_uniform_in_value_and_features_are_drawn_alike():
     y = rng.integers(0, 2, 400)
     table, targets = drawn(X), label_targets(y, 2, None, Gini())
     rules = Limits(max_depth=1, max_features=1, random_splits=True)
-    roots = [grow_by_lot(table, targets, rules, seed) for seed in range(2000)]
+    roots = [grow_random_cuts(table, targets, rules, seed) for seed in range(2000)]
     feature, threshold = (np.array([getattr(t, name)[0] for t in roots]) for name in ("feature", "threshold"))
     assert np.abs(np.bincount(feature, minlength=4) / 2000 - 0.25).max() < 0.04
     for f in range(4):
@@ -128,7 +131,7 @@ def test_monotone_constraints_hold():
     X = np.nan_to_num(X)
     targets = value_targets(y, None, SquaredError())
     table = drawn(X, monotone=np.array([1, 0, 0, 0, 0], np.int8))
-    tree = grow_by_lot(table, targets, Limits(random_splits=True, min_samples_leaf=5), 1)
+    tree = grow_random_cuts(table, targets, Limits(random_splits=True, min_samples_leaf=5), 1)
     at = X[:50].copy()
     values = []
     for x in np.linspace(-3, 3, 30):
@@ -143,9 +146,11 @@ def test_large_trees_on_codes_agree_with_walks_down_each(max_bins, classes):
     X = rng.standard_normal((4000, 6))
     y = rng.integers(0, classes, 4000)  # noise: trees of thousands of nodes
     table, targets = drawn(X, max_bins=max_bins), label_targets(y, classes, None, Gini())
-    trees = [grow_by_lot(table, targets, Limits(max_features=2, random_splits=True), seed) for seed in range(5)]
+    trees = [grow_random_cuts(table, targets, Limits(max_features=2, random_splits=True), seed) for seed in range(5)]
     assert min(tree.node_count for tree in trees) > 1000
-    best = grow_by_lot(table, targets, Limits(max_leaf_nodes=900, random_splits=True))  # hundreds of nodes are open
+    best = grow_random_cuts(
+        table, targets, Limits(max_leaf_nodes=900, random_splits=True)
+    )  # hundreds of nodes are open
     assert best.n_leaves == 900
     packed = code_trees(trees, 6, [tree.value[:, 0] for tree in trees])
     narrow = max_bins == 255

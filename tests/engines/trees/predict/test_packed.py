@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.core.errors import InputError
-from didact.engines.trees.growers.histogram import grow
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.predict.packed import Packed, apply_all, join, level_order, pack, predict_sum
+from didact.engines.trees.predict.packed import Packed, join_packs, level_order, pack, predict_sum
 from didact.engines.trees.predict.packed_loops import _Arrays
+from didact.engines.trees.predict.unpack import unpacked
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
 from didact.engines.trees.rows.fixed_point import label_channels, value_channels
 from didact.engines.trees.tree import renumbered
@@ -35,19 +36,18 @@ def test_sum_is_the_sum_of_the_trees(seed, kind, categories):
     expected = sum(tree.predict(X)[:, 0] for tree in trees)
     packed = pack(trees)
     np.testing.assert_allclose(predict_sum(packed, X, np.zeros((len(X), 1)))[:, 0], expected, rtol=1e-12)
-    halves = join(pack(trees[:1]), pack(trees[1:]))
+    halves = join_packs(pack(trees[:1]), pack(trees[1:]))
     for a, b in zip(halves, packed, strict=True):
         np.testing.assert_array_equal(a, b)
-    leaves = apply_all(packed, X)
-    for t, tree in enumerate(trees):
-        np.testing.assert_array_equal(leaves[:, t], renumbered(tree, level_order(tree)).apply(X))
+    for again, tree in zip(unpacked(packed), trees, strict=True):
+        np.testing.assert_array_equal(again.apply(X), renumbered(tree, level_order(tree)).apply(X))
 
 
 def test_join_with_and_without_categories():
     X, with_sets = forest(1, categories=True)
     plain = forest(2, categories=False)[1]
     expected = sum(tree.predict(X)[:, 0] for tree in [*plain, *with_sets])
-    packed = join(pack(plain), pack(with_sets))
+    packed = join_packs(pack(plain), pack(with_sets))
     np.testing.assert_allclose(predict_sum(packed, X, np.zeros((len(X), 1)))[:, 0], expected, rtol=1e-12)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from didact.core.errors import InputError
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
-from didact.engines.trees.predict.small_trees import FEW, LEAVES, RUNS, Trees, add_small, small_trees
+from didact.engines.trees.predict.small_trees import FEW_TO_WALK, LEAVES, RUNS, Trees, add_small, small_trees
 from didact.engines.trees.tree import TreeBuilder
 
 P = 4  # the last two columns hold categories, the last one in some trees numbers
@@ -78,7 +78,7 @@ def test_as_a_slow_walk(seed, n, leaves, n_categories, kind):
     np.testing.assert_array_equal(predict_sum(packed, X, start.copy()), expected)
 
 
-@pytest.mark.parametrize("n", [FEW - 1, FEW, 1023, 1024, 1025, 40_000])
+@pytest.mark.parametrize("n", [FEW_TO_WALK - 1, FEW_TO_WALK, 1023, 1024, 1025, 40_000])
 def test_blocks_of_rows_and_sparse_rows(n):
     rng = np.random.default_rng(n)
     X = random_rows(rng, n, 90, np.float64)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from didact.engines.trees.growers import histogram as module
-from didact.engines.trees.growers.histogram import Grower, grow
+from didact.engines.trees.growers.histogram import Grower
+from didact.engines.trees.growers.histogram import grow_from_histograms as grow
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import bin_codes, learn_bins
-from didact.engines.trees.rows.bundles import MOST, join_columns, plain
-from didact.engines.trees.rows.bundles_loops import join, spread
+from didact.engines.trees.rows.bundles import MOST_CODES, join_columns, unbundled
+from didact.engines.trees.rows.bundles_loops import add_bundled, number_pairs
 from didact.engines.trees.rows.fixed_point import label_channels, unit_channels, value_channels
-from didact.engines.trees.splits.histogram_loops import add_rows
+from didact.engines.trees.splits.histogram_loops import count_columns
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.criteria.impurity import Gini
 
@@ -21,33 +22,33 @@ def table(codes):
     return codes, np.ascontiguousarray(codes.T), np.cumsum(counts) - counts, int(counts.sum())
 
 
-def histograms(codes, joint, slots, words):
-    hist = np.zeros((slots + joint.n_codes, words.shape[1]), np.int64)
+def histograms(codes, bundles, slots, fixed):
+    hist = np.zeros((slots + bundles.n_codes, fixed.shape[1]), np.int64)
     rows = np.arange(0, len(codes), 3, dtype=np.uint32)
-    add_rows(joint.codes, words, np.empty((0, 0), np.int32), rows, joint.first, hist)
-    spread(slots, joint.starts, joint.targets, hist)
+    count_columns(bundles.codes, fixed, np.empty((0, 0), np.int32), rows, 0, len(bundles.first), bundles.first, hist)
+    add_bundled(slots, bundles.starts, bundles.targets, hist)
     return hist[:slots]
 
 
 @pytest.mark.parametrize("code", [np.uint8, np.uint16])
-@pytest.mark.parametrize("words", [1, 2, 3])
-def test_histograms_are_those_of_the_columns(code, words):
+@pytest.mark.parametrize("fixed", [1, 2, 3])
+def test_histograms_are_those_of_the_columns(code, fixed):
     rng = np.random.default_rng(0)
     group, wide = rng.integers(0, 12, 4000), rng.integers(0, 200, 4000)
     pairs = rng.integers(0, 6, (4000, 4))
     codes, columns, first, slots = table(np.column_stack([np.eye(12)[group], wide, group // 3, pairs]).astype(code))
-    joint = join_columns(codes, columns, first, slots)
-    assert 2 <= len(joint.first) <= 8  # the wide column, and the 17 others in a few joint ones
-    numbers = rng.integers(-(2**40), 2**40, (4000, words))
-    expected = histograms(codes, plain(codes, first), slots, numbers)
-    np.testing.assert_array_equal(histograms(codes, joint, slots, numbers), expected)
+    bundles = join_columns(codes, columns, first, slots)
+    assert 2 <= len(bundles.first) <= 8  # the wide column, and the 17 others in a few bundles
+    numbers = rng.integers(-(2**40), 2**40, (4000, fixed))
+    expected = histograms(codes, unbundled(codes, first), slots, numbers)
+    np.testing.assert_array_equal(histograms(codes, bundles, slots, numbers), expected)
 
 
 def test_columns_of_many_values_stay_alone():
     codes, columns, first, slots = table(np.random.default_rng(0).integers(0, 100, (5000, 6)).astype(np.uint8))
-    joint = join_columns(codes, columns, first, slots)
-    assert joint.n_codes == 0
-    assert joint.codes is codes
+    bundles = join_columns(codes, columns, first, slots)
+    assert bundles.n_codes == 0
+    assert bundles.codes is codes
 
 
 def test_a_pair_that_only_later_rows_show_is_not_joined():
@@ -63,10 +64,10 @@ def test_a_pair_that_only_later_rows_show_is_not_joined():
 def test_join():
     a, b = np.array([3, 3, 0, 3], np.uint8), np.array([1, 2, 1, 1], np.uint8)
     numbers, out = np.full(1 << 16, -1, np.int32), np.empty(4, np.uint8)
-    assert join(a, b, 1, MOST, numbers, out) == 3
+    assert number_pairs(a, b, 1, MOST_CODES, numbers, out) == 3
     assert out.tolist() == [0, 1, 2, 0]
-    assert join(a, b, 1, 2, numbers, np.empty(0, np.uint8)) == 3  # one too many
-    assert join(a, b, 2, MOST, numbers, np.empty(0, np.uint8)) == 2
+    assert number_pairs(a, b, 1, 2, numbers, np.empty(0, np.uint8)) == 3  # one too many
+    assert number_pairs(a, b, 2, MOST_CODES, numbers, np.empty(0, np.uint8)) == 2
     assert (numbers == -1).all()
 
 
@@ -86,9 +87,9 @@ def test_same_tree(kind, monkeypatch):
         channels, criterion = label_channels((y > 0).astype(int), 2), Gini()
     limits, found = Limits(max_leaf_nodes=25, min_samples_leaf=5), []
     for many in (100, 10**9):
-        monkeypatch.setattr(module, "MANY", many)
+        monkeypatch.setattr(module, "BUNDLE_FROM", many)
         grower = Grower(codes, bins, channels, criterion, limits)
-        assert (grower.joint.n_codes > 0) == (many == 100)
+        assert (grower.bundles.n_codes > 0) == (many == 100)
         found.append(grow(codes, bins, channels, criterion, limits).tree)
     assert found[0].node_count > 15
     for name in found[0]._fields:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import dispatch, jit
 from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
@@ -120,7 +121,7 @@ def warm() -> None:
     X, order, long = np.ones((1, 2)), np.zeros(1, np.int64), np.zeros((1, 1), np.int64)
     plain = Canberra(), Chebyshev(), Euclidean(), Haversine(), Jaccard(), Manhattan(), Minkowski(3.0)
     for noun in (*plain, Hamming(np.ones(2), 2.0)):
-        tree = order, X, np.ones((1, 2)), np.ones(1), 0
-        enclose_balls(noun, X, 0, 0, 1, tree[2], tree[3])
-        nearest_balls(noun, X, order, order, *tree, np.full((1, 1), math.inf), long)
+        enclose_balls(noun, X, 0, 0, 1, np.ones((1, 2)), np.ones(1))
+        tree = read_only(order), read_only(X), read_only(X), read_only(np.ones(1)), 0
+        nearest_balls(noun, X, order, tree[0], *tree, np.full((1, 1), math.inf), long)
         within_balls(noun, X, order, 1.0, 0, *tree, order.copy(), order.copy(), np.ones(1))

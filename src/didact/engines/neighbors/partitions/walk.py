@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.neighbors.partitions.balls import Balls
@@ -21,8 +22,10 @@ def walk_nearest(tree: Boxes | Balls, noun: Any, Q: Array, skip: Array, best: Ar
     search: Any = nearest_boxes if isinstance(tree, Boxes) else nearest_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
+    nodes, turn = _for_loops(tree), read_only(turn)
+
     def piece(edges: tuple[int, int]) -> None:
-        search(noun, Q, skip, turn[slice(*edges)], *tree, best, found)
+        search(noun, Q, skip, turn[slice(*edges)], *nodes, best, found)
 
     parallel_map(piece, pieces(m))
 
@@ -34,6 +37,8 @@ def walk_within(
     search: Any = within_boxes if isinstance(tree, Boxes) else within_balls
     Q = Q if isinstance(tree, Boxes) else Q.astype(np.float64, copy=False)
 
+    nodes = _for_loops(tree)
+
     def piece(edges: tuple[int, int]) -> tuple[Array, Array, Array]:
         here = slice(*edges)
         counts, parts, done = np.zeros(edges[1] - edges[0], np.int64), [], 0
@@ -41,7 +46,7 @@ def walk_within(
         while done < len(counts):  # a search stops when its arrays are full, and continues with larger ones
             rows, distances = np.empty(room, np.int64), np.empty(room)
             start, done = done, search(
-                noun, Q[here], skip[here], radius, done, *tree, counts, rows, distances
+                noun, Q[here], skip[here], radius, done, *nodes, counts, rows, distances
             )  # fmt: skip
             used = int(counts[start:done].sum())
             parts.append((rows[:used], distances[:used]))
@@ -51,6 +56,11 @@ def walk_within(
         return counts, rows[order], distances[order]
 
     return parallel_map(piece, pieces(len(Q)))
+
+
+def _for_loops(tree: Boxes | Balls) -> tuple[Any, ...]:
+    """The fields of a tree, which may have been built or read from a file: loops have one variant for both."""
+    return *map(read_only, tree[:4]), tree.levels
 
 
 def pieces(m: int) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.core.backend import read_only
 from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.neighbors.best_loops import offer
@@ -169,12 +170,12 @@ def within_boxes(noun: Any, Q: Array, skip: Array, radius: float, start: int, or
 
 def warm() -> None:
     """Compile for both float types and every distance."""
-    order, nodes, skip = np.arange(2), np.zeros((1, 2)), np.full(1, -1)
+    order, nodes, skip = read_only(np.arange(2)), read_only(np.zeros((1, 2))), np.full(1, -1)
     one = np.ones((1, 1)), np.ones((1, 1), np.int64)
     for noun in (Euclidean(), Manhattan(), Chebyshev(), Minkowski(3.0), Canberra(), Hamming(np.ones(2), 2.0)):
         for dtype in (np.float64, np.float32) if isinstance(noun, Euclidean) else (np.float64,):
-            Q, points = np.zeros((1, 2), dtype), np.zeros(4, dtype)
-            nearest_boxes(noun, Q, skip, np.zeros(1, np.int64), order, points, nodes, nodes, 0, *one)
+            Q, points = np.zeros((1, 2), dtype), read_only(np.zeros(4, dtype))
+            nearest_boxes(noun, Q, skip, order[:1], order, points, nodes, nodes, 0, *one)
             within_boxes(
                 noun, Q, skip, 1.0, 0, order, points, nodes, nodes, 0, np.zeros(1, np.int64), np.zeros(2, np.int64),
                 np.zeros(2),

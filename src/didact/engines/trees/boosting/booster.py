@@ -16,16 +16,16 @@ from didact.core.backend import is_tensor, to_numpy
 from didact.core.random import row_uniforms
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster_loops import add_leaves, pack_ones, pack_pairs
-from didact.engines.trees.boosting.objective import PIECE, Objective
-from didact.engines.trees.growers.histogram import CODES, Grower, Grown
-from didact.engines.trees.growers.task_loops import Source
+from didact.engines.trees.boosting.booster_loops import GIVEN, PASS_ROWS, Passes, add_leaves
+from didact.engines.trees.boosting.objective import Objective
+from didact.engines.trees.growers.histogram import CODES_PER_THREAD, Grower, Grown
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.predict.packed import pack, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.predict.small_trees import Trees
 from didact.engines.trees.rows.bins import Bins
-from didact.engines.trees.rows.fixed_point import Channels, count_shift, power_below
+from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_layout
+from didact.engines.trees.rows.fixed_point_loops import write_units
 from didact.engines.trees.splits.histogram_loops import UNIT, VALUES
 from didact.engines.trees.tree import Tree, node_weights
 from didact.parts.criteria.gradient import Gradient
@@ -40,7 +40,7 @@ def raw_predictions(X: Any, trees: Packed | Trees, start: Array) -> Array:
     return trees.add(X, out).astype(X.dtype, copy=False)
 
 
-class Plan(NamedTuple):
+class BoostingPlan(NamedTuple):
     """How the trees of an ensemble are grown."""
 
     learning_rate: float
@@ -52,47 +52,20 @@ class Plan(NamedTuple):
     interactions: Any
 
 
-class Powers(NamedTuple):
-    """The powers of two by which gradients and curvatures become words."""
-
-    kind: int
-    shift: int
-    slope: float
-    curvature: float
-
-    @property
-    def inverse(self) -> Array:
-        """What one unit of each word stands for."""
-        return 1.0 / np.array([self.slope] if self.kind == UNIT else [self.slope, self.curvature])
-
-    def write(self, g: Array, h: Array, words: Array) -> None:
-        """Gradients and curvatures as words (n, 1 or 2)."""
-
-        def piece(start: int) -> None:
-            part = slice(start, start + PIECE)
-            if self.kind == UNIT:
-                pack_ones(g[part], self.slope, self.shift, words[part])
-            else:
-                pack_pairs(g[part], h[part], self.slope, self.curvature, self.shift, words[part])
-
-        parallel_map(piece, range(0, len(g), PIECE))
-
-
-def powers(layout: Channels, slopes: float, curvatures: float) -> Powers:
-    """The powers for these sums of |g| and of h over all rows."""
-    room = 2.0 ** (layout.shift - 2) if layout.kind == UNIT else 2.0**60
-    return Powers(layout.kind, layout.shift, power_below(room, slopes),
-                  power_below(2.0 ** (layout.shift - 1), curvatures))  # fmt: skip
-
-
 def boosting_channels(unit: bool, n: int, length: int) -> Channels:
-    """Channels of n rows, with room for the words of `length` of them."""
+    """Channels of n rows, with room for the numbers of `length` of them."""
     width = 1 if unit else 2
-    return Channels(np.empty((length, width), np.int64), np.empty((0, 0), np.int32), width, UNIT if unit else VALUES,
-                    count_shift(n), np.ones(width))  # fmt: skip
+    return value_layout(np.empty((length, width), np.int64), UNIT if unit else VALUES, count_shift(n), np.ones(width))
 
 
-def drawn(plan: Plan, iteration: int, start: int, stop: int, n: int) -> Array:
+def scaled_channels(layout: Channels, slopes: float, curvatures: float) -> Channels:
+    """The channels with the units that follow from these sums of |g| and of h over all rows."""
+    inverse = np.empty(layout.n_channels)
+    write_units(slopes, curvatures, layout.how, inverse)
+    return layout._replace(inverse=inverse)
+
+
+def drawn_rows(plan: BoostingPlan, iteration: int, start: int, stop: int, n: int) -> Array:
     """Which of the rows start … stop − 1 of n an iteration fits: each by chance, whatever the blocks, but not none."""
     chosen = row_uniforms(np.random.SeedSequence([plan.seed, iteration]), start, stop) < plan.subsample
     if start <= iteration % n < stop:
@@ -100,12 +73,14 @@ def drawn(plan: Plan, iteration: int, start: int, stop: int, n: int) -> Array:
     return chosen
 
 
-def tree_seeds(plan: Plan, iteration: int, outputs: int) -> list[int]:
-    """The seed of each tree of an iteration."""
+def tree_seeds(plan: BoostingPlan, iteration: int, outputs: int) -> list[int]:
+    """The seed of each tree of an iteration, where anything in it is drawn."""
+    if not plan.limits.max_features:
+        return [0] * outputs
     return [int(s) for s in np.random.default_rng([plan.seed, iteration]).integers(0, 2**63, size=outputs)]
 
 
-def weighed(trees: list[Tree], objective: Objective, leaf_weights: Callable[[], Sequence[Array]]) -> list[Tree]:
+def with_weights(trees: list[Tree], objective: Objective, leaf_weights: Callable[[], Sequence[Array]]) -> list[Tree]:
     """Trees with the weight of the rows that pass each node, where the grower has left the sum of their curvatures."""
     if objective.flat:  # the curvature is the weight
         return trees
@@ -115,46 +90,67 @@ def weighed(trees: list[Tree], objective: Objective, leaf_weights: Callable[[], 
     return [tree._replace(weighted_n_node_samples=node_weights(tree, ends)) for tree, ends in found]
 
 
-class Desk(NamedTuple):
-    """What it takes to grow one tree at a time."""
+class Leaves(NamedTuple):
+    """The leaves of a tree: leaf k holds the rows order[starts[k]:stops[k]] of its grower."""
 
-    grower: Grower
-    channels: Channels
+    starts: Array
+    stops: Array
+    values: Array
 
-    def alone(self) -> "Desk":
-        """Another one for the same rows, on one thread."""
-        return Desk(self.grower.alone(), self.channels._replace(words=np.empty_like(self.channels.words)))
+
+NOTHING = np.empty(0)
+NO_LEAVES = Leaves(np.empty(0, np.int64), np.empty(0, np.int64), NOTHING)
 
 
 class Booster:
-    """An ensemble that grows on rows in memory; `raw` (outputs, n) are its present predictions."""
+    """An ensemble that grows on rows in memory; `raw` (outputs, n) are its present predictions.
 
-    def __init__(self, X: Any, codes: Array, bins: Bins, objective: Objective, plan: Plan, raw: Array) -> None:
-        self.X, self.objective, self.plan, self.raw = X, objective, plan, raw
+    For a loss that has a compiled form, one call of the grower adds the last tree's values to the predictions, finds
+    the gradients and grows the next tree, without a word of Python between these passes.
+    """
+
+    def __init__(self, X: Any, codes: Array, bins: Bins, objective: Objective, plan: BoostingPlan, raw: Array) -> None:
+        self.X, self.objective, self.plan, self._raw = X, objective, plan, raw
         n, K = len(codes), objective.outputs
-        self.g, self.h = np.empty((K, n)), np.empty((K, n))
-        channels = boosting_channels(objective.unit, n, n)
-        grower = Grower(
-            codes, bins, channels, Gradient(plan.l2), plan.limits, monotone=plan.monotone,
+        self.g, self.h, self.sizes = np.empty((K, n)), np.empty((K, n)), np.empty((-(-n // PASS_ROWS), 2))
+        self.layout = boosting_channels(objective.unit, n, n)
+        self.grower = Grower(
+            codes, bins, self.layout, Gradient(plan.l2), plan.limits, monotone=plan.monotone,
             interactions=plan.interactions,
         )  # fmt: skip
-        self.desk = Desk(grower, channels)
+        self.last: Leaves | None = None
         # Trees of several classes grow side by side, unless more threads can work on one tree.
-        side = min(thread_count(), K, max(K * codes.size // CODES, 1))
-        self.desks = [self.desk.alone() for _ in range(side if side > 1 and side >= grower.threads else 0)]
+        side = min(thread_count(), K, max(K * codes.size // CODES_PER_THREAD, 1))
+        self.beside = [self._alone() for _ in range(side if side > 1 and side >= self.grower.threads else 0)]
+
+    def _alone(self) -> tuple[Grower, Channels]:
+        """A grower on one thread for the same rows, with room for their numbers."""
+        return self.grower.alone(), self.layout._replace(fixed=np.empty_like(self.layout.fixed))
+
+    @property
+    def raw(self) -> Array:
+        """The present predictions (outputs, n), with all trees."""
+        if self.last is not None:
+            add_leaf_values(self.last, self.grower.order, self._raw[0])
+            self.last = None
+        return self._raw
 
     def step(self, iteration: int) -> list[Tree]:
-        """The trees of one iteration, one for each output, already added to the predictions."""
-        if self.objective.share is not None:
-            self.objective.follow(self.objective.width(self.raw[0]))
-        sums = self.objective.gradients(self.raw, self.g, self.h)
-        self.powers = [powers(self.desk.channels, slopes, curvatures) for slopes, curvatures in sums.T.tolist()]
-        n, plan = self.raw.shape[1], self.plan
-        rows = None if plan.subsample == 1 else np.flatnonzero(drawn(plan, iteration, 0, n, n))
-        tasks = list(enumerate(tree_seeds(plan, iteration, self.objective.outputs)))
-        alone = len(tasks) // len(self.desks) * len(self.desks) if self.desks else 0
+        """The trees of one iteration, one for each output; they count in the predictions."""
+        n, plan, objective = self._raw.shape[1], self.plan, self.objective
+        rows = None if plan.subsample == 1 else np.flatnonzero(drawn_rows(plan, iteration, 0, n, n))
+        seeds = tree_seeds(plan, iteration, objective.outputs)
+        if objective.compiled != GIVEN:
+            layout = self.layout._replace(inverse=np.ones(self.layout.n_channels))  # the grower writes it
+            return [self._tree(0, seeds[0], rows, self.grower, layout)]
+        if objective.share is not None:
+            objective.follow(objective.width(self.raw[0]))
+        sums = objective.gradients(self.raw, self.g, self.h).T.tolist()
+        units = [scaled_channels(self.layout, *both) for both in sums]
+        tasks = list(zip(range(len(seeds)), seeds, units, strict=True))
+        alone = len(tasks) // len(self.beside) * len(self.beside) if self.beside else 0
         trees = parallel_map(lambda task: self._tree_alone(*task, rows), tasks[:alone])
-        return trees + [self._tree(*task, rows, self.desk) for task in tasks[alone:]]
+        return trees + [self._tree(k, seed, rows, self.grower, layout) for k, seed, layout in tasks[alone:]]
 
     def value(self) -> float:
         """The present loss."""
@@ -163,25 +159,33 @@ class Booster:
     def held_value(self) -> None:
         """Rows in memory that are held out are somebody else's."""
 
-    def _tree_alone(self, k: int, seed: int, rows: Array | None) -> Tree:
-        desk = self.desks.pop()
+    def _tree_alone(self, k: int, seed: int, units: Channels, rows: Array | None) -> Tree:
+        grower, layout = self.beside.pop()
         try:
-            return self._tree(k, seed, rows, desk)
+            return self._tree(k, seed, rows, grower, layout._replace(inverse=units.inverse))
         finally:
-            self.desks.append(desk)
+            self.beside.append((grower, layout))
 
-    def _tree(self, k: int, seed: int, rows: Array | None, desk: "Desk") -> Tree:
-        power = self.powers[k]
-        channels = desk.channels._replace(inverse=power.inverse)
-        source = Source(self.g[k], self.h[k], power.slope, power.curvature, rows is None)
-        grown = desk.grower.grow(channels, seed, rows, source)
+    def _tree(self, k: int, seed: int, rows: Array | None, grower: Grower, layout: Channels) -> Tree:
+        objective, last = self.objective, self.last or NO_LEAVES
+        self.last, given = None, objective.compiled == GIVEN
+        passes = Passes(
+            loss=objective.compiled, y=NOTHING if given else objective.y,
+            w=NOTHING if given or objective.w is None else objective.w, raw=self._raw[k], g=self.g[k], h=self.h[k],
+            sizes=self.sizes, starts=last.starts, stops=last.stops, values=last.values, every=rows is None,
+        )  # fmt: skip
+        grown = grower.grow(layout, seed, rows, passes)
         tree = self._scaled(grown, k)
-        add_values(grown, tree.value[grown.leaf_nodes, 0, 0], self.raw[k])
+        leaves = Leaves(grown.starts, grown.stops, tree.value[grown.leaf_nodes, 0, 0])
+        if not given and rows is None:
+            self.last = leaves
+            return tree
+        add_leaf_values(leaves, grown.order, self._raw[k])
         if rows is not None:
-            out = np.ones(self.raw.shape[1], bool)
+            out = np.ones(self._raw.shape[1], bool)
             out[rows] = False
             others = np.flatnonzero(out)
-            self.raw[k, others] += predict_sum(pack([tree]), self.X[others], np.zeros((len(others), 1)))[:, 0]
+            self._raw[k, others] += predict_sum(pack([tree]), self.X[others], np.zeros((len(others), 1)))[:, 0]
         return tree
 
     def _scaled(self, grown: Grown, k: int) -> Tree:
@@ -189,13 +193,13 @@ class Booster:
         tree, objective = grown.tree, self.objective
         value = tree.value.copy()
         if objective.quantile is not None:
-            residual = objective.y - self.raw[k]
+            residual = objective.y - self._raw[k]
             for node, a, b in zip(grown.leaf_nodes, grown.starts, grown.stops, strict=True):
                 rows = grown.order[a:b]
                 w = None if objective.w is None else objective.w[rows]
                 value[node] = np.clip(objective.leaf(residual[rows], w), *grown.bounds[node])
         tree = tree._replace(value=self.objective.steps(value, self.plan.learning_rate))
-        return weighed([tree], objective, lambda: [self._leaf_weights(grown)])[0]
+        return with_weights([tree], objective, lambda: [self._leaf_weights(grown)])[0]
 
     def _leaf_weights(self, grown: Grown) -> Array:
         """The weights of the rows that end in each node."""
@@ -205,10 +209,10 @@ class Booster:
         return out
 
 
-def add_values(grown: Grown, values: Array, out: Array) -> None:
+def add_leaf_values(leaves: Leaves, order: Array, out: Array) -> None:
     """Add the values of their leaves to the rows of the sample."""
 
     def piece(start: int) -> None:
-        add_leaves(grown.starts, grown.stops, values, grown.order, start, start + PIECE, out)
+        add_leaves(*leaves, order, start, start + 4 * PASS_ROWS, out)
 
-    parallel_map(piece, range(0, len(grown.order), PIECE))
+    parallel_map(piece, range(0, len(order), 4 * PASS_ROWS))

@@ -1,23 +1,57 @@
-"""Compiled passes of boosting over the rows: gradients, words, and the new trees' values; NumPy twins in the tests.
+"""Compiled passes of boosting over the rows: gradients, fixed point, leaf values; NumPy twins in the tests.
 
 Cost: a nanosecond or two a row and class: the exponential is arithmetic that goes for several rows at once.
+
+Layout, of all rows or of a slice of them::
+
+    y, w, raw, g, h   float64 (n)        w is empty where all weights are 1
+    fixed             int64 (n, 1 or 2)  [ count | Σ g ]   or   [ Σ g ] [ count | Σ h ]: see `fixed_point`
+    order             uint32 (n)         row numbers, leaf after leaf: leaf k has order[starts[k]:stops[k]]
 """
 
 import math
+from importlib import import_module
+from typing import NamedTuple
 
 import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import Int
 from didact.parts.exp_loops import exp1
 
+GIVEN, SQUARED, LOGISTIC = 0, 1, 2  # losses: gradients that others have written; ½(z − y)²; log(1 + eᶻ) − yz
+PASS_ROWS = 8192  # rows whose sums are found together, whatever the threads: they do not change a sum
 
-@jit
-def squared_gradients(y: Array, w: Array, z: Array, g: Array, h: Array) -> None:
-    """z − y and 1, times the weight (no weights: an empty array)."""
-    for i in range(y.shape[0]):
-        weight = w[i] if w.shape[0] else 1.0
-        g[i], h[i] = weight * (z[i] - y[i]), weight
+
+TREES = "didact.engines.trees"
+WARMED = [f"{TREES}.{name}" for name in ("growers.histogram", "rows.bins", "rows.fixed_point", "limits")]
+WARMED.append("didact.parts.criteria.gradient")
+
+
+class Passes(NamedTuple):
+    """What boosting does with all rows before a tree: the last tree's values, gradients, fixed point."""
+
+    loss: int
+    y: Array
+    w: Array
+    raw: Array  # present predictions
+    g: Array
+    h: Array
+    sizes: Array  # float64 (pieces, 2): Σ|g| and Σh
+    starts: Array  # int64: leaves of the last tree whose values are still to be added
+    stops: Array
+    values: Array
+    every: bool  # whether the tree is grown on all rows, which are then put in their order
+
+
+def no_passes() -> Passes:
+    """Nothing: the numbers of the rows are there."""
+    none, whole = np.empty(0), np.empty(0, np.int64)
+    return Passes(
+        loss=GIVEN, y=none, w=none, raw=none, g=none, h=none, sizes=np.empty((0, 2)), starts=whole, stops=whole,
+        values=none, every=False,
+    )  # fmt: skip
 
 
 @jit
@@ -29,14 +63,18 @@ def weigh(w: Array, g: Array, h: Array) -> None:
 
 
 @jit
-def logistic_gradients(y: Array, w: Array, z: Array, g: Array, h: Array) -> None:
-    """p − y and p(1 − p), times the weight."""
-    for i in range(y.shape[0]):
-        h[i] = exp1(-abs(z[i]))  # a loop of its own, which goes for several rows at once
-    for i in range(y.shape[0]):
-        q = h[i] / (1.0 + h[i])
-        g[i] = 1.0 - y[i] - q if z[i] >= 0.0 else q - y[i]
-        h[i] = q * (1.0 - q)
+def write_gradients(loss: int, y: Array, w: Array, z: Array, g: Array, h: Array) -> None:
+    """The weighted gradients and curvatures: z − y and 1, or p − y and p(1 − p)."""
+    if loss == SQUARED:
+        for i in range(y.shape[0]):
+            g[i], h[i] = z[i] - y[i], 1.0
+    else:
+        for i in range(y.shape[0]):
+            h[i] = exp1(-abs(z[i]))  # a loop of its own, which goes for several rows at once
+        for i in range(y.shape[0]):
+            q = h[i] / (1.0 + h[i])
+            g[i] = 1.0 - y[i] - q if z[i] >= 0.0 else q - y[i]
+            h[i] = q * (1.0 - q)
     weigh(w, g, h)
 
 
@@ -73,34 +111,31 @@ def softmax_gradients(y: Array, w: Array, z: Array, g: Array, h: Array, start: i
 
 
 @jit_unmanaged
-def pack_pairs(g: Array, h: Array, scale_g: float, scale_h: float, shift: int, words: Array) -> None:
-    """Words of gradient and curvature, the second with the count."""
-    one = np.int64(1) << shift
-    for i in range(g.shape[0]):
-        words[i, 0] = np.int64(math.floor(g[i] * scale_g + 0.5))
-        words[i, 1] = np.int64(math.floor(h[i] * scale_h + 0.5)) + one
-
-
-@jit_unmanaged
-def pack_ones(g: Array, scale_g: float, shift: int, words: Array) -> None:
-    """Words of a gradient with the count."""
-    one = np.int64(1) << shift
-    for i in range(g.shape[0]):
-        words[i, 0] = np.int64(math.floor(g[i] * scale_g + 0.5)) + one
+def to_fixed_point(g: Array, h: Array, inverse: Array, shift: Int, fixed: Array) -> None:
+    """Gradients and curvatures as fixed-point numbers, the last with the count; one column: gradients alone."""
+    one, slope, last = np.int64(1) << shift, 1.0 / inverse[0], fixed.shape[1] - 1
+    if last == 0:
+        for i in range(g.shape[0]):
+            fixed[i, 0] = np.int64(math.floor(g[i] * slope + 0.5)) + one
+    else:
+        curvature = 1.0 / inverse[1]
+        for i in range(g.shape[0]):
+            fixed[i, 0] = np.int64(math.floor(g[i] * slope + 0.5))
+            fixed[i, 1] = np.int64(math.floor(h[i] * curvature + 0.5)) + one
 
 
 @jit(fastmath={"reassoc"})
-def sizes(g: Array, h: Array) -> tuple[float, float]:
+def write_sizes(g: Array, h: Array, out: Array) -> None:
     """The sums of |g| and of h."""
     slopes = curvatures = 0.0
     for i in range(g.shape[0]):
         slopes += abs(g[i])
         curvatures += h[i]
-    return slopes, curvatures
+    out[0], out[1] = slopes, curvatures
 
 
 @jit
-def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: int, stop: int, out: Array) -> None:
+def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: Int, stop: Int, out: Array) -> None:
     """Add the value of its leaf to every row at the places first … stop − 1 of the order."""
     for k in range(starts.shape[0]):
         v = values[k]
@@ -110,26 +145,14 @@ def add_leaves(starts: Array, stops: Array, values: Array, order: Array, first: 
 
 def warm() -> None:
     """Compile for the types in use."""
-    x, g, h, none = np.zeros(1), np.zeros(1), np.zeros(1), np.empty(0)
-    squared_gradients(x, none, x, g, h)
-    logistic_gradients(x, none, x, g, h)
+    x, none = np.zeros(1), np.empty(0)
+    write_gradients(SQUARED, x, none, x, x.copy(), x.copy())
     softmax_gradients(np.zeros(1, np.int64), none, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)), 0, 1)
-    pack_pairs(x, x, 1.0, 1.0, 40, np.zeros((1, 2), np.int64))
-    pack_ones(x, 1.0, 40, np.zeros((1, 1), np.int64))
-    sizes(g, h)
-    add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, g)
-    _warm_grower()
-
-
-def _warm_grower() -> None:
-    """Grow a tiny tree."""
-    from didact.engines.trees.growers import histogram as grow
-    from didact.engines.trees.limits import Limits
-    from didact.engines.trees.rows.bins import bin_codes, learn_bins
-    from didact.engines.trees.rows.fixed_point import value_channels
-    from didact.parts.criteria.gradient import Gradient
-
+    write_sizes(x, x, np.zeros(2))
+    add_leaves(np.zeros(1, np.int64), np.ones(1, np.int64), x, np.zeros(1, np.uint32), 0, 1, x.copy())
+    # By name, so that the machine code of this file is not keyed on sources that are only used here.
+    histogram, bins, fixed_point, limits, criterion = map(import_module, WARMED)
     X = np.arange(8.0)[:, None]
-    bins, channels = learn_bins(X), value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
-    grower = grow.Grower(bin_codes(X, bins), bins, channels, Gradient(0.0), Limits(max_leaf_nodes=3))
-    grower.grow(channels)
+    learnt, channels = bins.learn_bins(X), fixed_point.value_channels(np.column_stack([X[:, 0] - 3.5, np.ones(8)]))
+    codes, end = bins.bin_codes(X, learnt), limits.Limits(max_leaf_nodes=3)
+    histogram.grow_from_histograms(codes, learnt, channels, criterion.Gradient(0.0), end)

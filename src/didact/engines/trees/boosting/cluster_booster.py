@@ -1,10 +1,10 @@
 """Gradient boosting where the rows are: on the workers of a Dask cluster, histograms reduced, one round a level.
 
 A worker keeps, for each of its blocks, the codes (a byte a value), targets, weights and present predictions, and during
-an iteration the words that its rows add to histograms. An iteration is one round for the sums of gradients, from which
-follow the powers of two of the words, and one for each level of the trees; those of several classes grow side by side.
-Sums, histograms and trees are all that travels. Histograms are whole numbers, so the trees are those of the same codes
-in memory, up to the rounding of the sums of gradients and of the starting value.
+an iteration the fixed-point numbers that its rows add to histograms. An iteration is one round for the sums of
+gradients, from which the units of these numbers follow, and one for each level of the trees; those of several classes
+grow side by side. Sums, histograms and trees are all that travels. Histograms are whole numbers, so the trees are those
+of the same codes in memory, up to the rounding of the sums of gradients and of the starting value.
 """
 
 from copy import copy
@@ -15,23 +15,24 @@ import numpy as np
 from didact.core.rows import KeptBlocks
 from didact.core.typing import Array
 from didact.engines.trees.boosting.booster import (
-    Plan,
-    Powers,
+    BoostingPlan,
     boosting_channels,
-    drawn,
-    powers,
+    drawn_rows,
     raw_predictions,
+    scaled_channels,
     tree_seeds,
-    weighed,
+    with_weights,
 )  # fmt: skip
+from didact.engines.trees.boosting.booster_loops import to_fixed_point
 from didact.engines.trees.boosting.objective import Objective, positive_width
 from didact.engines.trees.boosting.quantile_rows import LAST, Ranked, group_quantiles, keys_of, least_above, numbers_of
-from didact.engines.trees.boosting.spread_rows import Part, first_rows, leaves_of
-from didact.engines.trees.growers.blocks import Open, answered, grow_in_rounds
+from didact.engines.trees.boosting.spread_rows import LossBlock, first_rows, leaves_of
+from didact.engines.trees.growers.blocks import OpenNodes, answered, grow_in_rounds, own
 from didact.engines.trees.growers.histogram import Grower, Grown
-from didact.engines.trees.growers.passes import ROOM, histogram_bytes
+from didact.engines.trees.growers.passes import HISTOGRAM_BYTES, histogram_bytes
 from didact.engines.trees.predict.packed_loops import Packed
 from didact.engines.trees.rows.bins import Bins
+from didact.engines.trees.rows.fixed_point import Channels
 from didact.engines.trees.tree import Tree
 from didact.parts.criteria.gradient import Gradient
 from didact.parts.statistics.moments import Sums
@@ -43,7 +44,7 @@ class RowsBooster:
     """An ensemble that grows on rows spread over workers; see `Booster` for rows in memory."""
 
     def __init__(
-        self, parts: KeptBlocks, held: KeptBlocks | None, bins: Bins, loss: Objective, plan: Plan, start: Array,
+        self, parts: KeptBlocks, held: KeptBlocks | None, bins: Bins, loss: Objective, plan: BoostingPlan, start: Array,
         state: Packed | None, valued: bool,
     ) -> None:  # fmt: skip
         self.parts, self.held, self.bins, self.objective, self.plan = parts, held, bins, loss, plan
@@ -87,15 +88,15 @@ class RowsBooster:
     def step(self, iteration: int) -> list[Tree]:
         """The trees of one iteration, one for each output, already added to the predictions."""
         slopes, curvatures = self.sums().parts[:2]
-        found = [powers(self.layout, g, h) for g, h in zip(slopes, curvatures, strict=True)]
+        found = [scaled_channels(self.layout, g, h) for g, h in zip(slopes, curvatures, strict=True)]
         draw = None if self.plan.subsample == 1 else (self.plan, iteration, self.n_rows)
-        words = self.parts.map(words_of, self.raw, found, self.firsts, draw)
+        fixed = self.parts.map(fixed_of, self.raw, found, self.firsts, draw)
         seeds = tree_seeds(self.plan, iteration, self.objective.outputs)
         size = self._at_once()
         trees: list[Tree] = []
         for k in range(0, len(seeds), size):
-            trees += self._grow(words, found, seeds, range(k, min(k + size, len(seeds))))
-        trees = weighed(trees, self.objective, lambda: self.parts.reduce(leaf_weights, words, trees).parts)
+            trees += self._grow(fixed, found, seeds, range(k, min(k + size, len(seeds))))
+        trees = with_weights(trees, self.objective, lambda: self.parts.reduce(leaf_weights, fixed, trees).parts)
         self.raw = self.parts.map(add_trees, self.raw, trees)
         self._follow()
         if self.held is not None:
@@ -104,24 +105,25 @@ class RowsBooster:
 
     def _at_once(self) -> int:
         """How many trees' histograms have room side by side."""
-        return max(1, ROOM // histogram_bytes(self.bins, self.n_rows, self.plan.limits, self.layout.n_channels))
+        return max(
+            1, HISTOGRAM_BYTES // histogram_bytes(self.bins, self.n_rows, self.plan.limits, self.layout.n_channels)
+        )
 
-    def _grow(self, words: KeptBlocks, found: list[Powers], seeds: list[int], outputs: range) -> list[Tree]:
-        layouts = [self.layout._replace(inverse=found[k].inverse) for k in outputs]
-        growing = [grow_in_rounds(a, self.n_rows, self.grower, seeds[k]) for a, k in zip(layouts, outputs, strict=True)]
+    def _grow(self, fixed: KeptBlocks, found: list[Channels], seeds: list[int], outputs: range) -> list[Tree]:
+        growing = [grow_in_rounds(found[k], self.n_rows, self.grower, seeds[k]) for k in outputs]
 
-        def answer(asked: list[tuple[int, Open]]) -> Any:
+        def answer(asked: list[tuple[int, OpenNodes]]) -> Any:
             wanted = [(outputs[k], nodes) for k, nodes in asked]
-            return self.parts.reduce(count_words, words, wanted).parts
+            return self.parts.reduce(count_fixed, fixed, wanted).parts
 
-        return [self._scaled(grown, words) for grown in answered(growing, answer)]
+        return [self._scaled(grown, fixed) for grown in answered(growing, answer)]
 
-    def _scaled(self, grown: Grown, words: KeptBlocks) -> Tree:
+    def _scaled(self, grown: Grown, fixed: KeptBlocks) -> Tree:
         """The tree with its values times the learning rate; leaves of some losses are renewed before."""
         tree, q, leaves = grown.tree, self.objective.quantile, grown.leaf_nodes
         value = tree.value.copy()
         if q is not None:
-            ranked = self.parts.map(rank_residuals, self.raw, words, tree)
+            ranked = self.parts.map(rank_residuals, self.raw, fixed, tree)
             found = group_quantiles(ranked, tree.node_count, q)
             if self.objective.working.leaf_width:
                 steps, weights = self.parts.reduce(steps_from, ranked, found).parts
@@ -140,74 +142,74 @@ def residual_width(parts: KeptBlocks, raw: KeptBlocks, share: float) -> float:
     return positive_width(found, float(numbers_of(least)[0]) if least[0] < LAST else np.inf)
 
 
-def following(part: Part, width: float, first: bool) -> Part:
+def following(part: LossBlock, width: float, first: bool) -> LossBlock:
     """The rows of a block with another width of Huber's loss."""
     objective = copy(part.objective)
     objective.follow(width, first)
     return part._replace(objective=objective)
 
 
-def begin(part: Part, start: Array, state: Packed | None) -> Array:
+def begin(part: LossBlock, start: Array, state: Packed | None) -> Array:
     """The predictions (outputs, n) from which trees are added."""
     if state is not None:
         return raw_predictions(part.codes, state, start).T.copy()
     return np.repeat(start[:, None], part.codes.shape[0], axis=1)
 
 
-def gradient_sums(part: Part, raw: Array, valued: bool) -> Sums:
+def gradient_sums(part: LossBlock, raw: Array, valued: bool) -> Sums:
     """Σ|g|, Σh, the loss and the weight of a block."""
     sums = part.objective.gradients(raw, np.empty(raw.shape), np.empty(raw.shape))
     return Sums((*sums, *(part.objective.losses(raw) if valued else (0.0, 0.0))))
 
 
-def loss_sums(part: Part, raw: Array) -> Sums:
+def loss_sums(part: LossBlock, raw: Array) -> Sums:
     """The loss and the weight of a block."""
     return Sums(part.objective.losses(raw))
 
 
-def words_of(part: Part, raw: Array, found: list[Powers], first: int, draw: Any) -> list[Array]:
-    """The words of each output; those of rows that are not drawn add nothing."""
+def fixed_of(part: LossBlock, raw: Array, found: list[Channels], first: int, draw: Any) -> list[Array]:
+    """The numbers of each output; those of rows that are not drawn add nothing."""
     g, h = np.empty(raw.shape), np.empty(raw.shape)
     part.objective.gradients(raw, g, h)
-    words = [np.empty((raw.shape[1], len(one.inverse)), np.int64) for one in found]
+    fixed = [np.empty((raw.shape[1], one.n_channels), np.int64) for one in found]
     for k, one in enumerate(found):
-        one.write(g[k], h[k], words[k])
+        to_fixed_point(g[k], h[k], own(one.inverse), one.shift, fixed[k])
     if draw is not None:
         plan, iteration, n = draw
-        out = ~drawn(plan, iteration, first, first + raw.shape[1], n)
-        for k in range(len(words)):
-            words[k][out] = 0
-    return words
+        out = ~drawn_rows(plan, iteration, first, first + raw.shape[1], n)
+        for k in range(len(fixed)):
+            fixed[k][out] = 0
+    return fixed
 
 
-def count_words(part: Part, words: list[Array], wanted: list[tuple[int, Open]]) -> Sums:
+def count_fixed(part: LossBlock, fixed: list[Array], wanted: list[tuple[int, OpenNodes]]) -> Sums:
     """The histograms of the open nodes of each tree."""
     codes = part.codes
-    return Sums(tuple(nodes.counted(codes.codes, words[k], NO_LABELS, codes.bins.n_bins) for k, nodes in wanted))
+    return Sums(tuple(nodes.counted(codes.codes, fixed[k], NO_LABELS, codes.bins.n_bins) for k, nodes in wanted))
 
 
-def add_trees(part: Part, raw: Array, trees: list[Tree]) -> Array:
+def add_trees(part: LossBlock, raw: Array, trees: list[Tree]) -> Array:
     """The predictions with the trees of one iteration."""
     return raw + np.stack([tree.value[leaves_of(tree, part.codes), 0, 0] for tree in trees])
 
 
-def leaf_weights(part: Part, words: list[Array], trees: list[Tree]) -> Sums:
+def leaf_weights(part: LossBlock, fixed: list[Array], trees: list[Tree]) -> Sums:
     """The weights of the rows of a block that end in each node of each tree, of those that the tree was grown on."""
     found = []
-    for tree, own in zip(trees, words, strict=True):
-        rows = np.flatnonzero(own[:, -1])
+    for tree, numbers in zip(trees, fixed, strict=True):
+        rows = np.flatnonzero(numbers[:, -1])
         w = None if part.objective.w is None else part.objective.w[rows]
         found.append(np.bincount(leaves_of(tree, part.codes[rows]), w, tree.node_count))
     return Sums(tuple(found))
 
 
-def rank_sizes(part: Part, raw: Array) -> Ranked:
+def rank_sizes(part: LossBlock, raw: Array) -> Ranked:
     """The absolute residuals of a block in one group."""
     y = part.objective.y
     return Ranked(keys_of(np.abs(y - raw[0])), np.zeros(len(y), np.int64), part.objective.w)
 
 
-def steps_from(part: Part, ranked: Ranked, medians: Array) -> Sums:
+def steps_from(part: LossBlock, ranked: Ranked, medians: Array) -> Sums:
     """By leaf, the sums of the residuals about its median, held within the width of Huber's loss, and the weights."""
     inside = part.objective.held(numbers_of(ranked.keys) - medians[ranked.groups])
     weighted = inside if ranked.weights is None else inside * ranked.weights
@@ -215,8 +217,8 @@ def steps_from(part: Part, ranked: Ranked, medians: Array) -> Sums:
     return Sums((np.bincount(ranked.groups, weighted, count), np.bincount(ranked.groups, ranked.weights, count)))
 
 
-def rank_residuals(part: Part, raw: Array, words: list[Array], tree: Tree) -> Ranked:
+def rank_residuals(part: LossBlock, raw: Array, fixed: list[Array], tree: Tree) -> Ranked:
     """The residuals of the rows that a tree was grown on, by leaf."""
-    rows, objective = np.flatnonzero(words[0][:, -1]), part.objective
+    rows, objective = np.flatnonzero(fixed[0][:, -1]), part.objective
     keys = keys_of(objective.y[rows] - raw[0, rows])
     return Ranked(keys, leaves_of(tree, part.codes[rows]), None if objective.w is None else objective.w[rows])

@@ -18,13 +18,21 @@ import numpy as np
 from didact.core.errors import ParameterError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster_loops import logistic_gradients, sizes, softmax_gradients, squared_gradients
+from didact.engines.trees.boosting.booster_loops import (
+    GIVEN,
+    LOGISTIC,
+    PASS_ROWS,
+    SQUARED,
+    softmax_gradients,
+    write_gradients,
+    write_sizes,
+)
 from didact.parts.losses import HalfSquared, Huber, Logistic, as_loss
 from didact.parts.noun import Loss, TargetSums
 from didact.parts.statistics.weighted_quantile import weighted_quantile
 
-PIECE = 32_768  # rows of one task
-LOOPS: dict[type, Any] = {HalfSquared: squared_gradients, Logistic: logistic_gradients}
+ROWS_AT_ONCE = 4 * PASS_ROWS  # of one task
+COMPILED: dict[Any, int] = {HalfSquared: SQUARED, Logistic: LOGISTIC}
 
 
 class Following(Loss, NamedTuple("Following", [("share", float)])):
@@ -48,6 +56,10 @@ class Objective:
         self.y = y if loss.classes is None or outputs > 1 else np.where(y > 0, *map(float, loss.classes[::-1]))
         self.flat, self.quantile = loss.curvature == "one", loss.leaf_quantile
         self.unit = self.flat and w is None
+        self.compiled = COMPILED.get(type(loss), GIVEN) if outputs == 1 else GIVEN
+        if self.compiled != GIVEN:
+            self.y = np.require(self.y, np.float64, ["C", "W"])  # one type, for which the loops are compiled
+            self.w = None if w is None else np.require(w, np.float64, ["C", "W"])
 
     def __sizeof__(self) -> int:
         """Bytes, for a scheduler."""
@@ -110,23 +122,24 @@ class Objective:
 
     def gradients(self, raw: Array, g: Array, h: Array) -> Array:
         """Write the weighted gradient and curvature of every row at raw (outputs, n); Σ|g| and Σh (2, outputs)."""
-        loop, none = LOOPS.get(type(self.loss)), np.empty(0)
+        w = np.empty(0) if self.w is None else self.w
+        sizes = np.empty((self.outputs, -(-len(self.y) // ROWS_AT_ONCE), 2))
 
-        def piece(start: int) -> list[tuple[float, float]]:
-            part = slice(start, start + PIECE)
-            y, w = self.y[part], None if self.w is None else self.w[part]
+        def piece(start: int) -> None:
+            part = slice(start, start + ROWS_AT_ONCE)
             if self.outputs > 1:
-                softmax_gradients(self.y, none if self.w is None else self.w, raw, g, h, start, start + len(y))
-            elif loop is not None:
-                loop(y, none if w is None else w, raw[0, part], g[0, part], h[0, part])
+                softmax_gradients(self.y, w, raw, g, h, start, min(start + ROWS_AT_ONCE, len(self.y)))
+            elif self.compiled != GIVEN:
+                write_gradients(self.compiled, self.y[part], w[part], raw[0, part], g[0, part], h[0, part])
             else:
-                slope, curvature = self._noun(y, raw[0, part])
-                g[0, part] = slope if w is None else slope * w
-                h[0, part] = curvature if w is None else curvature * w
-            return [sizes(g[k, part], h[k, part]) for k in range(self.outputs)]
+                slope, curvature = self._noun(self.y[part], raw[0, part])
+                g[0, part] = slope if self.w is None else slope * w[part]
+                h[0, part] = curvature if self.w is None else curvature * w[part]
+            for k in range(self.outputs):
+                write_sizes(g[k, part], h[k, part], sizes[k, start // ROWS_AT_ONCE])
 
-        found = parallel_map(piece, range(0, len(self.y), PIECE))
-        return np.sum(np.reshape(found, (-1, self.outputs, 2)), axis=0).T
+        parallel_map(piece, range(0, len(self.y), ROWS_AT_ONCE))
+        return sizes.sum(axis=1).T
 
     def _noun(self, y: Array, z: Array) -> tuple[Array, Array]:
         with np.errstate(over="ignore"):
@@ -164,13 +177,13 @@ class Objective:
         z = raw.T if self.outputs > 1 else raw[0]
 
         def piece(start: int) -> Array:
-            y = self.y[start : start + PIECE]
-            found = np.asarray(self.loss.value(y, z[start : start + PIECE]))
+            y = self.y[start : start + ROWS_AT_ONCE]
+            found = np.asarray(self.loss.value(y, z[start : start + ROWS_AT_ONCE]))
             if found.shape != y.shape:
                 raise ParameterError(f"{self._says('value')} must give one number a row.")
             return found
 
-        parts = parallel_map(piece, range(0, len(self.y), PIECE))
+        parts = parallel_map(piece, range(0, len(self.y), ROWS_AT_ONCE))
         each = np.concatenate([np.empty(0), *parts])
         return float((each if self.w is None else each * self.w).sum()), float(
             len(each) if self.w is None else self.w.sum()

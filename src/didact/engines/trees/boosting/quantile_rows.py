@@ -17,7 +17,7 @@ from didact.parts.statistics.moments import Sums
 DIGIT = 11  # bits that one round finds
 SIGN = np.uint64(1 << 63)
 LAST = ~np.uint64(0)
-CLOSE = 1e-12  # share of the weight that counts as rounding
+ROUNDED_SHARE = 1e-12  # share of the weight that counts as rounding
 
 
 class Ranked(NamedTuple):
@@ -74,7 +74,7 @@ def group_quantiles(blocks: KeptBlocks, n_groups: int, q: float) -> Array:
         (weights,) = blocks.reduce(digit_weights, found, known, digit).parts
         if known == 0:
             total = weights.sum(axis=1)
-            wanted = q * total * (1 - CLOSE)
+            wanted = q * total * (1 - ROUNDED_SHARE)
         reached = below[:, None] + np.cumsum(weights, axis=1)
         enough = (reached >= wanted[:, None]) & (weights > 0)
         last = weights.shape[1] - 1 - (weights[:, ::-1] > 0).argmax(axis=1)
@@ -83,7 +83,7 @@ def group_quantiles(blocks: KeptBlocks, n_groups: int, q: float) -> Array:
         below = upto - weights[np.arange(n_groups), next_bits]
         found = found << np.uint64(digit) | next_bits.astype(np.uint64)
         known += digit
-    values, exact = numbers_of(found), np.abs(upto - q * total) <= CLOSE * total
+    values, exact = numbers_of(found), np.abs(upto - q * total) <= ROUNDED_SHARE * total
     if exact.any():
         after = blocks.reduce(least_above, found).keys
         exact &= after < LAST

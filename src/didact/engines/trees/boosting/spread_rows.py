@@ -15,7 +15,7 @@ from didact.core.typing import Array
 from didact.engines.trees.boosting.objective import Objective
 from didact.engines.trees.boosting.quantile_rows import Ranked, group_quantiles, keys_of
 from didact.engines.trees.growers.blocks import coded_block, own
-from didact.engines.trees.growers.histogram_node_loops import NODE
+from didact.engines.trees.growers.histogram_node_loops import NODE_FIELDS
 from didact.engines.trees.growers.node_loops import end_nodes
 from didact.engines.trees.rows.bins import Bins, Coded
 from didact.engines.trees.tree import LEAF, Tree
@@ -23,7 +23,7 @@ from didact.parts.statistics.counts import Counts, label_codes, label_counts
 from didact.parts.statistics.moments import Sums
 
 
-class Part(NamedTuple):
+class LossBlock(NamedTuple):
     """The rows of a block that count."""
 
     codes: Coded
@@ -42,7 +42,7 @@ class Range(NamedTuple):
         return Range(np.minimum(self.low, other.low), np.maximum(self.high, other.high), self.weighted + other.weighted)
 
 
-class Spread:
+class SpreadRows:
     """Coded rows that stay on the workers: those that count, or `every` one, so that no label is lost."""
 
     def __init__(self, rows: ClusterRows, bins: Bins, every: bool = False) -> None:
@@ -89,7 +89,7 @@ def see_range(block: tuple[Any, ...], numbers: bool) -> Range:
 def with_loss(
     block: tuple[Any, ...], loss: Any, outputs: int, classes: Array | None, factors: Array | None, bins: Bins,
     weighted: bool,
-) -> Part:  # fmt: skip
+) -> LossBlock:  # fmt: skip
     """The rows of a block with their loss."""
     codes, y, w = block
     if classes is not None:
@@ -97,13 +97,13 @@ def with_loss(
         w = w if factors is None else w * factors[y]
         y = y.astype(np.float64) if outputs == 1 else y
     keep = slice(None) if (w > 0).all() else np.flatnonzero(w > 0)
-    return Part(Coded(codes[keep], bins), Objective(loss, y[keep], w[keep] if weighted else None, outputs))
+    return LossBlock(Coded(codes[keep], bins), Objective(loss, y[keep], w[keep] if weighted else None, outputs))
 
 
 def split(parts: KeptBlocks, share: float, seed: int) -> tuple[KeptBlocks, KeptBlocks]:
     """The parts to fit and those held out: every row by chance, from the seed and its number alone."""
     firsts = first_rows(parts)[0]
-    fitted, held = (parts.map(choose, firsts, share, seed, out) for out in (False, True))
+    fitted, held = (parts.map(choose_rows, firsts, share, seed, out) for out in (False, True))
     if not first_rows(fitted)[1] or not first_rows(held)[1]:
         raise InputError("validation_fraction leaves no rows to fit or to validate: set it to None or "
                          "early_stopping=False.")  # fmt: skip
@@ -116,16 +116,16 @@ def first_rows(parts: KeptBlocks) -> tuple[KeptBlocks, int]:
     return KeptBlocks(np.cumsum([0, *sizes])[:-1].tolist()), sum(sizes)
 
 
-def count_rows(part: Part) -> int:
+def count_rows(part: LossBlock) -> int:
     """The rows of a block."""
     return part.codes.shape[0]
 
 
-def choose(part: Part, first: int, share: float, seed: int, held: bool) -> Part:
+def choose_rows(part: LossBlock, first: int, share: float, seed: int, held: bool) -> LossBlock:
     """The rows of a block that are held out, or the others."""
     out = row_uniforms(np.random.SeedSequence(seed), first, first + part.codes.shape[0]) < share
     rows = np.flatnonzero(out == held)
-    return Part(part.codes[rows], part.objective.of(rows))
+    return LossBlock(part.codes[rows], part.objective.of(rows))
 
 
 class Statistics:
@@ -149,17 +149,17 @@ class Statistics:
         return g, h
 
 
-def block_totals(part: Part) -> Sums:
+def block_totals(part: LossBlock) -> Sums:
     """The sums of a block's targets and weights."""
     return Sums(part.objective.totals())
 
 
-def block_slopes(part: Part, z: float) -> Sums:
+def block_slopes(part: LossBlock, z: float) -> Sums:
     """The sums of a block's gradients and curvatures."""
     return Sums(part.objective.slopes(z))
 
 
-def rank_targets(part: Part) -> Ranked:
+def rank_targets(part: LossBlock) -> Ranked:
     """The targets of a block in one group."""
     y = part.objective.y
     return Ranked(keys_of(y), np.zeros(len(y), np.int64), part.objective.w)
@@ -167,8 +167,8 @@ def rank_targets(part: Part) -> Ranked:
 
 def leaves_of(tree: Tree, rows: Coded) -> Array:
     """The leaf of each row, for a tree with the thresholds of the rows' bins."""
-    bins, inner, sets = rows.bins, tree.children_left != LEAF, tree.category_set >= 0
-    at, masks = np.zeros(tree.node_count, NODE), np.zeros((tree.node_count, tree.category_sets.shape[1]), np.uint64)
+    bins, inner, sets, n = rows.bins, tree.children_left != LEAF, tree.category_set >= 0, tree.node_count
+    at, masks = np.zeros(n, NODE_FIELDS), np.zeros((n, tree.category_sets.shape[1]), np.uint64)
     at["left"], at["right"], at["missing_left"] = tree.children_left, tree.children_right, tree.missing_go_to_left
     at["feature"], at["bin"] = tree.feature, -1
     for node in np.flatnonzero(inner & ~sets):

@@ -15,33 +15,32 @@ import numpy as np
 from didact.core.rows import Block, Rows
 from didact.core.rows.gather import Pieces
 from didact.core.typing import Array
-from didact.engines.trees.growers.histogram import Grower, Grown, finished
-from didact.engines.trees.growers.histogram_node_loops import Nodes, Sample, Space, find_split, make_children
+from didact.engines.trees.growers.histogram import Grower, Grown, finished_tree
+from didact.engines.trees.growers.histogram_node_loops import NodeTable, Sample, make_children, split_from_histogram
 from didact.engines.trees.growers.node_loops import count_open
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.rows.bins import Bins, Coded, bin_codes, column_cuts, pack_cuts
+from didact.engines.trees.rows.bins import SAMPLE, Bins, Coded, bin_codes, column_cuts, pack_cuts
 from didact.engines.trees.rows.fixed_point import Channels
-from didact.engines.trees.rows.fixed_point_loops import Reading, decoded
+from didact.engines.trees.rows.fixed_point_loops import decoded
 from didact.parts.statistics.moments import Sums
 
-SAMPLE = 200_000  # rows from which the bins are learnt
-FIRST = 1024  # leaves for which there is room at first
+FIRST_LEAVES = 1024  # leaves for which there is room at first
 
 
-class Open(NamedTuple):
+class OpenNodes(NamedTuple):
     """The open nodes of a tree, whose histograms (nodes, slots, channels) are wanted."""
 
-    nodes: Nodes
+    nodes: NodeTable
     groups: int
     first: Array
     place: Array
     shape: tuple[int, ...]
 
-    def counted(self, codes: Array, words: Array, labels: Array, n_bins: Array) -> Array:
+    def counted(self, codes: Array, fixed: Array, labels: Array, n_bins: Array) -> Array:
         """The histograms of these rows."""
         hists = np.zeros(self.shape, np.int64)
         at, masks, first, place = (own(a) for a in (self.nodes.at, self.nodes.masks, self.first, self.place))
-        count_open(codes, words, labels, at, masks, own(n_bins), self.groups, first, place, hists)
+        count_open(codes, fixed, labels, at, masks, own(n_bins), self.groups, first, place, hists)
         return hists
 
 
@@ -50,7 +49,8 @@ def own(a: Array) -> Array:
     return np.require(a, requirements="W")
 
 
-Rounds = Generator[Open, Array, Grown]  # asks for histograms, gets them, and returns a tree
+Answer = Callable[[list[tuple[int, OpenNodes]]], Sequence[Array]]
+Rounds = Generator[OpenNodes, Array, Grown]  # asks for histograms, gets them, and returns a tree
 
 
 class Drawn(NamedTuple):
@@ -70,10 +70,10 @@ class Drawn(NamedTuple):
             chosen = np.sort(np.argpartition(keys, SAMPLE)[:SAMPLE])
             keys, X, w = keys[chosen], X[chosen], w[chosen]
         largest = np.fmax(self.largest, other.largest)
-        return Drawn(keys, X, w, largest, self.n_rows + other.n_rows)
+        return Drawn(keys=keys, X=X, weights=w, largest=largest, n_rows=self.n_rows + other.n_rows)
 
 
-def drawn(block: Block) -> Drawn:
+def draw_block(block: Block) -> Drawn:
     """All rows of a block that count, with keys that are made of their own numbers."""
     X, w = block.X, block.weight
     X = np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
@@ -86,12 +86,12 @@ def drawn(block: Block) -> Drawn:
             keys = (keys ^ bits[:, f]) * np.uint64(0x9E3779B97F4A7C15)
             keys ^= keys >> np.uint64(29)
     largest = np.fmax.reduce(X, axis=0, initial=0.0) if len(X) else np.zeros(X.shape[1])
-    return Drawn(keys, X, w, largest, len(X))
+    return Drawn(keys=keys, X=X, weights=w, largest=largest, n_rows=len(X))
 
 
 def learn_bins_rows(rows: Rows, max_bins: int = 255, categorical: Array | None = None) -> tuple[Bins, int]:
     """The bins of rows of any kind, from one pass, and the number of rows that count."""
-    sample = rows.reduce(drawn)
+    sample = rows.reduce(draw_block)
     p = sample.X.shape[1]
     mask = np.zeros(p, bool) if categorical is None else np.asarray(categorical).astype(bool)
     cuts = [np.empty(0) if mask[f] else column_cuts(sample.X[:, f], sample.weights, max_bins) for f in range(p)]
@@ -118,18 +118,18 @@ def coded_rows(rows: Rows, bins: Bins, every: bool = False) -> tuple[Coded, Arra
     return Coded(codes, bins), y, None if (w == 1).all() else w
 
 
-def count_block(block: Block, words_of: Callable[..., Any], args: Any, bins: Bins, wanted: Open) -> Sums:
+def count_block(block: Block, fixed_of: Callable[..., Any], args: Any, bins: Bins, wanted: OpenNodes) -> Sums:
     """The histograms of a block's rows in the open nodes."""
     keep = slice(None) if block.weight is None else np.flatnonzero(block.weight > 0)
     block = block.each(lambda column: column[keep])
     if not block.X.shape[0]:
         return Sums((np.zeros(wanted.shape, np.int64),))
-    words, labels = words_of(block, *args)
-    return Sums((wanted.counted(bin_codes(block.X, bins), words, labels, bins.n_bins),))
+    fixed, labels = fixed_of(block, *args)
+    return Sums((wanted.counted(bin_codes(block.X, bins), fixed, labels, bins.n_bins),))
 
 
 def grow_rows(
-    rows: Rows, words_of: Callable[..., Any], args: tuple[Any, ...], layout: Channels, n_rows: int, bins: Bins,
+    rows: Rows, fixed_of: Callable[..., Any], args: tuple[Any, ...], layout: Channels, n_rows: int, bins: Bins,
     criterion: Any, limits: Limits, seed: int = 0, *, monotone: Array | None = None, interactions: Any = None,
     features: Array | None = None,
 ) -> Grown:  # fmt: skip
@@ -139,13 +139,13 @@ def grow_rows(
     ----------
     rows : Rows
         The rows; those of weight 0 do not count.
-    words_of : callable
-        words_of(block, *args) makes (words, labels) of a block, as `Channels` has them (labels (0, 0) for values).
-        The same powers of two have to be used in all blocks.
+    fixed_of : callable
+        fixed_of(block, *args) makes (numbers, labels) of a block, as `Channels` has them (labels (0, 0) for
+        values). The same powers of two have to be used in all blocks.
     args : tuple
-        More arguments of words_of.
+        More arguments of fixed_of.
     layout : Channels
-        How words are read; its own words are not used.
+        How numbers are read; its own are not used.
     n_rows : int
         Number of rows of positive weight.
     bins, criterion, limits, seed, monotone, interactions, features
@@ -154,7 +154,7 @@ def grow_rows(
     grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
                     interactions=interactions, features=features)  # fmt: skip
     growing = grow_in_rounds(layout, n_rows, grower, seed)
-    return answered([growing], lambda asked: rows.reduce(count_block, words_of, args, bins, asked[0][1]).parts)[0]
+    return answered([growing], lambda asked: rows.reduce(count_block, fixed_of, args, bins, asked[0][1]).parts)[0]
 
 
 def grow_in_rounds(layout: Channels, n_rows: int, grower: Grower, seed: int) -> Rounds:
@@ -162,7 +162,9 @@ def grow_in_rounds(layout: Channels, n_rows: int, grower: Grower, seed: int) -> 
     return (yield from _Growth(layout, n_rows, grower, seed).run())
 
 
-def answered(growing: Sequence[Rounds], answer: Callable[[list[tuple[int, Open]]], Sequence[Array]]) -> list[Grown]:
+def answered(
+    growing: Sequence[Rounds], answer: Callable[[list[tuple[int, OpenNodes]]], Sequence[Array]]
+) -> list[Grown]:
     """Grow trees side by side: in each round `answer` gives the histograms that unfinished ones, by number, want."""
     asked, done = [(k, next(rounds)) for k, rounds in enumerate(growing)], {}
     while asked:
@@ -181,11 +183,11 @@ class _Growth:
 
     def __init__(self, layout: Channels, n_rows: int, grower: Grower, seed: int) -> None:
         self.layout, self.grower = layout, grower
-        self.nodes = grower.node_room(min(n_rows, FIRST), layout.n_channels)  # made longer when needed
+        self.nodes = grower.node_room(min(n_rows, FIRST_LEAVES), layout.n_channels)  # made longer when needed
         grower.make_root(self.nodes, 0, seed)  # the rows are counted later
-        how = Reading(layout.kind, layout.shift, max(layout.labels.shape[1], 1))
-        self.space = Space(grower.features, grower.slots, grower.member, grower.chosen, layout.inverse, how)
-        self.sample = Sample(grower.columns, grower.joint, layout.words[:0], layout.labels[:0], np.empty(0, np.uint32))
+        self.space, nothing = grower.space(layout), np.empty(0, np.uint32)
+        self.sample = Sample(columns=grower.columns, bundles=grower.bundles, fixed=layout.fixed[:0],
+                             labels=layout.labels[:0], order=nothing)  # fmt: skip
         self.hists: dict[int, Array] = {}
         self.count = 1
 
@@ -193,30 +195,31 @@ class _Growth:
         """Rounds until no more splits are wanted."""
         bins, nodes = self.grower.bins, self.nodes
         (self.hists[0],) = own((yield self.histograms([0])))
-        nodes.words[0, 0] = self.hists[0][: int(bins.n_bins[0]) + 1].sum(axis=0)
-        sums = self.grower.works[0].sums
-        nodes.at[0]["stop"] = decoded(nodes.words[0, 0], self.space.how, self.space.inverse, sums, 0)
+        nodes.fixed[0, 0] = self.hists[0][: int(bins.n_bins[0]) + 1].sum(axis=0)
+        sums = self.grower.buffers[0].sums
+        nodes.at[0]["stop"] = decoded(nodes.fixed[0, 0], self.space.how, self.space.inverse, sums, 0)
         self.find(0)
         while wanted := self.wanted():
             yield from self.open(wanted)
         table = self.nodes.at
         for node in self.unselected:
             table[node]["left"] = table[node]["right"] = -1
-        return finished(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
+        return finished_tree(self.nodes, self.sample, self.layout, bins, self.grower.criterion)
 
-    def histograms(self, nodes: list[int]) -> Open:
+    def histograms(self, nodes: list[int]) -> OpenNodes:
         """What is asked for: the histograms of some nodes."""
         place = np.full(self.count, -1, np.int64)
         place[nodes] = np.arange(len(nodes))
         shape = (len(nodes), self.grower.slots, self.layout.n_channels)
-        used = Nodes(self.nodes.at[: self.count], self.nodes.words[:0], self.nodes.masks[: self.count])
-        return Open(used, self.space.member.shape[1], self.grower.joint.first, place, shape)
+        used = NodeTable(self.nodes.at[: self.count], self.nodes.fixed[:0], self.nodes.masks[: self.count])
+        return OpenNodes(nodes=used, groups=self.space.member.shape[1], first=self.grower.bundles.first, place=place,
+                         shape=shape)  # fmt: skip
 
     def find(self, node: int) -> None:
         """The best split of a node, from its histogram."""
         self.nodes.at[node]["hist"] = 0
-        find_split(node, self.sample, self.space, self.grower.limits, self.grower.criterion, self.nodes,
-                   self.hists[node][None], self.grower.works[0])  # fmt: skip
+        split_from_histogram(node, self.sample, self.space, self.grower.limits, self.grower.criterion, self.nodes,
+                   self.hists[node][None], self.grower.buffers[0])  # fmt: skip
 
     def wanted(self) -> list[int]:
         """The nodes that a tree grown best first would split, as far as is known, and that are not split yet."""
@@ -237,9 +240,9 @@ class _Growth:
         self.unselected = [node for _, _, node in queue]
         return missing
 
-    def open(self, wanted: list[int]) -> Generator[Open, Array, None]:
+    def open(self, wanted: list[int]) -> Generator[OpenNodes, Array, None]:
         """Split nodes: one round counts the smaller child of each, the larger one is what remains."""
-        work, small, large = self.grower.works[0], [], []
+        mine, small, large = self.grower.buffers[0], [], []
         if self.count + 2 * len(wanted) > len(self.nodes.at):
             self.nodes = _longer(self.nodes, self.count + 2 * len(wanted))
         nodes = self.nodes
@@ -247,8 +250,8 @@ class _Growth:
             left, right = self.count, self.count + 1
             self.count += 2
             here = nodes.at[node]
-            rows = decoded(nodes.words[node, 1], self.space.how, self.space.inverse, work.sums, 0)
-            make_children(node, left, right, int(here["start"]) + rows, self.space, nodes)
+            rows = decoded(nodes.fixed[node, 1], self.space.how, self.space.inverse, mine.sums, 0)
+            make_children(node, left, right, int(here["start"]) + rows, self.space.features, self.space.member, nodes)
             pair = (left, right) if 2 * rows <= here["stop"] - here["start"] else (right, left)
             small.append(pair[0])
             large.append(pair[1])
@@ -261,7 +264,7 @@ class _Growth:
                 del self.hists[child]
 
 
-def _longer(nodes: Nodes, count: int) -> Nodes:
+def _longer(nodes: NodeTable, count: int) -> NodeTable:
     """A copy of the nodes with room for more."""
     more = max(count, 2 * len(nodes.at))
-    return Nodes(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))
+    return NodeTable(*(np.concatenate([a, np.empty((more - len(a), *a.shape[1:]), a.dtype)]) for a in nodes))

@@ -13,16 +13,15 @@ import scipy.sparse as sp
 
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.growers.exact_loops import Nodes, Open, Table, assess
-from didact.engines.trees.growers.growth_loops import Written, grow_tree, write_preorder
+from didact.engines.trees.growers.exact_loops import RandomSortedScanner, SortedColumns, SortedScanner
+from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, threads_for
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree
+from didact.engines.trees.tree_loops import frozen
 
-SLOTS = 256
 
-
-class Sorted(NamedTuple):
+class Presorted(NamedTuple):
     """Columns in order: lines (p, n) of rank << 32 | row, and the distinct values of each feature one after the other.
 
     A missing value has the rank after the last; the rank of a category is its code.
@@ -34,7 +33,7 @@ class Sorted(NamedTuple):
     categorical: Array
 
 
-def presort(X: Any, categorical: Array | None = None) -> Sorted:
+def presort(X: Any, categorical: Array | None = None) -> Presorted:
     """Sort every column of X (dense or sparse; NaN is missing); `categorical` marks columns of codes."""
     n, p = X.shape
     marked = np.zeros(p, bool) if categorical is None else np.asarray(categorical, bool)
@@ -47,7 +46,7 @@ def presort(X: Any, categorical: Array | None = None) -> Sorted:
 
     distinct = parallel_map(piece, range(p))
     starts = np.concatenate([[0], np.cumsum([len(d) for d in distinct])]).astype(np.int64)
-    return Sorted(lines, np.concatenate(distinct).astype(np.float64), starts, marked)
+    return Presorted(lines, np.concatenate(distinct).astype(np.float64), starts, marked)
 
 
 def sort_column(x: Array, is_category: bool, line: Array) -> Array:
@@ -70,7 +69,7 @@ def sort_column(x: Array, is_category: bool, line: Array) -> Array:
     return distinct
 
 
-def kept_lines(table: Sorted, keep: Array | None) -> Array:
+def kept_lines(table: Presorted, keep: Array | None) -> Array:
     """The lines, copied, with the rows that count."""
     if keep is None or keep.all():
         return table.lines.copy()
@@ -85,64 +84,39 @@ def kept_lines(table: Sorted, keep: Array | None) -> Array:
     return lines
 
 
-def capacity(n: int, limits: Limits) -> int:
-    """The most nodes that a tree of n rows can have under the limits."""
-    leaves = max(1, n // max(limits.min_samples_leaf, 1))
-    if limits.max_leaf_nodes:
-        leaves = min(leaves, limits.max_leaf_nodes)
-    if limits.max_depth < 31:
-        leaves = min(leaves, 1 << limits.max_depth)
-    return 2 * leaves + 1
-
-
-def empty_nodes(room: int, channels: int, words: int, seed: int) -> Nodes:
-    """Room for nodes, with a root of no rows."""
-    nodes = Nodes(
-        np.empty((room, 7), np.int64),
-        np.empty((room, 5)),
-        np.empty(room),
-        np.empty(room, np.int64),
-        np.empty(room, np.uint64),
-        np.empty((room, channels)),
-        np.empty((room if words else 1, max(words, 1)), np.uint64),
-    )
-    nodes.links[0] = (-1, -1, -2, 0, -1, 0, 0)
-    nodes.numbers[0] = (0.0, 0.0, 0.0, -np.inf, np.inf)
-    nodes.threshold[0], nodes.depth[0], nodes.state[0] = -2.0, 0, np.uint64(seed)
-    return nodes
-
-
-def open_nodes(p: int, words: int) -> Open:
-    """Room for open nodes; in the first all features may vary."""
-    return Open(
-        np.zeros(SLOTS, np.int64),
-        np.empty((SLOTS, 5)),
-        np.ones((SLOTS, p), np.uint8),
-        np.zeros((SLOTS, max(words, 1)), np.uint64),
-    )
-
-
-def grow_exact(table: Sorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None) -> Tree:
+def grow_exact(
+    table: Presorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+) -> Tree:
     """Grow one tree from sorted columns; rows of weight 0 are left out. Random choices follow from the seed alone."""
+    return grow_sorted(threads_for(*table.lines.T.shape), table, targets, limits, seed, monotone)
+
+
+def grow_sorted(
+    threads: int, table: Presorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+) -> Tree:
+    """Grow a tree on so many threads."""
     lines = kept_lines(table, targets.keep)
     p, n = lines.shape
-    signs = np.zeros(p, np.int8) if monotone is None else np.asarray(monotone, np.int8)
-    sizes = np.diff(table.starts)[table.categorical]
-    words = max(1, -(-int(sizes.max()) // 64)) if len(sizes) else 0
-    loops_table = Table(lines, table.values, table.starts, table.categorical, signs)
-    nodes = empty_nodes(capacity(n, limits), targets.channels, words, seed)
-    nodes.links[0, 6] = n
-    assess(nodes, 0, lines[0], targets.stat)
-    side, spare = np.zeros(table.lines.shape[1], np.uint8), np.empty(n, np.int64)
-    count = grow_tree(loops_table, nodes, open_nodes(p, words), targets.stat, limits, side, spare)
-    return finished(nodes, count, targets)
-
-
-def finished(nodes: Nodes, count: int, targets: Targets) -> Tree:
-    """The tree in preorder, with values and impurities."""
-    whole, real = np.int32, np.float64
-    kinds = (whole, whole, whole, real, np.uint8, whole, real, np.int64, real, np.int64)
-    arrays = [np.empty(count, kind) for kind in kinds]
-    out = Written(np.empty((count, targets.channels)), *arrays)
-    sets = write_preorder(nodes, out)
-    return Tree(*out[1:7], nodes.sets[out.sets[:sets]], *out[7:10], targets.values(out.sums))
+    words = set_words(np.diff(table.starts), table.categorical)
+    columns = SortedColumns(
+        lines=lines,
+        values=frozen(table.values),
+        starts=frozen(table.starts),
+        categorical=frozen(table.categorical),
+        monotone=signs(p, monotone),
+    )
+    side = np.zeros(table.lines.shape[1], np.uint8)
+    kind = RandomSortedScanner if limits.random_splits else SortedScanner
+    scanners = [
+        kind(
+            table=columns,
+            stat=targets.of_thread(k),
+            side=side,
+            spare=np.empty(n, np.int64),
+            order=np.empty(p, np.int64),
+            found=np.empty((p, 4)),
+            bits=np.zeros((p, max(words, 1)), np.uint64),
+        )
+        for k in range(threads)
+    ]
+    return grow_tree(scanners, scanners, new_nodes(n, limits, targets.channels, p, words, seed), targets, limits)

@@ -1,9 +1,16 @@
-"""Compiled growth of a tree from sorted lines; brute force over all splits stands beside its test.
+"""The scanner of sorted columns: every place between two values of a node is a candidate.
 
 Every feature has a line, the rows in the feature's order, and a node is the same range of all lines. A split marks the
 rows that go left and partitions every line, keeping its order, so that no node sorts again: a level costs one pass of
-n·p for the scans and one for the partition. A feature that is constant in a node is neither scanned nor moved below
-it. Each node has a random state of its own that follows from its path, so that the order of growth does not matter.
+n·p for the scans and one for the partition. A feature that is constant in a node is neither scanned nor moved below it.
+
+Layout::
+
+    lines   (p, n)   feature f: … | rank << 32 | row | …   a node's rows are the entries start … stop − 1 of each line
+    values  the distinct values of feature 0, then of feature 1 …; those of f begin at starts[f], and rank r is the r-th
+    side    (rows)   1: goes left
+    found   (p, 4)      score, position, missing left and threshold of the best cut of each feature
+    bits    (p, words)  the categories that it sends left
 """
 
 import math
@@ -13,25 +20,28 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.trees.growers.growth_loops import (
+    UNVARYING,
+    TreeNodes,
+    is_final,
+    node_bounds,
+    node_tie,
+    record_split,
+    varies,
+)
 from didact.engines.trees.limits import Limits
+from didact.engines.trees.splits.category_loops import RandomSplit
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, TIE, Bounds, missing_at
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, Needs, missing_at
 
-ROUNDING = 1e-11  # a gain of 0 may come out slightly negative, most of all with medians
-
-scan1 = dispatch("scan1")
-value1 = dispatch("value1")
-stock1 = dispatch("stock1")
+totals1 = dispatch("totals1")
+cut1 = dispatch("cut1")
+cut_line1 = dispatch("cut_line1")
 random1 = dispatch("random1")
 categories1 = dispatch("categories1")
 
-# Columns of a node's numbers.
-SCORE, BASE, WEIGHT, LOW, HIGH = range(5)
-# Columns of an open node's split.
-GAIN, FEATURE, AT, MISSING_LEFT, THRESHOLD = range(5)
 
-
-class Table(NamedTuple):
+class SortedColumns(NamedTuple):
     """The lines and what is known of the features."""
 
     lines: Array  # (p, n) int64
@@ -41,98 +51,118 @@ class Table(NamedTuple):
     monotone: Array  # (p,) int8
 
 
-class Nodes(NamedTuple):
-    """Growing arrays of the tree; a node's rows are the range start…stop of the lines."""
+class SortedFields(NamedTuple):
+    """What a scanner of sorted columns holds."""
 
-    links: Array  # (capacity, 7) int64: left, right, feature, missing left, category set, start, stop
-    numbers: Array  # (capacity, 5): score, base, weight, bounds of the mean
-    threshold: Array
-    depth: Array
-    state: Array  # uint64
-    sums: Array  # (capacity, channels)
-    sets: Array  # (number of sets so far at most capacity, words) uint64
-
-
-LEFT, RIGHT, SPLIT_ON, MISSING, SET, START, STOP = range(7)
+    table: SortedColumns
+    stat: Any
+    side: Array  # uint8
+    spare: Array  # int64 (n,); this and all that follows belongs to one thread
+    order: Array  # int64 (p,): features in the order in which they are scanned
+    found: Array
+    bits: Array
 
 
-class Open(NamedTuple):
-    """Nodes that may still be split, each with its best split and the features that vary in it."""
+class SortedMethods:
+    """What both scanners of sorted columns do."""
 
-    node: Array
-    split: Array  # (slots, 5)
-    active: Array  # (slots, p) uint8
-    bits: Array  # (slots, words) uint64
+    __slots__ = ()
+
+    def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
+        """Sums, score, base and weight of a node, added up in the order of feature f."""
+        sorted_totals(self, nodes, node, f)
+
+    def scan1(self, nodes: TreeNodes, node: int, limits: Limits) -> bool:
+        """Write the best split into a node; whether there is one."""
+        return scan_lines(self, nodes, node, limits)
+
+    def column1(self, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
+        """The best split of a node on one feature into what was found."""
+        scan_line(self, nodes, node, f, found, bits, limits)
+
+    def begin1(self, nodes: TreeNodes, node: int) -> None:
+        """Nothing to do before the features of a node are scanned."""
+
+    def divide1(self, nodes: TreeNodes, node: int) -> int:
+        """Carry out a node's split; how many rows go left."""
+        left = mark(self, nodes, node)
+        for f in range(self.table.lines.shape[0]):  # type: ignore[attr-defined]
+            partition_line(self, nodes, node, f)
+        return left
+
+    def moves1(self) -> int:
+        """How many lines a division has to move."""
+        return self.table.lines.shape[0]  # type: ignore[attr-defined]
+
+    def mark1(self, nodes: TreeNodes, node: int) -> int:
+        """The first half of a division, by one thread: mark the rows; how many go left."""
+        return mark(self, nodes, node)
+
+    def move1(self, nodes: TreeNodes, node: int, f: int) -> None:
+        """The second half, feature by feature: partition a line."""
+        partition_line(self, nodes, node, f)
+
+    def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
+        """Lines stay where they are."""
+
+
+class SortedScanner(SortedMethods, SortedFields):
+    """The best cut of each feature."""
+
+    __slots__ = ()
+
+    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Needs, state: np.uint64) -> RandomSplit:
+        """The best cut of a line."""
+        top = self.table.starts[f + 1] - self.table.starts[f]
+        score, at, missing_left = cut_line1(self.stat, line, top, sums, tie, bounds)
+        return score, at, missing_left, math.nan
+
+
+class RandomSortedScanner(SortedMethods, SortedFields):
+    """One random cut of each feature, at any place between its least and its largest value."""
+
+    __slots__ = ()
+
+    def cut1(self, line: Array, f: int, sums: Array, tie: float, bounds: Needs, state: np.uint64) -> RandomSplit:
+        """A cut of a line at random."""
+        values = self.table.values[self.table.starts[f] : self.table.starts[f + 1]]
+        return random1(self.stat, line, values, sums, bounds, state)
 
 
 @jit_unmanaged
-def assess(nodes: Nodes, node: int, line: Array, stat: Any) -> None:
-    """Sums, score, base and weight of a node from its rows."""
-    numbers = nodes.numbers[node]
-    numbers[SCORE], numbers[BASE], numbers[WEIGHT] = stock1(stat, line, nodes.sums[node])
+def sorted_totals(scanner: Any, nodes: TreeNodes, node: int, f: int) -> None:
+    """Sums, score, base and weight of a node."""
+    here = nodes.at[node]
+    line = scanner.table.lines[f, here.start : here.stop]
+    here.score, here.basis, here.weight = totals1(scanner.stat, line, nodes.sums[node])
 
 
 @jit_unmanaged
-def is_pure(base: float, score: float) -> bool:
-    """Whether no score can be better: nothing is left of the impurity but rounding."""
-    return base - score <= 4e-15 * (abs(base) + abs(score))
-
-
-@jit_unmanaged
-def is_final(nodes: Nodes, node: int, rules: Limits) -> bool:
-    """Whether a node stays a leaf whatever its features are: limits, or no impurity that is left."""
-    n = nodes.links[node, STOP] - nodes.links[node, START]
-    score, base, weight = nodes.numbers[node, SCORE], nodes.numbers[node, BASE], nodes.numbers[node, WEIGHT]
-    if nodes.depth[node] >= rules.max_depth or n < rules.min_samples_split or n < 2 * rules.min_samples_leaf:
-        return True
-    return weight < 2.0 * rules.min_weight_leaf or is_pure(base, score)
-
-
-@jit_unmanaged
-def scan_feature(table: Table, f: int, nodes: Nodes, node: int, stat: Any, rules: Limits, bits: Array, found: Array,
-                 state: np.uint64) -> bool:  # fmt: skip
-    """The best split of a node on feature f into found (score, position, missing left); False if f is constant."""
-    line = table.lines[f, nodes.links[node, START] : nodes.links[node, STOP]]
-    n, found[0] = line.shape[0], NO_SPLIT
-    if line[0] >> 32 == line[n - 1] >> 32:
-        return False
-    numbers, sums = nodes.numbers[node], nodes.sums[node]
-    bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, table.monotone[f], numbers[LOW], numbers[HIGH])
-    tie, top = node_tie(numbers), table.starts[f + 1] - table.starts[f]
+def scan_line(scanner: Any, nodes: TreeNodes, node: int, f: int, found: Array, bits: Array, limits: Limits) -> None:
+    """The best split of a node on feature f into what was found; the threshold only if it was drawn."""
+    here, table, best = nodes.at[node], scanner.table, found[f]
+    line = table.lines[f, here.start : here.stop]
+    best[0], best[1] = NO_SCORE, UNVARYING
+    if line[0] >> 32 == line[line.shape[0] - 1] >> 32:
+        return
+    sums, tie, state = nodes.sums[node], node_tie(nodes, node), child_state(here.key, f + 2)
+    bounds = node_bounds(nodes, node, table.monotone[f], limits)
     if table.categorical[f]:
-        score, at, missing_left = categories1(stat, line, top, sums, tie, bounds, bits, rules.random_splits, state)
-    elif rules.random_splits:
-        values = table.values[table.starts[f] : table.starts[f + 1]]
-        score, at, missing_left, found[3] = random1(stat, line, values, sums, bounds, state)
+        top = table.starts[f + 1] - table.starts[f]
+        score, at, missing_left = categories1(
+            scanner.stat, line, top, sums, tie, bounds, bits[f], limits.random_splits, state
+        )
     else:
-        score, at, missing_left = scan1(stat, line, top, sums, tie, bounds)
-    found[0], found[1], found[2] = score, at, 1.0 if missing_left else 0.0
-    return True
+        score, at, missing_left, best[3] = cut1(scanner, line, f, sums, tie, bounds, state)
+    best[0], best[1], best[2] = score, at, 1.0 if missing_left else 0.0
 
 
 @jit_unmanaged
-def node_tie(numbers: Array) -> float:
-    """Scores of a node that differ by less count as equal."""
-    return TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
-
-
-@jit_unmanaged
-def choose(found: Array, order: Array, tie: float) -> int:
-    """The feature of the best score, the first in order among equals; −1 if none can be split."""
-    best, feature = NO_SPLIT, -1
-    for k in range(order.shape[0]):
-        f = order[k]
-        if found[f, 0] > best + tie:
-            best, feature = found[f, 0], f
-    return feature
-
-
-@jit_unmanaged
-def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) -> int:
+def draw_order(active: Array, p: int, order: Array, shuffled: bool, state: np.uint64) -> int:
     """The features that vary, as they are or shuffled; their number."""
     k = 0
-    for f in range(active.shape[0]):
-        if active[f]:
+    for f in range(p):
+        if varies(active, f):
             order[k] = f
             k += 1
     if shuffled:
@@ -144,92 +174,63 @@ def draw_order(active: Array, order: Array, shuffled: bool, state: np.uint64) ->
 
 
 @jit_unmanaged
-def find_split(table: Table, nodes: Nodes, node: int, slot: int, opened: Open, stat: Any, rules: Limits, found: Array,
-               bits: Array, order: Array) -> bool:  # fmt: skip
-    """Scan a node and put its best split into a slot of the open nodes; whether there is one."""
-    if is_final(nodes, node, rules):
+def scan_lines(scanner: Any, nodes: TreeNodes, node: int, limits: Limits) -> bool:
+    """Scan the features that vary, or as many of them as are drawn, and write the best split into the node."""
+    if is_final(nodes, node, limits):
         return False
-    state, active = nodes.state[node], opened.active[slot]
-    p, tried = table.lines.shape[0], 0
-    shuffled = 0 < rules.max_features < p
-    many = draw_order(active, order, shuffled, state)
+    order, found, p = scanner.order, scanner.found, scanner.table.lines.shape[0]
+    shuffled, tried, cuts = 0 < limits.max_features < p, 0, False
+    many = draw_order(nodes.active[node], p, order, shuffled, nodes.at[node].key)
     for k in range(many):
-        f = order[k]
-        if shuffled and tried >= rules.max_features and choose(found, order[:k], 0.0) >= 0:
+        if shuffled and tried >= limits.max_features and cuts:
             many = k
             break
-        if scan_feature(table, f, nodes, node, stat, rules, bits[f], found[f], child_state(state, f + 2)):
-            tried += 1
-        else:
-            active[f] = 0
-    return record_split(table, nodes, node, slot, opened, found, bits, order[:many], rules)
+        f = order[k]
+        scan_line(scanner, nodes, node, f, found, scanner.bits, limits)
+        tried += found[f, 1] != UNVARYING
+        cuts |= found[f, 0] > NO_SCORE
+    return record_split(nodes, node, found, scanner.bits, order[:many], limits)
 
 
 @jit_unmanaged
-def record_split(table: Any, nodes: Nodes, node: int, slot: int, opened: Open, found: Array, bits: Array,
-                 order: Array, rules: Limits) -> bool:  # fmt: skip
-    """Choose among what was found for the features; whether the best is good enough."""
-    numbers, split = nodes.numbers[node], opened.split[slot]
-    f = choose(found, order, node_tie(numbers))
-    if f < 0:
-        return False
-    gain = found[f, 0] - numbers[SCORE]
-    if gain < rules.min_gain - ROUNDING * (abs(numbers[BASE]) + abs(numbers[SCORE])):
-        return False
-    opened.node[slot] = node
-    split[GAIN], split[FEATURE], split[AT], split[MISSING_LEFT] = gain, f, found[f, 1], found[f, 2]
-    if table.categorical[f]:
-        for j in range(bits.shape[1]):
-            opened.bits[slot, j] = bits[f, j]
-    split[THRESHOLD] = found[f, 3] if rules.random_splits else math.nan
-    return True
-
-
-@jit_unmanaged
-def middle(low: float, high: float) -> float:
+def cut_between(low: float, high: float) -> float:
     """A threshold between two values, at or above the lower one and below the other."""
     half = 0.5 * low + 0.5 * high
     return half if low <= half < high else low
 
 
 @jit_unmanaged
-def threshold_between(table: Table, f: int, line: Array, at: int) -> float:
+def threshold_between(table: SortedColumns, f: int, line: Array, at: int) -> float:
     """The middle between the last value on the left and the first on the right; ∞ if only missing ones are right."""
     start = table.starts[f]
     if at >= missing_at(line, table.starts[f + 1] - start):
         return math.inf
-    return middle(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
+    return cut_between(table.values[start + (line[at - 1] >> 32)], table.values[start + (line[at] >> 32)])
 
 
 @jit_unmanaged
-def mark(table: Table, nodes: Nodes, opened: Open, slot: int, side: Array) -> int:
-    """Mark the rows of an open node that go left and write the split into the node; the number of rows on the left."""
-    node, split = opened.node[slot], opened.split[slot]
-    f, at, missing_left = int(split[FEATURE]), int(split[AT]), split[MISSING_LEFT] != 0.0
-    links = nodes.links[node]
-    line = table.lines[f, links[START] : links[STOP]]
-    n, top = line.shape[0], table.starts[f + 1] - table.starts[f]
-    m, left = missing_at(line, top), 0
+def mark(scanner: Any, nodes: TreeNodes, node: int) -> int:
+    """Mark the rows of a node that go left, and complete the record of its split; the number of rows on the left."""
+    here, table, side = nodes.at[node], scanner.table, scanner.side
+    f, at, missing_left, is_set = here.feature, here.cut, here.missing_left != 0, table.categorical[here.feature]
+    line, top = table.lines[f, here.start : here.stop], table.starts[f + 1] - table.starts[f]
+    n, m, left = line.shape[0], missing_at(line, top), 0
     for i in range(n):
         if i >= m:
             goes = missing_left
-        elif table.categorical[f]:
+        elif is_set:
             code = line[i] >> 32
-            goes = (opened.bits[slot, code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != 0
+            goes = (nodes.sets[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1) != 0
         else:
             goes = i < at
         side[line[i] & 0xFFFFFFFF] = goes
         left += goes
-    if table.categorical[f]:
-        complete_set(line[:m], top, opened.bits[slot], 2 * left > n)
-        links[SET] = node
-        for j in range(opened.bits.shape[1]):
-            nodes.sets[node, j] = opened.bits[slot, j]
-    else:
-        drawn = split[THRESHOLD]
-        nodes.threshold[node] = threshold_between(table, f, line, at) if math.isnan(drawn) else drawn
-    links[SPLIT_ON] = f
-    links[MISSING] = missing_left if m < n else 2 * left > n
+    if is_set:
+        complete_set(line[:m], top, nodes.sets[node], 2 * left > n)
+    elif math.isnan(here.threshold):
+        here.threshold = threshold_between(table, f, line, at)
+    if m == n:
+        here.missing_left = 2 * left > n
     return left
 
 
@@ -247,8 +248,11 @@ def complete_set(line: Array, top: int, bits: Array, left: bool) -> None:
 
 
 @jit_unmanaged
-def partition(line: Array, side: Array, spare: Array) -> None:
-    """Marked rows first, in a line whose order is otherwise kept."""
+def partition_line(scanner: Any, nodes: TreeNodes, node: int, f: int) -> None:
+    """Marked rows first, in a line whose order is otherwise kept; lines of features that do not vary stay."""
+    if not varies(nodes.active[node], f):
+        return
+    line, side, spare = scanner.table.lines[f, nodes.at[node].start : nodes.at[node].stop], scanner.side, scanner.spare
     left, right = 0, 0
     for i in range(line.shape[0]):
         packed = line[i]
@@ -259,36 +263,3 @@ def partition(line: Array, side: Array, spare: Array) -> None:
         right += 1 - goes
     for i in range(right):
         line[left + i] = spare[i]
-
-
-@jit_unmanaged
-def add_children(nodes: Nodes, node: int, count: int, left: int, sign: int, line: Array, stat: Any) -> None:
-    """Two new nodes `count` and `count + 1` below a node, whose rows, a line of them here, are partitioned already."""
-    for k in range(2):
-        new_child(nodes, node, count + k, k, left)
-        assess(nodes, count + k, line[left:] if k else line[:left], stat)
-    bound_children(nodes, count, sign, stat)
-
-
-@jit_unmanaged
-def new_child(nodes: Nodes, node: int, child: int, k: int, left: int) -> None:
-    """A leaf below a node whose first `left` rows go left: the left child if k is 0, else the right one."""
-    links, new = nodes.links[node], nodes.links[child]
-    links[LEFT + k] = child
-    new[LEFT], new[RIGHT], new[SPLIT_ON], new[MISSING], new[SET] = -1, -1, -2, 0, -1
-    new[START] = links[START] + (left if k else 0)
-    new[STOP] = links[STOP] if k else links[START] + left
-    nodes.depth[child] = nodes.depth[node] + 1
-    nodes.threshold[child] = -2.0
-    nodes.state[child] = child_state(nodes.state[node], k)
-    nodes.numbers[child, LOW], nodes.numbers[child, HIGH] = nodes.numbers[node, LOW], nodes.numbers[node, HIGH]
-
-
-@jit_unmanaged
-def bound_children(nodes: Nodes, left: int, sign: int, stat: Any) -> None:
-    """Keep the means below two siblings apart, if they may only rise or fall with the feature of their parent."""
-    if sign != 0:
-        middle = 0.5 * (value1(stat, nodes.sums[left]) + value1(stat, nodes.sums[left + 1]))
-        rising, falling = (left, left + 1) if sign > 0 else (left + 1, left)
-        nodes.numbers[rising, HIGH] = min(nodes.numbers[rising, HIGH], middle)
-        nodes.numbers[falling, LOW] = max(nodes.numbers[falling, LOW], middle)

@@ -7,44 +7,38 @@ import numpy as np
 
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.growers.binned import grow_from_bins
-from didact.engines.trees.growers.binned_loops import Coded
-from didact.engines.trees.growers.exact import Sorted, grow_exact, presort
-from didact.engines.trees.growers.random_cuts import grow_by_lot, lots
+from didact.engines.trees.growers.binned import coded, grow_from_bins, grow_random_cuts, random_cuts
+from didact.engines.trees.growers.binned_loops import CodedColumns
+from didact.engines.trees.growers.exact import Presorted, grow_exact, presort
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.pruning import prune_cost_complexity
 from didact.engines.trees.rows.bins import Bins, bin_codes, value_bins
 from didact.engines.trees.rows.targets import Targets
-from didact.engines.trees.splits.random_cut_loops import Lots
+from didact.engines.trees.splits.random_cut_loops import RandomCuts
 from didact.engines.trees.tree import Tree, weighed
 
-
-def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array | None = None) -> Coded:
-    """The codes (n, p) of all rows, column by column; `values` (p, most bins) are theirs if each code is one value."""
-    signs = np.zeros(len(bins.n_bins), np.int8) if monotone is None else np.asarray(monotone, np.int8)
-    values = np.empty((0, 0)) if values is None else values
-    return Coded(np.ascontiguousarray(codes.T), bins.thresholds, bins.n_bins, bins.categorical, signs, values)
+GrowthTable = CodedColumns | RandomCuts | Presorted
 
 
-def exact_table(X: Any, categorical: Array | None, monotone: Array | None, by_lot: bool) -> Coded | Sorted:
+def exact_table(X: Any, categorical: Array | None, monotone: Array | None, random_splits: bool) -> GrowthTable:
     """All rows for trees of every midpoint: as codes where values recur often enough, which is faster, else sorted."""
-    found = None if by_lot or (categorical is not None and categorical.any()) else value_bins(X)
+    found = None if random_splits or (categorical is not None and categorical.any()) else value_bins(X)
     return presort(X, categorical) if found is None else coded(bin_codes(X, found[0]), found[0], monotone, found[1])
 
 
-def code_table(codes: Array, bins: Bins, monotone: Array | None, by_lot: bool) -> Coded | Lots:
+def code_table(codes: Array, bins: Bins, monotone: Array | None, random_splits: bool) -> GrowthTable:
     """The codes (n, p) of all rows as trees of random cuts read them, or those of best cuts."""
-    return lots(codes, bins, monotone) if by_lot else coded(codes, bins, monotone)
+    return random_cuts(codes, bins, monotone) if random_splits else coded(codes, bins, monotone)
 
 
 def grow_from(
-    table: Coded | Lots | Sorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
+    table: GrowthTable, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
 ) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
-    if isinstance(table, Sorted):
+    if isinstance(table, Presorted):
         tree = grow_exact(table, targets, limits, seed, monotone)
-    elif isinstance(table, Lots):
-        tree = grow_by_lot(table, targets, limits, seed)
+    elif isinstance(table, RandomCuts):
+        tree = grow_random_cuts(table, targets, limits, seed)
     else:
         tree = grow_from_bins(table, targets, limits, seed)
     return tree._replace(n_features=len(table.categorical))
@@ -53,7 +47,7 @@ def grow_from(
 class Recipe(NamedTuple):
     """What all trees of a forest share."""
 
-    table: Any  # Coded, Lots or Sorted
+    table: GrowthTable
     targets: Callable[[Array | None], Targets]  # from the weights of the rows of one tree
     weights: Array | None  # of the rows, before any draw
     n_rows: int

@@ -7,7 +7,7 @@ How rows enter: `value_channels`, `unit_channels` or `label_channels` make `Chan
     channels = label_channels(class_codes, n_classes, weights)          # classification
     channels = value_channels(np.column_stack([w * y, w]))              # regression: targets, and the weight last
     channels = value_channels(np.column_stack([gradient, hessian]))     # boosting
-    grown = grow(codes, bins, channels, criterion, limits, seed)
+    grown = grow_from_histograms(codes, bins, channels, criterion, limits, seed)
 
 A criterion is a noun with scalar methods on `sums`, an array in which a node's sums begin at `start`: n targets and
 the weight after them, or n classes. `score1(sums, start, n)` adds up over children, so that the gain of a split is
@@ -26,21 +26,28 @@ import numpy as np
 from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
-from didact.engines.trees.growers.histogram_node_loops import FEATURE, NODE, Nodes, Sample, Space, Work
+from didact.engines.trees.boosting.booster_loops import Passes, no_passes
+from didact.engines.trees.growers.histogram_node_loops import (
+    FEATURE_FIELDS,
+    NODE_FIELDS,
+    NodeTable,
+    Sample,
+    Space,
+    ThreadBuffers,
+)
 from didact.engines.trees.growers.node_loops import leaf_rows, preorder
 from didact.engines.trees.growers.rounds_loops import grow_together
-from didact.engines.trees.growers.task_loops import PACK, SPLIT, STATE, TASK, Source, Team
+from didact.engines.trees.growers.task_loops import SPLIT_FIELDS, STATE_FIELDS, TASK_FIELDS, TreeBuffers
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
-from didact.engines.trees.rows.bundles import join_columns, plain
+from didact.engines.trees.rows.bundles import join_columns, unbundled
 from didact.engines.trees.rows.fixed_point import Channels
-from didact.engines.trees.rows.fixed_point_loops import Reading
 from didact.engines.trees.splits.histogram_cut_loops import BEST, Lines
 from didact.engines.trees.splits.histogram_loops import LABELS
 from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree
 
-MANY = 20_000  # rows from which it is tried to join columns
-CODES = 200_000  # of the rows, for each thread that helps to grow a tree
+BUNDLE_FROM = 20_000  # rows from which it is tried to join columns
+CODES_PER_THREAD = 200_000  # of the rows, for each thread that helps to grow a tree
 HISTOGRAMS = 64  # kept at a time without a limit of leaves
 
 
@@ -72,25 +79,29 @@ class Grower:
         self.columns, self.bins, self.criterion = np.ascontiguousarray(codes.T), bins, criterion
         self.limits = limits = Limits(*limits)  # any tuple with the same fields in front
         p = codes.shape[1]
-        self.features = np.zeros(p, FEATURE)
+        self.features = np.zeros(p, FEATURE_FIELDS)
         self.features["n_bins"], self.features["categorical"] = bins.n_bins, bins.categorical
         self.features["monotone"] = 0 if monotone is None else monotone
         self.features["first"] = np.cumsum(bins.n_bins + 1) - (bins.n_bins + 1)
         self.slots = int((bins.n_bins + 1).sum())
         first = self.features["first"]
-        self.joint = join_columns(codes, self.columns, first, self.slots) if len(codes) >= MANY else plain(codes, first)
+        self.bundles = (
+            join_columns(codes, self.columns, first, self.slots)
+            if len(codes) >= BUNDLE_FROM
+            else unbundled(codes, first)
+        )
         self.member = group_bits(interactions, p)
         self.chosen = np.arange(p) if features is None else np.asarray(features, np.int64)
         self.bit_words = bit_words(bins)
-        self.threads = min(thread_count(), max(codes.size // CODES, 1))
+        self.threads = min(thread_count(), max(codes.size // CODES_PER_THREAD, 1))
         self.n_channels = channels.n_channels
         self.furnish()
 
     def furnish(self) -> None:
         """The buffers."""
-        C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.joint.n_codes
+        C, limits, p, slots = self.n_channels, self.limits, len(self.columns), self.slots + self.bundles.n_codes
         self.parts = np.zeros((self.threads, slots, C), np.int64)
-        self.works = [self._work(C, part) for part in self.parts]
+        self.buffers = [self._buffers(C, part) for part in self.parts]
         keeps = limits.max_features == 0 or 2 * limits.max_features >= p
         count = (limits.max_leaf_nodes or HISTOGRAMS) + self.threads if keeps else 0
         self.hists = np.empty((min(count, 4 * HISTOGRAMS), slots, C), np.int64)
@@ -103,86 +114,96 @@ class Grower:
         twin.furnish()
         return twin
 
-    def _work(self, C: int, hist: Array) -> Work:
+    def _buffers(self, C: int, hist: Array) -> ThreadBuffers:
         widest = int(self.bins.n_bins.max(initial=1)) + 1
-        lines = Lines(np.zeros((2, widest), np.int64), np.zeros(widest))
-        return Work(
-            np.zeros(1, BEST), np.zeros((3, C), np.int64), np.zeros(2 * (C + 2)), np.zeros(widest),
-            np.zeros(widest, np.int64), np.zeros(self.bit_words, np.uint64), np.zeros((widest, C), np.int64), lines,
-            np.zeros(len(self.columns), np.int64), np.zeros(max(widest, 256), np.uint8), hist,
+        return ThreadBuffers(
+            best=np.zeros(1, BEST), fixed=np.zeros((3, C), np.int64), sums=np.zeros(2 * (C + 2)), keys=np.zeros(widest),
+            ids=np.zeros(widest, np.int64), bits=np.zeros(self.bit_words, np.uint64),
+            line=np.zeros((widest, C), np.int64), lines=Lines(np.zeros((2, widest), np.int64), np.zeros(widest)),
+            turn=np.zeros(len(self.columns), np.int64), goes_left=np.zeros(max(widest, 256), np.uint8), hist=hist,
         )  # fmt: skip
 
-    def _team(self, n_nodes: int, n_rows: int, source: Source) -> Team:
+    def _shared(self, n_nodes: int, n_rows: int, passes: Passes) -> TreeBuffers:
         """What the threads share, before the first step of a tree."""
-        threads = min(self.threads, max(n_rows * len(self.columns) // CODES, 1))
-        most, first = 10 * threads + 2, 2 * threads if threads > 1 else 1
-        tasks, edges = np.zeros(most, TASK), np.linspace(0, len(source.g), first + 1).astype(np.int64)
-        tasks["start"][:first], tasks["stop"][:first] = edges[:-1], edges[1:]
-        splits, now = np.zeros(4 * threads if threads > 1 else 1, SPLIT), np.zeros(1, STATE)
-        now["step"], now["tasks"], now["threads"], now["splits"], now["nodes"] = PACK, first, threads, 1, 1
+        threads = min(self.threads, max(n_rows * len(self.columns) // CODES_PER_THREAD, 1))
+        most, splits, now = (
+            10 * threads + 2,
+            np.zeros(4 * threads if threads > 1 else 1, SPLIT_FIELDS),
+            np.zeros(1, STATE_FIELDS),
+        )
+        now["tasks"], now["threads"], now["splits"], now["nodes"] = 1, threads, 1, 1
         splits[0] = (-1, 0, -1, 0, min(len(self.hists), 1) - 1)  # the root, with histogram 0 if there are any
         now["free"] = max(len(self.hists) - 1, 0)
-        return Team(
-            new_board(first), now, np.empty(n_nodes, np.int64), np.arange(len(self.hists))[::-1].copy(), splits, tasks,
-            np.zeros(most, BEST), np.empty((most, self.n_channels), np.int64),
-            np.empty((most, self.bit_words), np.uint64), self.parts, np.zeros(self.threads, np.int64), self.spare,
-            source,
+        return TreeBuffers(
+            board=new_board(1), now=now, waiting=np.empty(n_nodes, np.int64),
+            free=np.arange(len(self.hists))[::-1].copy(), splits=splits, tasks=np.zeros(most, TASK_FIELDS),
+            best=np.zeros(most, BEST), fixed=np.empty((most, self.n_channels), np.int64),
+            bits=np.empty((most, self.bit_words), np.uint64), hists=self.parts, used=np.zeros(self.threads, np.int64),
+            spare=self.spare, passes=passes,
         )  # fmt: skip
 
-    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, source: Source | None = None) -> Grown:
-        """One tree on these rows (ascending; None: all); of a `source` the words are made first."""
+    def grow(self, channels: Channels, seed: int = 0, rows: Array | None = None, passes: Passes | None = None) -> Grown:
+        """One tree on these rows (ascending; None: all); with `passes` boosting first makes their numbers."""
         order = self.order[: len(self.order) if rows is None else len(rows)]
-        if source is None or rows is not None:
+        if passes is None or rows is not None:
             order[:] = np.arange(len(order)) if rows is None else rows
-        sample = Sample(self.columns, self.joint, channels.words, channels.labels, order)
-        how = Reading(channels.kind, channels.shift, max(channels.labels.shape[1], 1))
-        space = Space(self.features, self.slots, self.member, self.chosen, channels.inverse, how)
+        space = self.space(channels)
+        sample = Sample(columns=self.columns, bundles=self.bundles, fixed=channels.fixed, labels=channels.labels,
+                        order=order)  # fmt: skip
         nodes = self.node_room(len(order), channels.n_channels)
         self.make_root(nodes, len(order), seed)
-        team = self._team(len(nodes.at), len(order), source or Source(np.empty(0), np.empty(0), 1.0, 1.0, False))
+        shared = self._shared(len(nodes.at), len(order), passes or no_passes())
 
         def join(k: int) -> None:
             try:
                 while not grow_together(
-                    k, sample, space, self.limits, self.criterion, nodes, self.hists, team, self.works[k]
+                    k, sample, space, self.limits, self.criterion, nodes, self.hists, shared, self.buffers[k]
                 ):
                     pass
             except BaseException:  # Ctrl-C between two calls; others may wait for this thread's task
-                stop_all(team.board)
+                stop_all(shared.board)
                 raise
 
-        parallel_map(join, range(int(team.now["threads"][0])))
-        undo(team.waiting[: int(team.now["waiting"][0])], nodes, order)
-        return finished(nodes, sample, channels, self.bins, self.criterion)
+        parallel_map(join, range(int(shared.now["threads"][0])))
+        undo(shared.waiting[: int(shared.now["waiting"][0])], nodes, order)
+        return finished_tree(nodes, sample, channels, self.bins, self.criterion)
 
-    def node_room(self, n: int, C: int) -> Nodes:
+    def space(self, channels: Channels) -> Space:
+        """What is the same for all nodes of a tree."""
+        return Space(features=self.features, slots=self.slots, member=self.member, chosen=self.chosen,
+                     inverse=channels.inverse, how=channels.how)  # fmt: skip
+
+    def node_room(self, n: int, C: int) -> NodeTable:
         limits = self.limits
-        leaves = max(n // max(limits.min_samples_leaf, 1), 1)
-        leaves = min(leaves, 1 << min(limits.max_depth, 40))
-        if limits.max_leaf_nodes:
-            # Several threads may split nodes that are not needed in the end.
-            leaves = min(leaves, (1 + (self.threads > 1)) * limits.max_leaf_nodes)
-        m = 2 * leaves + 1
+        # Several threads may split nodes that are not needed in the end.
+        several = limits._replace(max_leaf_nodes=(1 + (self.threads > 1)) * limits.max_leaf_nodes)
+        m = 2 * most_leaves(several, n) + 1
         masks = np.empty((m, self.member.shape[1] + self.bit_words), np.uint64)
-        return Nodes(np.empty(m, NODE), np.empty((m, 2, C), np.int64), masks)
+        return NodeTable(np.empty(m, NODE_FIELDS), np.empty((m, 2, C), np.int64), masks)
 
-    def make_root(self, nodes: Nodes, n: int, seed: int) -> None:
+    def make_root(self, nodes: NodeTable, n: int, seed: int) -> None:
         """The record of the root but for its sums."""
         root = nodes.at[0]
         root["start"], root["stop"], root["depth"], root["key"] = 0, n, 0, np.uint64(seed)
         root["left"] = root["right"] = root["hist"] = -1
         root["low"], root["high"] = -np.inf, np.inf
-        nodes.masks[0], nodes.words[0, 0] = ~np.uint64(0), 0
+        nodes.masks[0], nodes.fixed[0, 0] = ~np.uint64(0), 0
 
 
-def undo(waiting: Array, nodes: Nodes, order: Array) -> None:
+def most_leaves(limits: Limits, n: int) -> int:
+    """Most leaves that a tree on n rows can have."""
+    leaves = min(max(n // max(limits.min_samples_leaf, 1), 1), 1 << min(limits.max_depth, 40))
+    return min(leaves, limits.max_leaf_nodes or leaves)
+
+
+def undo(waiting: Array, nodes: NodeTable, order: Array) -> None:
     """Undo splits of nodes that the tree has not come to: their rows ascend again."""
     for node in nodes.at[waiting[nodes.at["left"][waiting] >= 0]]:
         order[node["start"] : node["stop"]].sort()
     nodes.at["left"][waiting] = nodes.at["right"][waiting] = -1
 
 
-def grow(
+def grow_from_histograms(
     codes: Array, bins: Bins, channels: Channels, criterion: Any, limits: Limits, seed: int = 0, *,
     rows: Array | None = None, monotone: Array | None = None, interactions: Any = None, features: Array | None = None,
 ) -> Grown:  # fmt: skip
@@ -233,7 +254,7 @@ def bit_words(bins: Bins) -> int:
     return int(-(-int(bins.n_bins[bins.categorical].max(initial=1)) // 64))
 
 
-def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, criterion: Any) -> Grown:
+def finished_tree(nodes: NodeTable, sample: Sample, channels: Channels, bins: Bins, criterion: Any) -> Grown:
     """The nodes that are reached from the root, as a tree."""
     table = nodes.at
     left, right = np.ascontiguousarray(table["left"]), np.ascontiguousarray(table["right"])
@@ -247,7 +268,7 @@ def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, crite
     sets = ~leaf & (table["bin"] < 0)
     threshold, numeric = np.full(len(at), float(NO_FEATURE)), ~leaf & ~sets
     threshold[numeric] = bins.thresholds[feature[numeric], table["bin"][numeric]]
-    sums, counts = channels.sums(nodes.words[at, 0])
+    sums, counts = channels.sums(nodes.fixed[at, 0])
     weights = sums.sum(axis=1) / max(channels.labels.shape[1], 1) if channels.kind == LABELS else sums[:, -1]
     values = criterion.values(sums)
     bounds = np.column_stack([table["low"], table["high"]])
@@ -255,12 +276,14 @@ def finished(nodes: Nodes, sample: Sample, channels: Channels, bins: Bins, crite
         values = held(values, bounds)
     missing, rank = np.where(leaf, 0, table["missing_left"]), np.where(sets, np.cumsum(sets) - 1, -1)
     tree = Tree(
-        left, right, feature, threshold, missing.astype(np.uint8), rank.astype(np.int32),
-        nodes.masks[at[sets], -bit_words(bins) :], criterion.impurities(sums), counts, weights, values,
-        len(bins.n_bins),
+        children_left=left, children_right=right, feature=feature, threshold=threshold,
+        missing_go_to_left=missing.astype(np.uint8), category_set=rank.astype(np.int32),
+        category_sets=nodes.masks[at[sets], -bit_words(bins) :], impurity=criterion.impurities(sums),
+        n_node_samples=counts, weighted_n_node_samples=weights, value=values, n_features=len(bins.n_bins),
     )  # fmt: skip
     ends = np.flatnonzero(leaf).astype(np.int32)
-    return Grown(tree, sample.order, ends, table["start"][ends], table["stop"][ends], sums, bounds)
+    return Grown(tree=tree, order=sample.order, leaf_nodes=ends, starts=table["start"][ends], stops=table["stop"][ends],
+                 sums=sums, bounds=bounds)  # fmt: skip
 
 
 def held(values: Array, bounds: Array) -> Array:

@@ -2,6 +2,10 @@
 
 A node whose histograms are worth keeping holds a numbered buffer; its larger child gets it, less the smaller child's.
 Others count one feature at a time. Random choices come from a key that a node inherits: no order changes them.
+
+Layout: a node is a record of NODE_FIELDS; `fixed`[node] has two lines of fixed-point sums (its own, those of the left
+side of its best split), `masks`[node] the words [ interaction groups | categories that go left ]. Feature f has the
+slots first[f] … first[f] + n_bins[f] of a histogram, the last of them for missing values.
 """
 
 from typing import Any, NamedTuple
@@ -10,39 +14,37 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.rows.bundles import Joint
-from didact.engines.trees.rows.fixed_point_loops import Reading, decoded, mixed
+from didact.engines.trees.rows.bundles import Bundles
+from didact.engines.trees.rows.fixed_point_loops import ZERO, Reading, decoded, hashed
 from didact.engines.trees.splits.histogram_cut_loops import Bound, Lines, node_score, scan_numbers
-from didact.engines.trees.splits.histogram_loops import LABELS, add_column, clear
-from didact.engines.trees.splits.histogram_subset_loops import scan_categories
+from didact.engines.trees.splits.histogram_loops import LABELS, Int, add_column, set_zero
+from didact.engines.trees.splits.histogram_subset_loops import scan_subsets
 
-Int = int | np.integer[Any]
-
-NO_SPLIT = -2
+NONE_FOUND = -2
 FLAT = 1e-14  # a gain that is smaller than this share of the score is rounding
 
-NODE = np.dtype(
+NODE_FIELDS = np.dtype(
     [(name, np.int64) for name in ("start", "stop", "depth", "turn")]  # turn: when it came to wait for its split
     + [(name, np.int64) for name in ("left", "right", "feature", "bin", "hist", "missing_left")]
     + [("key", np.uint64), *((name, np.float64) for name in ("gain", "low", "high", "left_value", "right_value"))]
 )
-FEATURE = np.dtype([(name, np.int64) for name in ("first", "n_bins", "categorical", "monotone")])
+FEATURE_FIELDS = np.dtype([(name, np.int64) for name in ("first", "n_bins", "categorical", "monotone")])
 
 
 class Sample(NamedTuple):
-    """The rows: their codes and words, and the order in which the nodes hold them."""
+    """The rows: their codes and fixed-point numbers, and the order in which the nodes hold them."""
 
     columns: Array  # uint8 or uint16 (p, n): codes of each feature
-    joint: Joint  # the same, as histograms are counted
-    words: Array  # int64 (n, columns)
+    bundles: Bundles  # the same, as histograms are counted
+    fixed: Array  # int64 (n, columns)
     labels: Array  # int32 (n, outputs)
     order: Array  # uint32: rows of the sample, node by node
 
 
 class Space(NamedTuple):
-    """What is the same for all nodes of a tree: the features, and how words are read."""
+    """What is the same for all nodes of a tree: the features, and how their numbers are read."""
 
-    features: Array  # FEATURE (p)
+    features: Array  # FEATURE_FIELDS (p)
     slots: int  # of all features
     member: Array  # uint64 (p, words): the interaction groups of each feature; no words: all may interact
     chosen: Array  # int64: features that may be used
@@ -50,24 +52,24 @@ class Space(NamedTuple):
     how: Reading
 
 
-class Nodes(NamedTuple):
+class NodeTable(NamedTuple):
     """The nodes, with room for all of them."""
 
-    at: Array  # NODE
-    words: Array  # int64 (nodes, 2, channels): of the node, and of the left side of its best split
+    at: Array  # NODE_FIELDS
+    fixed: Array  # int64 (nodes, 2, channels): of the node, and of the left side of its best split
     masks: Array  # uint64 (nodes, words): interaction groups that are still possible; then categories that go left
 
 
-class Work(NamedTuple):
+class ThreadBuffers(NamedTuple):
     """Buffers of one thread, and the best split so far."""
 
     best: Array  # BEST (1)
-    words: Array  # int64 (3, channels): left side, right side, left side of the best split
+    fixed: Array  # int64 (3, channels): left side, right side, left side of the best split
     sums: Array  # float64
     keys: Array  # float64 (largest number of bins + 1): means of categories
     ids: Array  # int64: categories in order
     bits: Array  # uint64: categories that go left
-    line: Array  # int64 (largest number of bins + 1, channels): words of categories in order
+    line: Array  # int64 (largest number of bins + 1, channels): sums of categories in order
     lines: Lines
     turn: Array  # int64 (p): features in random order
     goes_left: Array  # uint8: by code
@@ -84,29 +86,29 @@ def may_use(f: Int, node: Int, member: Array, masks: Array) -> bool:
 
 
 @jit_unmanaged
-def search(
-    node: Int, first: Int, stop: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: Nodes,
-    hists: Array, work: Work,
+def search_node(
+    node: Int, first: Int, stop: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: NodeTable,
+    hists: Array, mine: ThreadBuffers,
 ) -> None:  # fmt: skip
     """Search the best split of a node by the features at the places first … stop − 1 of those that may be used.
 
-    It is left in `work`. Where features are drawn for each node, all places have to be searched at once.
+    It is left in `mine`. Where features are drawn for each node, all places have to be searched at once.
     """
-    best, here = work.best, nodes.at[node]
-    best[0].feature, best[0].gain = NO_SPLIT, -np.inf
+    best, here = mine.best, nodes.at[node]
+    best[0].feature, best[0].gain = NONE_FOUND, -np.inf
     least = max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
     if here.stop - here.start < least or here.depth >= limits.max_depth:
         return
-    total, sums, inverse, how = nodes.words[node, 0], work.sums, space.inverse, space.how
+    total, sums, inverse, how = nodes.fixed[node, 0], mine.sums, space.inverse, space.how
     parent = node_score(total, here.low, here.high, how, inverse, criterion, sums)
     if np.isnan(parent):
         return
     slack = FLAT * abs(parent)
     best[0].gain = limits.min_gain - slack - 1e-300 if how.kind == LABELS else max(limits.min_gain, slack)
     ready = here.hist >= 0
-    hist = hists[here.hist] if ready else work.hist
+    hist = hists[here.hist] if ready else mine.hist
     rows = sample.order[here.start : here.stop]
-    chosen, turn, features, words = space.chosen, work.turn, space.features, work.words
+    chosen, turn, features, fixed = space.chosen, mine.turn, space.features, mine.fixed
     P, wanted = chosen.shape[0], limits.max_features
     for j in range(P if wanted > 0 else 0):
         turn[j] = chosen[j]
@@ -116,7 +118,7 @@ def search(
         if wanted > 0:
             if seen >= wanted and differ:
                 break
-            pick = j + np.int64(mixed(here.key + np.uint64(j)) % np.uint64(P - j))
+            pick = j + np.int64(hashed(here.key + np.uint64(j)) % np.uint64(P - j))
             f = turn[pick]
             turn[pick] = turn[j]
         if not may_use(f, node, space.member, nodes.masks):
@@ -125,32 +127,32 @@ def search(
         feature = features[f]
         at, bins = feature.first, feature.n_bins
         if not ready:
-            clear(hist[at : at + bins + 1])
-            add_column(sample.columns[f], sample.words, sample.labels, rows, at, hist)
-        draw = mixed(here.key ^ mixed(np.uint64(f)))
+            set_zero(hist[at : at + bins + 1])
+            add_column(sample.columns[f], sample.fixed, sample.labels, rows, at, hist)
+        draw = hashed(here.key ^ hashed(np.uint64(f)))
         bound = Bound(parent, here.low, here.high, feature.monotone)
         if feature.categorical:
-            found = scan_categories(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, words,
-                                    sums, best, work.keys, work.ids, work.bits, work.line, work.lines)  # fmt: skip
+            found = scan_subsets(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed,
+                                    sums, best, mine.keys, mine.ids, mine.bits, mine.line, mine.lines)  # fmt: skip
         else:
-            found = scan_numbers(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, words,
-                                 sums, best, work.lines)  # fmt: skip
+            found = scan_numbers(f, hist, at, bins, total, how, inverse, bound, draw, limits, criterion, fixed,
+                                 sums, best, mine.lines)  # fmt: skip
         differ = differ or found
     if best[0].feature >= 0:
-        _send_missing(here.stop - here.start, hist, space, work)
+        _send_missing(here.stop - here.start, hist, space, mine)
 
 
 @jit_unmanaged
-def _send_missing(count: Int, hist: Array, space: Space, work: Work) -> None:
+def _send_missing(count: Int, hist: Array, space: Space, mine: ThreadBuffers) -> None:
     """Without missing values in a node of `count` rows, later ones go with the majority."""
-    best, sums = work.best[0], work.sums
+    best, sums = mine.best[0], mine.sums
     feature = space.features[best.feature]
-    if decoded(hist[feature.first + feature.n_bins], space.how, space.inverse, sums, 0) == 0:
-        best.missing_left = 2 * decoded(work.words[2], space.how, space.inverse, sums, 0) > count
+    if decoded(hist[feature.first + feature.n_bins], space.how, space.inverse, sums, ZERO) == 0:
+        best.missing_left = 2 * decoded(mine.fixed[2], space.how, space.inverse, sums, ZERO) > count
 
 
 @jit_unmanaged
-def record(node: Int, best: Any, words: Array, bits: Array, space: Space, nodes: Nodes) -> None:
+def record(node: Int, best: Any, fixed: Array, bits: Array, groups: Int, nodes: NodeTable) -> None:
     """Write the best split into the record of its node."""
     here = nodes.at[node]
     here.feature, here.bin, here.missing_left, here.gain = best.feature, best.bin, best.missing_left, best.gain
@@ -158,27 +160,33 @@ def record(node: Int, best: Any, words: Array, bits: Array, space: Space, nodes:
     if best.feature < 0:
         here.gain = -np.inf
         return
-    for c in range(words.shape[0]):
-        nodes.words[node, 1, c] = words[c]
-    groups = space.member.shape[1]
+    for c in range(fixed.shape[0]):
+        nodes.fixed[node, 1, c] = fixed[c]
     for word in range(bits.shape[0] if best.bin < 0 else 0):
         nodes.masks[node, groups + word] = bits[word]
 
 
 @jit_unmanaged
-def find_split(
-    node: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: Nodes, hists: Array, work: Work
+def split_from_histogram(
+    node: Int,
+    sample: Sample,
+    space: Space,
+    limits: Any,
+    criterion: Any,
+    nodes: NodeTable,
+    hists: Array,
+    mine: ThreadBuffers,
 ) -> None:
     """Search the best split of a node and write it into its record."""
-    search(node, np.int64(0), space.chosen.shape[0], sample, space, limits, criterion, nodes, hists, work)
-    record(node, work.best[0], work.words[2], work.bits, space, nodes)
+    search_node(node, np.int64(0), space.chosen.shape[0], sample, space, limits, criterion, nodes, hists, mine)
+    record(node, mine.best[0], mine.fixed[2], mine.bits, space.member.shape[1], nodes)
 
 
 @jit_unmanaged
-def fill_table(node: Int, space: Space, nodes: Nodes, table: Array) -> None:
+def fill_table(node: Int, features: Array, groups: Int, at: Array, masks: Array, table: Array) -> None:
     """Which codes of the node's feature go left."""
-    here, groups, masks = nodes.at[node], space.member.shape[1], nodes.masks
-    missing, b = space.features[here.feature].n_bins, here.bin
+    here = at[node]
+    missing, b = features[here.feature].n_bins, here.bin
     for code in range(missing):
         if b < 0:
             table[code] = (masks[node, groups + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1)
@@ -188,10 +196,12 @@ def fill_table(node: Int, space: Space, nodes: Nodes, table: Array) -> None:
 
 
 @jit_unmanaged
-def make_children(node: Int, left: Int, right: Int, middle: Int, space: Space, nodes: Nodes) -> None:
+def make_children(
+    node: Int, left: Int, right: Int, middle: Int, features: Array, member: Array, nodes: NodeTable
+) -> None:
     """The records of the children of a node whose rows have been partitioned at `middle`."""
     here = nodes.at[node]
-    sign = space.features[here.feature].monotone
+    sign = features[here.feature].monotone
     centre = 0.5 * (here.left_value + here.right_value)
     here.left, here.right = left, right
     for child in (left, right):
@@ -200,15 +210,15 @@ def make_children(node: Int, left: Int, right: Int, middle: Int, space: Space, n
         new.start = here.start if is_left else middle
         new.stop = middle if is_left else here.stop
         new.depth = here.depth + 1
-        new.key = mixed(here.key + np.uint64(0x51ED27) + np.uint64(is_left))
+        new.key = hashed(here.key + np.uint64(0x51ED27) + np.uint64(is_left))
         new.left = new.right = new.hist = -1
         new.low, new.high = here.low, here.high
         if sign != 0 and (sign > 0) == is_left:
             new.high = centre
         elif sign != 0:
             new.low = centre
-        for c in range(nodes.words.shape[2]):
-            part = nodes.words[node, 1, c]
-            nodes.words[child, 0, c] = part if is_left else nodes.words[node, 0, c] - part
-        for word in range(space.member.shape[1]):
-            nodes.masks[child, word] = nodes.masks[node, word] & space.member[here.feature, word]
+        for c in range(nodes.fixed.shape[2]):
+            part = nodes.fixed[node, 1, c]
+            nodes.fixed[child, 0, c] = part if is_left else nodes.fixed[node, 0, c] - part
+        for word in range(member.shape[1]):
+            nodes.masks[child, word] = nodes.masks[node, word] & member[here.feature, word]

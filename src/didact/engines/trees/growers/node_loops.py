@@ -1,4 +1,8 @@
-"""Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks."""
+"""Compiled walks over the records of nodes: their order, the rows of leaves, rows that come in blocks.
+
+Layout: `at` is a record a node (NODE_FIELDS), `masks`[node] its interaction groups and then categories that go left;
+histograms are (open nodes, slots, channels), with feature f from slot first[f] on.
+"""
 
 from typing import Any
 

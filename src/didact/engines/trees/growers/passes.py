@@ -1,6 +1,6 @@
 """A tree of labels or of numbers from rows that are not in memory: one pass to know the targets, then one a level.
 
-Targets become whole-number words (`channels`) in every block by the same powers of two, which follow from sums over
+Targets become fixed-point numbers in every block by the same powers of two, which follow from sums over
 all rows, and `blocks` adds them up. Only histograms and sums travel.
 """
 
@@ -11,16 +11,17 @@ import numpy as np
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.trees.growers.blocks import grow_rows
-from didact.engines.trees.growers.histogram import Grown
+from didact.engines.trees.growers.histogram import Grown, most_leaves
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
-from didact.engines.trees.rows.fixed_point import Channels, count_shift, power_below
+from didact.engines.trees.rows.fixed_point import Channels, count_shift, value_layout
+from didact.engines.trees.rows.fixed_point_loops import power_below
 from didact.engines.trees.splits.histogram_loops import LABELS, VALUES
 from didact.engines.trees.tree import LEAF, Tree, apply
 from didact.parts.statistics.counts import label_codes
 from didact.parts.statistics.moments import Sums
 
-ROOM = 1 << 29  # bytes of histograms up to which a tree is grown in passes
+HISTOGRAM_BYTES = 1 << 29  # bytes of histograms up to which a tree is grown in passes
 
 
 class Collection(NamedTuple):
@@ -32,23 +33,21 @@ class Collection(NamedTuple):
 
     def fits(self, limits: Limits, channels: int) -> bool:
         """Whether the histograms of all nodes that can be open at once have room."""
-        return histogram_bytes(self.bins, self.n_rows, limits, channels) <= ROOM
+        return histogram_bytes(self.bins, self.n_rows, limits, channels) <= HISTOGRAM_BYTES
 
 
 def histogram_bytes(bins: Bins, n_rows: int, limits: Limits, channels: int) -> int:
     """Bytes of the histograms of all nodes of a tree that can be open at once."""
-    leaves = max(n_rows // max(limits.min_samples_leaf, 1), 1)
-    leaves = min(leaves, 1 << min(limits.max_depth, 40), limits.max_leaf_nodes or leaves)
-    return leaves * int((bins.n_bins + 1).sum()) * channels * 8
+    return most_leaves(limits, n_rows) * int((bins.n_bins + 1).sum()) * channels * 8
 
 
-def label_words(block: Block, classes: Array, factors: Array, scale: float, shift: int) -> tuple[Any, Any]:
-    """A block's words: each class has a channel, to which rows bring their weight."""
+def fixed_labels(block: Block, classes: Array, factors: Array, scale: float, shift: int) -> tuple[Any, Any]:
+    """A block's numbers: each class has a channel, to which rows bring their weight."""
     y, w = block.y, block.weight
     codes = label_codes(y, classes)
     weights = factors[codes] if w is None else w * factors[codes]
-    words = np.rint(weights * scale).astype(np.int64) + (1 << shift)
-    return words[:, None], codes.astype(np.int32)[:, None]
+    fixed = np.rint(weights * scale).astype(np.int64) + (1 << shift)
+    return fixed[:, None], codes.astype(np.int32)[:, None]
 
 
 def tree_of_labels(
@@ -59,11 +58,11 @@ def tree_of_labels(
     shift = count_shift(data.n_rows)
     scale = power_below(2.0 ** (shift - 1), float(weights @ factors))
     layout = Channels(
-        np.empty((0, 1), np.int64), np.empty((0, 1), np.int32), len(classes), LABELS, shift,
-        np.full(len(classes), 1.0 / scale),
+        fixed=np.empty((0, 1), np.int64), labels=np.empty((0, 1), np.int32), n_channels=len(classes), kind=LABELS,
+        shift=shift, inverse=np.full(len(classes), 1.0 / scale),
     )  # fmt: skip
     args = (classes, factors, scale, shift)
-    return grow_rows(data.rows, label_words, args, layout, data.n_rows, data.bins, criterion, limits, seed,
+    return grow_rows(data.rows, fixed_labels, args, layout, data.n_rows, data.bins, criterion, limits, seed,
                      monotone=signs).tree  # fmt: skip
 
 
@@ -75,14 +74,14 @@ def target_sums(block: Block) -> Sums:
     return Sums((float(w.sum()), w @ Y, w @ (Y * Y), ((Y < 0) & (w > 0)[:, None]).sum(axis=0)))
 
 
-def value_words(block: Block, centre: Array, scale: Array, shift: int) -> tuple[Any, Any]:
-    """A block's words: weighted targets about the centre, and the weight."""
+def fixed_values(block: Block, centre: Array, scale: Array, shift: int) -> tuple[Any, Any]:
+    """A block's numbers: weighted targets about the centre, and the weight."""
     y, w = block.y, block.weight
     Y = np.asarray(y, np.float64).reshape(len(y), -1) - centre
     w = np.ones(len(Y)) if w is None else w
-    words = np.rint(np.column_stack([Y * w[:, None], w]) * scale).astype(np.int64)
-    words[:, -1] += 1 << shift
-    return words, np.empty((0, 0), np.int32)
+    fixed = np.rint(np.column_stack([Y * w[:, None], w]) * scale).astype(np.int64)
+    fixed[:, -1] += 1 << shift
+    return fixed, np.empty((0, 0), np.int32)
 
 
 def tree_of_values(
@@ -96,10 +95,9 @@ def tree_of_values(
     spread = second - 2 * centre * first + weight * centre**2
     most = np.sqrt(weight * np.maximum(spread, 1e-12 * second))  # at least Σ w|y − centre| (Cauchy–Schwarz)
     scale = np.array([*(power_below(2.0**60, float(m)) for m in most), power_below(2.0 ** (shift - 1), weight)])
-    layout = Channels(np.empty((0, len(scale)), np.int64), np.empty((0, 0), np.int32), len(scale), VALUES, shift,
-                      1.0 / scale)  # fmt: skip
+    layout = value_layout(np.empty((0, len(scale)), np.int64), VALUES, shift, 1.0 / scale)
     args = (centre, scale, shift)
-    grown = grow_rows(data.rows, value_words, args, layout, data.n_rows, data.bins, criterion, limits, seed,
+    grown = grow_rows(data.rows, fixed_values, args, layout, data.n_rows, data.bins, criterion, limits, seed,
                       monotone=signs)  # fmt: skip
     tree = grown.tree._replace(impurity=impurities(data.rows, grown, centre, criterion))
     return tree._replace(value=tree.value + centre[None, :, None])

@@ -1,96 +1,120 @@
-"""A whole tree with random cuts grown inside one compiled function; n · drawn features · depth is the work of a tree.
+"""The scanner of random cuts: of each drawn feature one threshold at random; n · drawn features · depth is the work.
 
-Each node has a random state of its own that follows from its path, so that the order of growth does not matter.
+Layout::
+
+    rows    (n)        row numbers; a node's are the entries start … stop − 1, and `near` has what they add in the same
+                       entries; a division moves both
+    codes   (n + PAD)  of one feature in the rows of a node; then 1 for those that go left
+    order   (2p)       features, of which the first k have been drawn | with which others they were exchanged
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.growers.exact_loops import (
-    AT,
-    BASE,
-    FEATURE,
-    GAIN,
-    HIGH,
-    LOW,
-    MISSING_LEFT,
-    SCORE,
-    START,
-    STOP,
-    WEIGHT,
-    Nodes,
-    Open,
-    bound_children,
-    categories1,
+from didact.engines.trees.growers.exact_loops import categories1
+from didact.engines.trees.growers.growth_loops import (
+    ROUNDING,
+    UNVARYING,
+    TreeNodes,
     is_final,
     is_pure,
-    new_child,
+    node_bounds,
+    node_tie,
 )
-from didact.engines.trees.growers.growth_loops import copy_slot, next_slot, write_cut
 from didact.engines.trees.limits import Limits
-from didact.engines.trees.splits.random_cut_loops import Lots, Near, Room, draw_cut, gather
+from didact.engines.trees.splits.coded_loops import Near
+from didact.engines.trees.splits.random_cut_loops import RandomCuts, draw_cut, gather
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
 from didact.engines.trees.splits.sort_loops import pack_line
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, TIE, Bounds, Split
+from didact.engines.trees.splits.sorted_loops import NO_SCORE
 
-tally1 = dispatch("tally1")
+near_totals1 = dispatch("near_totals1")
+
+
+class RandomScanner(NamedTuple):
+    """Random cuts of codes."""
+
+    table: RandomCuts
+    stat: Any
+    rows: Array  # int32
+    spare: Array
+    codes: Array
+    line: Array  # int64, packed codes and rows of a node
+    sides: Array  # (2, channels)
+    order: Array
+    bits: Array  # (words,)
+    near: Near
+    other: Near
+
+    def totals1(self, nodes: TreeNodes, node: int, f: int) -> None:
+        """Sums, score, base and weight of a node."""
+        random_totals(self, nodes, node)
+
+    def scan1(self, nodes: TreeNodes, node: int, limits: Limits) -> bool:
+        """Write the best of the drawn cuts into a node; whether there is one."""
+        return draw_cuts(self, nodes, node, limits)
+
+    def divide1(self, nodes: TreeNodes, node: int) -> int:
+        """Carry out a node's cut; how many rows go left."""
+        return divide_random(self, nodes, node)
+
+    def bring1(self, nodes: TreeNodes, node: int, near: Any) -> None:
+        """Rows stay where they are."""
 
 
 @jit_unmanaged(forceinline=True)
-def rows_of(nodes: Nodes, node: int, room: Room) -> tuple[Array, Near]:
+def node_rows(scanner: RandomScanner, nodes: TreeNodes, node: int) -> tuple[Array, Near]:
     """The rows of a node, and what they add."""
-    start, stop = nodes.links[node, START], nodes.links[node, STOP]
-    return room.rows[start:stop], Near(room.near.targets[start:], room.near.weights[start:])
+    start, stop = nodes.at[node].start, nodes.at[node].stop
+    return scanner.rows[start:stop], Near(scanner.near.targets[start:], scanner.near.weights[start:])
 
 
 @jit_unmanaged
-def draw_set(table: Lots, f: int, rows: Array, sums: Array, stat: Any, tie: float, bounds: Bounds, room: Room,
-             state: np.uint64) -> Split:  # fmt: skip
-    """A random set of categories."""
-    if not pack_line(table.codes[f], rows, room.line):
-        return NO_SPLIT, -2, False
-    line = room.line[: rows.shape[0]]
-    return categories1(stat, line, table.n_bins[f], sums, tie, bounds, room.bits, True, state)
+def random_totals(scanner: RandomScanner, nodes: TreeNodes, node: int) -> None:
+    """Sums, score, base and weight of a node."""
+    (rows, near), here = node_rows(scanner, nodes, node), nodes.at[node]
+    here.score, here.basis, here.weight = near_totals1(scanner.stat, rows, near, nodes.sums[node])
 
 
 @jit_unmanaged
-def find_cut(table: Lots, nodes: Nodes, node: int, slot: int, opened: Open, noun: Any, rules: Limits,
-             room: Room) -> bool:  # fmt: skip
-    """Draw features and put the best cut of a node into a slot of the open nodes; whether there is one."""
-    numbers, sums, p, order = nodes.numbers[node], nodes.sums[node], table.codes.shape[0], room.order
-    rows, near = rows_of(nodes, node, room)
-    state, tie = nodes.state[node], TIE * (abs(numbers[BASE]) + abs(numbers[SCORE]))
-    wanted, tried, drawn, best = (rules.max_features if rules.max_features > 0 else p), 0, 0, NO_SPLIT
+def draw_cuts(scanner: RandomScanner, nodes: TreeNodes, node: int, limits: Limits) -> bool:
+    """Draw features, and a cut of each, until enough were not constant, and write the best cut into the node."""
+    if is_final(nodes, node, limits):
+        return False
+    here, table, sums, order = nodes.at[node], scanner.table, nodes.sums[node], scanner.order
+    (rows, near), p, bits = node_rows(scanner, nodes, node), table.codes.shape[0], scanner.bits
+    state, tie = here.key, node_tie(nodes, node)
+    wanted, tried, drawn, best = (limits.max_features if limits.max_features > 0 else p), 0, 0, NO_SCORE
     for k in range(p):
-        if best > NO_SPLIT and (tried >= wanted or is_pure(numbers[BASE], best)):
+        if best > NO_SCORE and (tried >= wanted or is_pure(here.basis, best)):
             break  # of two perfect cuts the first counts
-        if rules.max_features > 0:
+        if limits.max_features > 0:
             state = next_state(state)
             j = k + int(uniform(state) * (p - k))
             order[k], order[j], order[p + k] = order[j], order[k], j
             drawn += 1
         f = order[k]
-        bounds = Bounds(rules.min_samples_leaf, rules.min_weight_leaf, table.monotone[f], numbers[LOW], numbers[HIGH])
-        own = child_state(nodes.state[node], f + 2)
-        if table.categorical[f]:
-            found = draw_set(table, f, rows, sums, noun.stat, tie, bounds, room, own)
-        else:
-            found = draw_cut(table, f, rows, near, sums, noun, bounds, room, own)
-        tried += found[1] != -2  # constant features do not count as drawn
+        bounds, own = node_bounds(nodes, node, table.monotone[f], limits), child_state(here.key, f + 2)
+        found = NO_SCORE, UNVARYING, False
+        if not table.categorical[f]:
+            found = draw_cut(table, f, rows, near, sums, scanner.stat, bounds, scanner.codes, scanner.sides, own)
+        elif pack_line(table.codes[f], rows, scanner.line):
+            line = scanner.line[: rows.shape[0]]
+            found = categories1(scanner.stat, line, table.n_bins[f], sums, tie, bounds, bits, True, own)
+        tried += found[1] != UNVARYING  # constant features do not count as drawn
         if found[0] > best + tie:
-            best, split = found[0], opened.split[slot]
-            split[GAIN], split[FEATURE], split[AT] = best - numbers[SCORE], f, found[1]
-            split[MISSING_LEFT] = 1.0 if found[2] else 0.0
-            for j in range(room.bits.shape[0]):
-                opened.bits[slot, j] = room.bits[j]
+            best, here.feature, here.cut, here.missing_left = found[0], f, found[1], found[2]
+            if nodes.sets.shape[0] > 1:
+                for j in range(bits.shape[0]):
+                    nodes.sets[node, j] = bits[j]
     for k in range(drawn - 1, -1, -1):  # the features in their order again, for the next node
         j = order[p + k]
         order[k], order[j] = order[j], order[k]
-    opened.node[slot] = node
-    return best > NO_SPLIT and best - numbers[SCORE] >= rules.min_gain - 100.0 * tie
+    here.gain = best - here.score
+    return here.gain >= limits.min_gain - ROUNDING * (abs(here.basis) + abs(here.score))
 
 
 @jit_unmanaged(forceinline=True)
@@ -112,10 +136,10 @@ def mark_left(codes: Array, n: int, cut: int, top: int, missing_left: bool, is_s
 
 
 @jit_unmanaged(forceinline=True)
-def move_left(marks: Array, rows: Array, near: Near, room: Room) -> int:
+def move_left(marks: Array, rows: Array, near: Near, spare: Array, other: Near) -> int:
     """Marked rows first, with what they add, in an order that is otherwise kept; their number."""
     n, left, right, one = np.uint64(rows.shape[0]), np.uint64(0), np.uint64(0), np.uint64(1)
-    spare, other, moves = room.spare, room.other, near.weights.shape[0] > 0
+    moves = near.weights.shape[0] > 0
     for i in range(n):
         goes = np.uint64(marks[i])
         rows[left] = spare[right] = rows[i]  # one of the two is in vain, but there is no branch to mispredict
@@ -132,61 +156,32 @@ def move_left(marks: Array, rows: Array, near: Near, room: Room) -> int:
 
 
 @jit_unmanaged
-def divide_rows(table: Lots, nodes: Nodes, opened: Open, slot: int, room: Room) -> int:
-    """Carry out an open node's cut: write it into the node, partition its rows; the number of rows on the left."""
-    node, split, bits = opened.node[slot], opened.split[slot], opened.bits[slot]
-    f, cut, missing_left = int(split[FEATURE]), int(split[AT]), split[MISSING_LEFT] != 0.0
-    top, is_set = table.n_bins[f], table.categorical[f]
-    rows, near = rows_of(nodes, node, room)
-    gather(table, f, rows, room.codes)
-    missing = mark_left(room.codes, rows.shape[0], cut, top, missing_left, is_set, bits)
-    left = move_left(room.codes, rows, near, room)
-    missing_left = missing_left if missing > 0 else 2 * left > rows.shape[0]
-    threshold = table.thresholds[f, cut] if not is_set and cut < top - 1 else np.inf
-    write_cut(nodes, opened, slot, is_set, threshold, missing_left)
+def divide_random(scanner: RandomScanner, nodes: TreeNodes, node: int) -> int:
+    """Partition the rows of a node, and complete the record of its cut; the number of rows on the left."""
+    here, table, codes = nodes.at[node], scanner.table, scanner.codes
+    f, cut = here.feature, here.cut
+    top, is_set, (rows, near) = table.n_bins[f], table.categorical[f], node_rows(scanner, nodes, node)
+    gather(table, f, rows, codes)
+    missing = mark_left(
+        codes, rows.shape[0], cut, top, here.missing_left != 0, is_set, nodes.sets[node if is_set else 0]
+    )
+    left = move_left(codes, rows, near, scanner.spare, scanner.other)
+    if missing == 0:
+        here.missing_left = 2 * left > rows.shape[0]
+    here.threshold = table.thresholds[f, cut] if not is_set and cut < top - 1 else np.inf
     return left
 
 
-@jit_unmanaged
-def grow_lots(table: Lots, nodes: Nodes, opened: Open, noun: Any, rules: Limits, room: Room, many: int,
-              count: int) -> tuple[int, int]:  # fmt: skip
-    """Grow until no node is open or there is no room for two more; how many are open, and the number of all nodes.
-
-    Of no nodes yet, the first is made: it has all rows of the room.
-    """
-    best_first, size = rules.max_leaf_nodes > 0, opened.node.shape[0] - 2
-    while count == 0 or (0 < many < size and not (best_first and count // 2 + 1 >= rules.max_leaf_nodes)):
-        born, sign = 1, 0
-        if count > 0:
-            slot = next_slot(opened, many, best_first)
-            node, sign = opened.node[slot], table.monotone[int(opened.split[slot, FEATURE])]
-            left = divide_rows(table, nodes, opened, slot, room)
-            many, born = many - 1, 2
-            if slot < many:
-                copy_slot(opened, many, opened, slot)
-            for k in range(2):
-                new_child(nodes, node, count + k, k, left)
-        for child in range(count, count + born):
-            (rows, near), numbers = rows_of(nodes, child, room), nodes.numbers[child]
-            numbers[SCORE], numbers[BASE], numbers[WEIGHT] = tally1(noun, rows, near, nodes.sums[child])
-        bound_children(nodes, count, sign, noun.stat)
-        for child in range(count + born - 1, count - 1, -1):
-            if not is_final(nodes, child, rules):
-                many += find_cut(table, nodes, child, many, opened, noun, rules, room)
-        count += born
-    return many, count
-
-
 def warm() -> None:
-    """Compile growth by lot for one target or two classes, and for several classes."""
-    from didact.engines.trees.growers.random_cuts import grow_by_lot, lots
+    """Compile growth by random cuts for one target or two classes, and for several classes."""
+    from didact.engines.trees.growers.binned import grow_random_cuts, random_cuts
     from didact.engines.trees.rows.bins import bin_codes, learn_bins
     from didact.engines.trees.rows.targets import label_targets
     from didact.parts.criteria.impurity import Gini
 
     X = np.arange(4.0)[:, None]
     bins = learn_bins(X)
-    table = lots(bin_codes(X, bins), bins)
+    table = random_cuts(bin_codes(X, bins), bins)
     for classes in (2, 3):
         targets = label_targets(np.arange(4) % classes, classes, None, Gini())
-        grow_by_lot(table, targets, Limits(random_splits=True))
+        grow_random_cuts(table, targets, Limits(random_splits=True))

@@ -1,4 +1,13 @@
-"""The tasks of a growing tree (see `rounds_loops`), and what the threads share that work on them."""
+"""The tasks of a growing tree (see `rounds_loops`), and what the threads share that work on them.
+
+Layout of the rows of a node while three tiles of them are parted, with l for left and r for right::
+
+    order  [ tile 0 | tile 1 | tile 2 ]   PART writes   spare  [ l l r r | l r r | l l l r ]   (r's from the end on)
+    order  [ l l l l l l | r r r r r  ]   MOVE copies each tile's ends to their places
+
+and of histograms: `hists` (numbered, of nodes that wait) and `shared.hists` (one a thread, of a part of a node's rows),
+both (slots, channels) int64 each.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,122 +15,118 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.boosting.booster_loops import pack_ones, pack_pairs
-from didact.engines.trees.growers.histogram_node_loops import Nodes, Sample, Space, Work, fill_table, search
-from didact.engines.trees.rows.bundles_loops import count_rows
-from didact.engines.trees.splits.histogram_loops import (
-    UNIT,
-    add_columns,
-    add_rows,
-    clear,
-    part_outside,
-    partition,
-    subtract,
+from didact.engines.trees.boosting.booster_loops import (
+    PASS_ROWS,
+    Passes,
+    add_leaves,
+    to_fixed_point,
+    write_gradients,
+    write_sizes,
 )
+from didact.engines.trees.growers.histogram_node_loops import (
+    NodeTable,
+    Sample,
+    Space,
+    ThreadBuffers,
+    fill_table,
+    search_node,
+)
+from didact.engines.trees.rows.bundles import Bundles
+from didact.engines.trees.rows.bundles_loops import add_bundled
+from didact.engines.trees.rows.fixed_point_loops import ZERO
+from didact.engines.trees.splits.histogram_loops import Int, count_columns, part, set_zero, subtract
 
-Int = int | np.integer[Any]
+BEGIN, UPDATE, SLOPES, FIX, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(10)  # steps in their order
 
-PACK, PART, MOVE, COUNT, ADD, MERGE, SEARCH = range(7)  # steps in their order
-
-STATE = np.dtype([(name, np.int64) for name in (
+STATE_FIELDS = np.dtype([(name, np.int64) for name in (
     "step", "tasks", "threads", "splits", "nodes", "waiting", "free", "taken_up", "turn", "round"
 )])  # fmt: skip
-SPLIT = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
-TASK = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
+SPLIT_FIELDS = np.dtype([(name, np.int64) for name in ("node", "left", "right", "small", "hist")])
+TASK_FIELDS = np.dtype([(name, np.int64) for name in ("of", "start", "stop", "left", "to_left", "to_right")])
 
 
-class Source(NamedTuple):
-    """Gradients of boosting, of which the first step makes words; none: the words are there."""
-
-    g: Array  # float64 (n)
-    h: Array
-    slope: float  # the powers of two by which they become words
-    curvature: float
-    every: bool  # whether the tree is grown on all rows, which are then put in their order
-
-
-class Team(NamedTuple):
+class TreeBuffers(NamedTuple):
     """What the threads share: the state of the growth, the splits of the round, the tasks of the step."""
 
     board: Array
-    now: Array  # STATE (1)
+    now: Array  # STATE_FIELDS (1)
     waiting: Array  # int64: nodes that can be split, and have not been taken up
     free: Array  # int64: histograms
-    splits: Array  # SPLIT
-    tasks: Array  # TASK
+    splits: Array  # SPLIT_FIELDS
+    tasks: Array  # TASK_FIELDS
     best: Array  # BEST (tasks): what searches have found
-    words: Array  # int64 (tasks, channels)
+    fixed: Array  # int64 (tasks, channels)
     bits: Array  # uint64 (tasks, words)
     hists: Array  # int64 (threads, slots, channels): part of a node's rows each
     used: Array  # int64 (threads): the last round in which a thread has used its histogram
     spare: Array  # uint32 (rows): for partitions
-    source: Source
+    passes: Passes
 
 
-@jit_unmanaged
+@jit_unmanaged(inline="always")  # of one caller: compiled once with it
 def do_task(
-    k: Int, me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: Nodes, hists: Array,
-    team: Team, work: Work,
+    k: Int, me: Int, sample: Sample, space: Space, limits: Any, criterion: Any, nodes: NodeTable, hists: Array,
+    shared: TreeBuffers, mine: ThreadBuffers,
 ) -> Int:  # fmt: skip
     """One task of the present step; about how many codes it has looked at."""
-    step, task = team.now[0].step, team.tasks[k]
-    a, b, width = task.start, task.stop, sample.joint.first.shape[0]
-    if step == PACK:
-        _pack(a, b, sample, space, team.source)
-        return b - a
+    step, task, bundles = shared.now[0].step, shared.tasks[k], sample.bundles
+    a, b, order = task.start, task.stop, sample.order
+    if step < PART:
+        return _pass(step, a, b, order, sample.fixed, space.how.shift, space.inverse, shared.passes)
     if step == PART:
-        _part(task, sample, space, nodes, team, work)
-        return b - a
-    if step == MOVE:
-        _move(task, sample.order, team.spare)
-        return b - a
-    if step == COUNT:
-        return _count(team.splits[task.of], a, b, sample, space, nodes, hists) * (b - a)
-    if step == ADD:
-        hist = team.hists[me]
-        if team.used[me] != team.now[0].round:
-            team.used[me] = team.now[0].round
-            clear(hist)
-        add_rows(sample.joint.codes, sample.words, sample.labels, sample.order[a:b], sample.joint.first, hist)
+        node = shared.splits[task.of].node
+        here = nodes.at[node]
+        fill_table(node, space.features, space.member.shape[1], nodes.at, nodes.masks, mine.goes_left)
+        whole = b - a == here.stop - here.start
+        task.left = part(sample.columns[here.feature], mine.goes_left, order[a:b], shared.spare[a:b], whole)
+    elif step == MOVE:
+        _move(task, order, shared.spare)
+    elif step == ADD:
+        hist = shared.hists[me]
+        if shared.used[me] != shared.now[0].round:
+            shared.used[me] = shared.now[0].round
+            set_zero(hist)
+        width = bundles.first.shape[0]
+        count_columns(bundles.codes, sample.fixed, sample.labels, order[a:b], ZERO, width, bundles.first, hist)
         return (b - a) * width
-    if step == MERGE:
-        _merge(team.splits[task.of], a, b, sample, nodes, hists, team)
-        return b - a
-    if step == SEARCH:
-        search(task.of, a, b, sample, space, limits, criterion, nodes, hists, work)
-        team.best[k] = work.best[0]
-        for c in range(work.words.shape[1]):
-            team.words[k, c] = work.words[2, c]
-        for word in range(work.bits.shape[0]):
-            team.bits[k, word] = work.bits[word]
+    elif step == SEARCH:
+        search_node(task.of, a, b, sample, space, limits, criterion, nodes, hists, mine)
+        shared.best[k] = mine.best[0]
+        for c in range(mine.fixed.shape[1]):
+            shared.fixed[k, c] = mine.fixed[2, c]
+        for word in range(mine.bits.shape[0]):
+            shared.bits[k, word] = mine.bits[word]
+    else:
+        split = shared.splits[task.of]
+        parent = hists[nodes.at[split.node].hist] if split.node >= 0 else hists[split.hist][:0]
+        if step == COUNT:
+            child = nodes.at[split.small]
+            rows = order[child.start : child.stop]
+            _count(a, b, rows, bundles, sample.fixed, sample.labels, space.slots, hists[split.hist], parent)
+            return rows.shape[0] * (b - a)
+        _merge(a, b, shared.hists, shared.used, shared.now[0].round, hists[split.hist])
+        if parent.shape[0] > 0 and bundles.starts.shape[0] == 1:
+            subtract(parent[a:b], hists[split.hist][a:b])
     return b - a
 
 
 @jit_unmanaged
-def _pack(a: Int, b: Int, sample: Sample, space: Space, source: Source) -> None:
-    """Make words of the gradients of some rows, and put the rows in order."""
-    g, h, words = source.g[a:b], source.h[a:b], sample.words[a:b]
-    if space.how.kind == UNIT:
-        pack_ones(g, source.slope, space.how.shift, words)
-    else:
-        pack_pairs(g, h, source.slope, source.curvature, space.how.shift, words)
-    if source.every:
-        order = sample.order[a:b]
-        for r in range(b - a):
-            order[r] = np.uint32(a + r)
-
-
-@jit_unmanaged
-def _part(task: Any, sample: Sample, space: Space, nodes: Nodes, team: Team, work: Work) -> None:
-    """Part a tile of a node's rows; if it is the whole node, they come to their places at once."""
-    node = team.splits[task.of].node
-    here, rows, spare = nodes.at[node], sample.order[task.start : task.stop], team.spare[task.start : task.stop]
-    fill_table(node, space, nodes, work.goes_left)
-    column = sample.columns[here.feature]
-    if task.stop - task.start == here.stop - here.start:
-        task.left = partition(column, work.goes_left, rows, spare)
-    else:
-        task.left = part_outside(column, work.goes_left, rows, spare)
+def _pass(step: Int, a: Int, b: Int, order: Array, fixed: Array, shift: Int, inverse: Array, passes: Passes) -> Int:
+    """What boosting does with some rows, or pieces of them, before a tree is grown; how many rows."""
+    if step == UPDATE:
+        add_leaves(passes.starts, passes.stops, passes.values, order, a, b, passes.raw)
+    if step == SLOPES:
+        for k in range(a, b):
+            i, j = k * PASS_ROWS, min(k * PASS_ROWS + PASS_ROWS, passes.g.shape[0])
+            g, h = passes.g[i:j], passes.h[i:j]
+            write_gradients(passes.loss, passes.y[i:j], passes.w[i:j], passes.raw[i:j], g, h)
+            write_sizes(g, h, passes.sizes[k])
+        return (b - a) * PASS_ROWS
+    if step == FIX:
+        to_fixed_point(passes.g[a:b], passes.h[a:b], inverse, shift, fixed[a:b])
+        for r in range(a if passes.every else b, b):
+            order[r] = np.uint32(r)
+    return b - a
 
 
 @jit_unmanaged
@@ -141,32 +146,30 @@ def _move(task: Any, order: Array, parted: Array) -> None:
 
 
 @jit_unmanaged
-def _count(split: Any, a: Int, b: Int, sample: Sample, space: Space, nodes: Nodes, hists: Array) -> Int:
-    """Count the smaller child's rows by the columns a … b − 1, and take them from the larger one's; how many rows."""
-    child, first, hist = nodes.at[split.small], sample.joint.first, hists[split.hist]
-    rows = sample.order[child.start : child.stop]
+def _count(
+    a: Int, b: Int, rows: Array, bundles: Bundles, fixed: Array, labels: Array, slots: Int, hist: Array, parent: Array
+) -> None:
+    """Count the smaller child's rows by the columns a … b − 1, and take them from the parent's, if there is one."""
+    first = bundles.first
     start, stop = np.int64(0), hist.shape[0]
-    if b - a == first.shape[0]:
-        count_rows(sample.joint, sample.words, sample.labels, rows, space.slots, hist)
-    else:
+    if b - a < first.shape[0]:
         start, stop = np.int64(first[a]), np.int64(first[b]) if b < first.shape[0] else stop
-        clear(hist[start:stop])
-        add_columns(sample.joint.codes, sample.words, sample.labels, rows, a, b, first, hist)
-    if split.node >= 0:
-        subtract(hists[nodes.at[split.node].hist][start:stop], hist[start:stop])
-    return child.stop - child.start
+    set_zero(hist[start:stop])
+    count_columns(bundles.codes, fixed, labels, rows, a, b, first, hist)
+    if bundles.starts.shape[0] > 1:  # then one task has all columns
+        add_bundled(slots, bundles.starts, bundles.targets, hist)
+    if parent.shape[0] > 0:
+        subtract(parent[start:stop], hist[start:stop])
 
 
 @jit_unmanaged
-def _merge(split: Any, a: Int, b: Int, sample: Sample, nodes: Nodes, hists: Array, team: Team) -> None:
-    """Add up the slots a … b − 1 of the threads' histograms, and take them from the larger child's."""
-    hist = hists[split.hist][a:b].reshape(-1)
+def _merge(a: Int, b: Int, parts: Array, used: Array, now: Int, out: Array) -> None:
+    """Add up the slots a … b − 1 of the histograms that threads have used in this round."""
+    hist = out[a:b].reshape(-1)
     for k in range(hist.shape[0]):
         hist[k] = 0
-    for t in range(team.used.shape[0]):
-        if team.used[t] == team.now[0].round:
-            part = team.hists[t][a:b].reshape(-1)
+    for t in range(used.shape[0]):
+        if used[t] == now:
+            part = parts[t][a:b].reshape(-1)
             for k in range(hist.shape[0]):
                 hist[k] += part[k]
-    if split.node >= 0 and sample.joint.starts.shape[0] == 1:
-        subtract(hists[nodes.at[split.node].hist][a:b], hists[split.hist][a:b])

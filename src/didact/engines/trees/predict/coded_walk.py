@@ -15,9 +15,9 @@ from didact.engines.trees.predict.coded_walk_loops import add_narrow, add_wide, 
 from didact.engines.trees.rows.bins import Bins, Heaps, bin_codes, pack_cuts, search_order
 from didact.engines.trees.tree import Tree
 
-BLOCK = 65_536  # most rows that go through all trees together: a large forest comes from memory once for all of them
-NEAR = 512  # nodes of subtrees that lie together
-LARGEST = 60_000  # thresholds of a feature, and features, for which codes fit
+FOREST_ROWS = 65_536  # most that go through all trees together: a large forest comes from memory once for all of them
+NEAR_NODES = 512  # nodes of subtrees that lie together
+MOST_CODED = 60_000  # thresholds of a feature, and features, for which codes fit
 
 
 class CodedTrees(NamedTuple):
@@ -31,10 +31,10 @@ class CodedTrees(NamedTuple):
 
 def code_trees(trees: Sequence[Tree], n_features: int, values: Sequence[Array]) -> CodedTrees | None:
     """Trees on codes, with these values (nodes, width) of each; None if there are categories or too many thresholds."""
-    if n_features > LARGEST or any(len(tree.category_sets) for tree in trees):
+    if n_features > MOST_CODED or any(len(tree.category_sets) for tree in trees):
         return None
     cuts = thresholds_of(trees, n_features)
-    if max(map(len, cuts)) > LARGEST:
+    if max(map(len, cuts)) > MOST_CODED:
         return None
     bins = pack_cuts(cuts, [len(c) + 1 for c in cuts], np.zeros(n_features, bool))
     heaps = search_order(bins)
@@ -75,7 +75,7 @@ def pack_tree(tree: Tree, heaps: Heaps) -> tuple[Array, Array]:
     """A tree's nodes, with codes of their thresholds, and their old numbers."""
     count = tree.node_count
     order, nodes = np.empty(count, np.int64), np.empty(count, np.uint64)
-    near = NEAR if count < 1 << 16 else 0  # level by level, the children of a node are less far ahead
+    near = NEAR_NODES if count < 1 << 16 else 0  # level by level, the children of a node are less far ahead
     arrange(tree.children_left, tree.children_right, tree.feature, tree.threshold, *heaps, near, order, nodes)
     return nodes, order
 
@@ -93,7 +93,7 @@ def predict_coded(trees: CodedTrees, X: Any) -> Array | None:
     n, out = X.shape[0], np.zeros((X.shape[0], trees.values.shape[1]))
     add = add_narrow if trees.nodes.dtype == np.uint32 else add_wide
     order, threads = search_order(trees.bins), thread_count()
-    size = max(1, -(-n // (threads * -(-n // (threads * BLOCK)) or 1)))
+    size = max(1, -(-n // (threads * -(-n // (threads * FOREST_ROWS)) or 1)))
 
     def task(start: int) -> bool:
         codes = bin_codes(X[start : start + size], trees.bins, order=order)

@@ -5,6 +5,11 @@ rows go left, in 16 + 8 + 8 bits where that is enough and else in 32 + 16 + 16. 
 sign, as a signed index costs a test for a negative one. Sixteen rows go down side by side, their codes interleaved so
 that one address serves eight of them, and whether all have arrived is asked every third level: less than a nanosecond a
 row and level while the tree is in the second-level cache.
+
+Layout of a node, and of the codes of eight rows at a time::
+
+    uint32  [ left child − own place: 16 | feature: 8 | code: 8 ]      uint64  [ 32 | 16 | 16 ]
+    block   [ feature 0 of rows 0 … 7 | feature 1 of rows 0 … 7 | … ]
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Many trees packed for prediction: blocks of rows go through one tree after the other.
 
-For large trees, few rows and the numbers of leaves; `small_trees` is quicker where it can be used. Nodes of a tree are
+For large trees and few rows; `small_trees` is quicker where it can be used. Nodes of a tree are
 put in the order of a walk level by level, so that a right child follows its sibling and the nodes that most rows pass
 lie together.
 """
@@ -13,11 +13,11 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.trees.predict.packed_loops import NODE, Packed, add_predictions, all_leaves
+from didact.engines.trees.predict.packed_loops import PACKED_NODE, Packed, add_predictions
 from didact.engines.trees.tree import LEAF, Tree, renumbered, rows_of
 
-BLOCK = 1024  # rows that go through all trees together
-TASK = 16_384  # rows of one task
+PACK_ROWS = 1024  # rows that go through all trees together
+TASK_ROWS = 16_384  # rows of one task
 
 
 def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
@@ -28,7 +28,7 @@ def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
         order = level_order(tree)
         tree = renumbered(tree, order)
         leaf = tree.children_left == LEAF
-        nodes = np.empty(tree.node_count, NODE)
+        nodes = np.empty(tree.node_count, PACKED_NODE)
         nodes["threshold"] = np.where(leaf, np.inf, tree.threshold)
         nodes["left"] = np.where(leaf, np.arange(tree.node_count), tree.children_left) + start
         nodes["feature"] = np.where(leaf, 1, 2 * tree.feature + tree.missing_go_to_left)
@@ -53,7 +53,7 @@ def pack(trees: Sequence[Tree], outputs: Sequence[int] | None = None) -> Packed:
     )  # fmt: skip
 
 
-def join(a: Packed | None, b: Packed) -> Packed:
+def join_packs(a: Packed | None, b: Packed) -> Packed:
     """Two packs as one."""
     if a is None:
         return b
@@ -89,26 +89,13 @@ def predict_sum(packed: Packed, X: Any, out: Array, first: int = 0, last: int | 
         raise InputError(f"There are no trees {first} to {last - 1} among {len(packed.roots)}.")
 
     def task(start: int) -> None:
-        stop = min(start + TASK, X.shape[0])
-        found = np.empty(BLOCK, np.int64)
-        for a in range(start, stop, BLOCK):
-            b = min(a + BLOCK, stop)
+        stop = min(start + TASK_ROWS, X.shape[0])
+        found = np.empty(PACK_ROWS, np.int64)
+        for a in range(start, stop, PACK_ROWS):
+            b = min(a + PACK_ROWS, stop)
             add_predictions(packed, first, last, rows_of(X[a:b]), found, out[a:b])
 
-    parallel_map(task, range(0, X.shape[0], TASK))
-    return out
-
-
-def apply_all(packed: Packed, X: Any) -> Array:
-    """The leaf of every row in every tree (n, trees), numbered level by level within the tree."""
-    check_columns(packed, X)
-    out = np.empty((X.shape[0], len(packed.roots)), np.int32)
-
-    def task(start: int) -> None:
-        block = rows_of(X[start : start + BLOCK])
-        all_leaves(packed, block, np.empty(len(block), np.int64), out[start : start + BLOCK])
-
-    parallel_map(task, range(0, X.shape[0], BLOCK))
+    parallel_map(task, range(0, X.shape[0], TASK_ROWS))
     return out
 
 

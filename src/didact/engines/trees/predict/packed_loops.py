@@ -4,9 +4,12 @@ A node is 16 bytes: threshold, left child (the right one follows it), and the fe
 A leaf leads to itself, so eight rows can go down side by side without a branch that might be guessed wrongly: the
 processor works on eight independent chains instead of waiting for one. Cost: about two nanoseconds a row, tree and
 level on one core while the tree is in the cache.
+
+Layout of a node: [ threshold: float64 | left child: int32 | 2 feature + side of missing values: int32 ]; a leaf has an
+infinite threshold and itself as its left child. Values, sets and weights lie beside the nodes, in their order.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -14,16 +17,15 @@ from didact.core.backend import of_types
 from didact.core.errors import InputError
 from didact.core.jit import jit
 from didact.core.typing import Array
+from didact.engines.trees.splits.histogram_loops import Int
 
-Int = int | np.integer[Any]
-
-NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
+PACKED_NODE = np.dtype([("threshold", np.float64), ("left", np.int32), ("feature", np.int32)])
 
 
 class _Arrays(NamedTuple):
     """The arrays of packed trees."""
 
-    nodes: Array  # NODE; left is absolute; feature = 2·feature + (missing goes left)
+    nodes: Array  # PACKED_NODE; left is absolute; feature = 2·feature + (missing goes left)
     roots: Array  # int64
     output: Array  # int64
     values: Array  # float64 (nodes, width)
@@ -32,7 +34,7 @@ class _Arrays(NamedTuple):
     weights: Array  # float64 (nodes): the training weight that passed
 
 
-TYPES = NODE, np.int64, np.int64, np.float64, np.int32, np.uint64, np.float64
+PACKED_TYPES = PACKED_NODE, np.int64, np.int64, np.float64, np.int32, np.uint64, np.float64
 
 
 class Packed(_Arrays):
@@ -50,7 +52,7 @@ class Packed(_Arrays):
 
 def sound(trees: _Arrays) -> bool:
     """Whether every walk ends at a leaf inside the arrays, which have the types that walks are compiled for."""
-    if not of_types(trees, TYPES) or trees.values.ndim != 2 or trees.category_sets.ndim != 2:
+    if not of_types(trees, PACKED_TYPES) or trees.values.ndim != 2 or trees.category_sets.ndim != 2:
         return False
     nodes, sets = trees.nodes, trees.sets
     n, own = len(nodes), np.arange(len(nodes))
@@ -139,18 +141,9 @@ def add_predictions(packed: Packed, first: Int, last: Int, X: Array, found: Arra
                     out[i, column + v] += values[found[i], v]
 
 
-@jit
-def all_leaves(packed: Packed, X: Array, found: Array, out: Array) -> None:
-    """The leaf of every row in every tree, as its number within the tree."""
-    for t in range(packed.roots.shape[0]):
-        walk_tree(packed, t, X, found)
-        for i in range(X.shape[0]):
-            out[i, t] = found[i] - packed.roots[t]
-
-
 def warm() -> None:
     """Compile for the types in use."""
-    nodes = np.zeros(1, NODE)
+    nodes = np.zeros(1, PACKED_NODE)
     nodes["threshold"], nodes["feature"] = np.inf, 1
     packed = Packed(nodes, np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros((1, 1)), np.empty(0, np.int32),
                     np.empty((0, 1), np.uint64), np.ones(1))  # fmt: skip
@@ -158,4 +151,3 @@ def warm() -> None:
         X = np.zeros((1, 1), kind)
         X.flags.writeable = False
         add_predictions(packed, 0, 1, X, np.zeros(1, np.int64), np.zeros((1, 1)))
-        all_leaves(packed, X, np.zeros(1, np.int64), np.zeros((1, 1), np.int32))

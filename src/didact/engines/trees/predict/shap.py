@@ -9,7 +9,7 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.predict.shap_loops import Paths, add_shap, empty_paths, fill_paths
 
-PIECE = 256  # rows of a piece of work
+SHAP_ROWS = 256  # rows of a piece of work
 
 
 def leaf_paths(tree: Any) -> tuple[Paths, Array]:
@@ -48,7 +48,7 @@ def shap_of_trees(trees: Sequence[Any], leaf_values: Sequence[Array], scale: flo
 
     def piece(start: int) -> None:
         for paths, values in prepared:
-            add_shap(X[start : start + PIECE], paths, values, scale, out[start : start + PIECE])
+            add_shap(X[start : start + SHAP_ROWS], paths, values, scale, out[start : start + SHAP_ROWS])
 
-    parallel_map(piece, range(0, len(X), PIECE))
+    parallel_map(piece, range(0, len(X), SHAP_ROWS))
     return out, base

@@ -7,6 +7,9 @@ sizes only: a polynomial to which features are added (`extend`) and from which e
 
 Cost: leaves × D² a row, for D distinct features on a path. Lundberg, Erion, Lee (2018), Consistent individualized
 feature attribution for tree ensembles, doi:10.48550/arXiv.1802.03888.
+
+Layout: `Paths` holds the distinct features of all leaves' paths one after the other, those of leaf k at start[k] …
+start[k + 1] − 1; values (leaves, outputs), out (rows, features, outputs).
 """
 
 from typing import NamedTuple
@@ -140,8 +143,9 @@ def empty_paths(leaves: int, entries: int, words: int) -> Paths:
     """Room for paths."""
     flags = np.zeros((3, entries), np.uint8)
     return Paths(
-        np.zeros(leaves + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries), np.zeros(entries), flags[0],
-        flags[1], flags[2], np.zeros((entries, max(words, 1)), np.uint64), np.zeros(entries),
+        start=np.zeros(leaves + 1, np.int64), feature=np.zeros(entries, np.int32), low=np.zeros(entries),
+        high=np.zeros(entries), missing=flags[0], categories=flags[1], beyond=flags[2],
+        sets=np.zeros((entries, max(words, 1)), np.uint64), zero=np.zeros(entries),
     )  # fmt: skip
 
 

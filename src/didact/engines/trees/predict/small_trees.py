@@ -15,16 +15,22 @@ from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.predict.packed import check_columns, predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
-from didact.engines.trees.predict.small_trees_loops import ROWS, SmallTrees, add_values, number_leaves, room
+from didact.engines.trees.predict.small_trees_loops import (
+    SMALL_BLOCK,
+    SmallTrees,
+    add_small_trees,
+    block_buffers,
+    number_leaves,
+)
 from didact.engines.trees.rows.bins import pack_cuts, search_order
 from didact.engines.trees.tree import rows_of
 
 LEAVES = 256  # most leaves of a tree: their numbers are bytes
 TABLES = 1 << 25  # most bytes of the tables of categories
-TASK = 8 * ROWS  # rows of one task
-FEW = 64  # rows below which walking is quicker than tests for a whole block
+SMALL_TASK_ROWS = 8 * SMALL_BLOCK  # rows of one task
+FEW_TO_WALK = 64  # rows below which walking is quicker than tests for a whole block
 RUNS = 16  # most runs of codes that are tested one by one; a table is as fast from there on
-WIDE = 1 << 16  # codes of two bytes
+TWO_BYTES = 1 << 16  # codes of two bytes
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Trees:
     def add(self, X: Any, out: Array) -> Array:
         """Add the values of all trees to out (n, columns), which is returned."""
         small = self.small
-        if small is None or X.shape[0] < FEW:
+        if small is None or X.shape[0] < FEW_TO_WALK:
             return predict_sum(self.packed, X, out)
         check_columns(self.packed, X, out)
         return add_small(small, X, out)
@@ -65,16 +71,18 @@ class Sides(NamedTuple):
 
 def add_small(trees: SmallTrees, X: Any, out: Array) -> Array:
     """Add the values of all trees to out (n, columns), which is returned."""
-    size = TASK if isinstance(X, np.ndarray) else ROWS  # other kinds of rows become dense a few at a time
+    size = (
+        SMALL_TASK_ROWS if isinstance(X, np.ndarray) else SMALL_BLOCK
+    )  # other kinds of rows become dense a few at a time
     kind = np.uint8 if trees.missing.max(initial=0) < 256 else np.uint16
 
     def task(start: int) -> None:
-        stop, space = min(start + TASK, X.shape[0]), room(len(trees.feature), kind)
+        stop, space = min(start + SMALL_TASK_ROWS, X.shape[0]), block_buffers(len(trees.feature), kind)
         for a in range(start, stop, size):
             b = min(a + size, stop)
-            add_values(trees, rows_of(X[a:b]), space, out[a:b])
+            add_small_trees(trees, rows_of(X[a:b]), space, out[a:b])
 
-    parallel_map(task, range(0, X.shape[0], TASK))
+    parallel_map(task, range(0, X.shape[0], SMALL_TASK_ROWS))
     return out
 
 
@@ -96,8 +104,9 @@ def small_trees(packed: Packed) -> SmallTrees | None:
     values = np.empty(len(leaf))
     values[starts[np.searchsorted(packed.roots, leaf, side="right") - 1] + first[leaf]] = packed.values[leaf, 0]
     return SmallTrees(
-        feature, known, missing, heaps, levels, tests, bounds, runs, tables, values, starts.astype(np.uint64),
-        packed.output.astype(np.uint64),
+        feature=feature, known=known, missing=missing, heaps=heaps, levels=levels, tests=tests, bounds=bounds,
+        runs=runs, tables=tables, leaves=values, starts=starts.astype(np.uint64),
+        output=packed.output.astype(np.uint64),
     )  # fmt: skip
 
 
@@ -126,7 +135,7 @@ def code_tests(packed: Packed, inner: Array) -> tuple[Array, ...] | None:
         side = of_categories(bits[sets[here]], to_left[here]) if key & 1 else of_numbers(nodes[here], to_left[here])
         sides.append(side)
     known, missing = (np.array([getattr(side, name) for side in sides], np.int64) for name in ("known", "missing"))
-    if missing.max(initial=0) >= WIDE:
+    if missing.max(initial=0) >= TWO_BYTES:
         return None
     order = search_order(pack_cuts([side.cuts for side in sides], [len(side.cuts) + 1 for side in sides], known >= 0))
     return keys >> 1, known, missing, *order, *number_runs(sides, places, column)
@@ -145,7 +154,7 @@ def number_runs(sides: list[Sides], places: list[Array], column: Array) -> tuple
         ends = n_runs + np.cumsum(counts)
         numbers = n_tables + np.cumsum(tabled) - 1
         tests[here, 3], tests[here, 4] = np.where(tabled, numbers, ends - counts), np.where(tabled, numbers, ends)
-        runs.append(np.column_stack([side.low, (side.high - side.low) % (256 if widest < 256 else WIDE)])[kept])
+        runs.append(np.column_stack([side.low, (side.high - side.low) % (256 if widest < 256 else TWO_BYTES)])[kept])
         table = np.full((np.count_nonzero(tabled), widest + 1), 255, np.uint8)
         table[:, : side.left.shape[1]] = np.where(side.left[tabled[: len(side.left)]], 0, 255)
         tables.append(table)
@@ -157,7 +166,8 @@ def of_numbers(nodes: Array, to_left: Array) -> Sides:
     """The codes that thresholds send left: those up to its own, and that of missing values before them or not."""
     cuts, place = np.unique(nodes["threshold"], return_inverse=True)
     missing, nothing = len(cuts) + 1, np.empty((0, 0), bool)
-    return Sides(cuts, -1, missing, np.arange(len(nodes)), np.where(to_left, missing, 0), place, nothing)
+    return Sides(cuts=cuts, known=-1, missing=missing, owner=np.arange(len(nodes)), low=np.where(to_left, missing, 0),
+                 high=place, left=nothing)  # fmt: skip
 
 
 def of_categories(bits: Array, to_left: Array) -> Sides:
@@ -168,4 +178,5 @@ def of_categories(bits: Array, to_left: Array) -> Sides:
     edges = np.diff(ring, axis=1, prepend=np.int8(0))
     (owner, begin), (_, end) = np.nonzero(edges == 1), np.nonzero(edges == -1)
     codes = np.roll(np.arange(missing + 1), 1)
-    return Sides(np.empty(0), known, missing, owner, codes[begin], codes[end - 1], np.roll(ring, -1, axis=1) == 1)
+    return Sides(cuts=np.empty(0), known=known, missing=missing, owner=owner, low=codes[begin], high=codes[end - 1],
+                 left=np.roll(ring, -1, axis=1) == 1)  # fmt: skip

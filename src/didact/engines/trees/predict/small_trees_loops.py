@@ -4,6 +4,9 @@ Leaves are numbered from left to right. A row begins at leaf 0; a test of the no
 the rows that stand there and go right past the leaves on the left. Once all tests of a tree are made, parents before
 children, each row stands at its leaf. So a test is a few instructions on whole registers of codes, a byte a row, and no
 branch: with 30 tests about a nanosecond a row and tree, half of it to add the leaf's value.
+
+Layout: codes (columns, 1024) of a block of rows, so that a test reads one line of bytes; `place` (1024) bytes, the leaf
+of each row in the present tree; the leaves of tree t are leaves[starts[t] + place].
 """
 
 from typing import Any, NamedTuple
@@ -12,9 +15,9 @@ import numpy as np
 
 from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.rows.bins_loops import BLOCK, search
+from didact.engines.trees.rows.bins_loops import SEARCH_ROWS, search_heap
 
-ROWS = 1024  # of a block: enough that the next test finds the rows' places written, few enough for the nearest caches
+SMALL_BLOCK = 1024  # enough that the next test finds the rows' places written, few enough for the nearest caches
 
 
 class SmallTrees(NamedTuple):
@@ -34,20 +37,21 @@ class SmallTrees(NamedTuple):
     output: Array  # uint64 (trees): the column to which a tree adds
 
 
-class Room(NamedTuple):
-    """Room for a block of rows."""
+class BlockBuffers(NamedTuple):
+    """BlockBuffers for a block of rows."""
 
-    codes: Array  # uint8 or uint16 (columns, ROWS)
-    place: Array  # uint8 (ROWS): the leaf of each row
-    aside: Array  # uint8 (ROWS): 255 where a row goes right
-    values: Array  # float64 (BLOCK): values to be coded
-    at: Array  # uint64 (BLOCK): and their codes
+    codes: Array  # uint8 or uint16 (columns, SMALL_BLOCK)
+    place: Array  # uint8 (SMALL_BLOCK): the leaf of each row
+    aside: Array  # uint8 (SMALL_BLOCK): 255 where a row goes right
+    values: Array  # float64 (SEARCH_ROWS): values to be coded
+    at: Array  # uint64 (SEARCH_ROWS): and their codes
 
 
-def room(columns: int, kind: Any) -> Room:
-    """Room for codes of this type."""
-    codes, (place, aside) = np.zeros((columns, ROWS), kind), np.zeros((2, ROWS), np.uint8)
-    return Room(codes, place, aside, np.zeros(BLOCK), np.zeros(BLOCK, np.uint64))
+def block_buffers(columns: int, kind: Any) -> BlockBuffers:
+    """BlockBuffers for codes of this type."""
+    codes, (place, aside) = np.zeros((columns, SMALL_BLOCK), kind), np.zeros((2, SMALL_BLOCK), np.uint8)
+    return BlockBuffers(codes=codes, place=place, aside=aside, values=np.zeros(SEARCH_ROWS),
+                        at=np.zeros(SEARCH_ROWS, np.uint64))  # fmt: skip
 
 
 @jit
@@ -65,13 +69,13 @@ def number_leaves(left: Array, first: Array, count: Array) -> None:
 @jit_unmanaged(forceinline=True)
 def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array, at: Array, codes: Array) -> None:
     """Write the codes (columns, rows) of rows start … start + many − 1; they are few enough for the nearest cache."""
-    place = start % ROWS
+    place = start % SMALL_BLOCK
     for c in range(trees.feature.shape[0]):
         f, line, known, missing = np.uint64(trees.feature[c]), codes[c], trees.known[c], np.uint64(trees.missing[c])
         for i in range(many):
             values[i] = X[np.uint64(start + i), f]
         if known < 0:
-            search(values, trees.heaps[c], trees.levels[c], at)
+            search_heap(values, trees.heaps[c], trees.levels[c], at)
         else:
             for i in range(many):
                 x = values[i]
@@ -84,7 +88,7 @@ def code_rows(trees: SmallTrees, X: Array, start: int, many: int, values: Array,
 def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Array) -> None:
     """The leaves, numbered within tree t, of all rows of a block."""
     none, all_bits, kind = np.uint8(0), np.uint8(255), codes.dtype.type
-    for i in range(ROWS):
+    for i in range(SMALL_BLOCK):
         place[i] = none
     for q in range(trees.bounds[t], trees.bounds[t + 1]):
         test = trees.tests[q]
@@ -92,33 +96,33 @@ def find_leaves(trees: SmallTrees, t: int, codes: Array, place: Array, aside: Ar
         begin, end = np.uint64(test[3]), np.uint64(test[4])
         if begin == end:
             table = trees.tables[begin]
-            for i in range(ROWS):
+            for i in range(SMALL_BLOCK):
                 aside[i] = table[np.uint64(line[i])]
         else:
             low, span = kind(trees.runs[begin, 0]), kind(trees.runs[begin, 1])
             if end - begin == np.uint64(1):
-                for i in range(ROWS):
+                for i in range(SMALL_BLOCK):
                     goes = (place[i] == first) & (kind(line[i] - low) > span)
                     place[i] = np.uint8(place[i] + (skip if goes else none))
                 continue
-            for i in range(ROWS):
+            for i in range(SMALL_BLOCK):
                 aside[i] = all_bits if kind(line[i] - low) > span else none
             for r in range(begin + np.uint64(1), end):
                 low, span = kind(trees.runs[r, 0]), kind(trees.runs[r, 1])
-                for i in range(ROWS):
+                for i in range(SMALL_BLOCK):
                     aside[i] = aside[i] if kind(line[i] - low) > span else none
-        for i in range(ROWS):
+        for i in range(SMALL_BLOCK):
             place[i] = np.uint8(place[i] + (skip & aside[i] if place[i] == first else none))
 
 
 @jit_unmanaged
-def add_values(trees: SmallTrees, X: Array, room: Room, out: Array) -> None:
+def add_small_trees(trees: SmallTrees, X: Array, room: BlockBuffers, out: Array) -> None:
     """Add the values of all trees to the rows of out."""
     n, codes, place, aside = X.shape[0], room.codes, room.place, room.aside
-    for start in range(0, n, ROWS):
-        many = min(ROWS, n - start)
-        for near in range(start, start + many, BLOCK):
-            code_rows(trees, X, near, min(BLOCK, start + many - near), room.values, room.at, codes)
+    for start in range(0, n, SMALL_BLOCK):
+        many = min(SMALL_BLOCK, n - start)
+        for near in range(start, start + many, SEARCH_ROWS):
+            code_rows(trees, X, near, min(SEARCH_ROWS, start + many - near), room.values, room.at, codes)
         for t in range(trees.starts.shape[0]):
             find_leaves(trees, t, codes, place, aside)
             base, column = trees.starts[t], trees.output[t]
@@ -130,10 +134,13 @@ def warm() -> None:
     """Compile for the types in use."""
     one, none = np.zeros(1, np.int64), np.zeros(1, np.uint64)
     number_leaves(one, one.copy(), np.ones(1, np.int64))
-    trees = SmallTrees(one, one, one + 1, np.zeros((1, 2)), one, np.zeros((0, 5), np.uint32), np.zeros(2, np.int64),
-                       np.zeros((0, 2), np.uint32), np.zeros((0, 2), np.uint8), np.zeros(1), none, none)  # fmt: skip
+    trees = SmallTrees(
+        feature=one, known=one, missing=one + 1, heaps=np.zeros((1, 2)), levels=one, tests=np.zeros((0, 5), np.uint32),
+        bounds=np.zeros(2, np.int64), runs=np.zeros((0, 2), np.uint32), tables=np.zeros((0, 2), np.uint8),
+        leaves=np.zeros(1), starts=none, output=none,
+    )  # fmt: skip
     for kind in (np.float32, np.float64):
         for code in (np.uint8, np.uint16):
             X = np.zeros((1, 1), kind)
             X.flags.writeable = False
-            add_values(trees, X, room(1, code), np.zeros((1, 1)))
+            add_small_trees(trees, X, block_buffers(1, code), np.zeros((1, 1)))

@@ -6,19 +6,17 @@ from typing import Any
 import numpy as np
 
 from didact.core.typing import Array
-from didact.engines.trees.predict.packed import apply_all, predict_sum
+from didact.engines.trees.predict.packed import predict_sum
 from didact.engines.trees.predict.packed_loops import Packed
-from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree, node_weights
+from didact.engines.trees.tree import LEAF, NO_FEATURE, Tree, apply, node_weights
 
 
 def unpacked(packed: Packed, X: Array | None = None) -> list[Tree]:
     """The trees of a pack; the weight of a node is that of the training rows, or the number of rows of X that pass."""
-    edges = list(pairwise([*packed.roots.tolist(), len(packed.nodes)]))
-    trees = [_tree(packed, a, b) for a, b in edges]
+    trees = [_tree(packed, a, b) for a, b in pairwise([*packed.roots.tolist(), len(packed.nodes)])]
     if X is None:
         return trees
-    leaves = apply_all(packed, X)
-    counts = [np.bincount(leaves[:, t], minlength=b - a).astype(np.float64) for t, (a, b) in enumerate(edges)]
+    counts = [np.bincount(apply(tree, X), minlength=tree.node_count).astype(np.float64) for tree in trees]
     return [tree._replace(weighted_n_node_samples=node_weights(tree, n)) for tree, n in zip(trees, counts, strict=True)]
 
 
@@ -28,17 +26,17 @@ def _tree(packed: Packed, start: int, stop: int) -> Tree:
     leaf = left == np.arange(n)
     sets = packed.sets[start:stop] if len(packed.sets) else np.full(n, LEAF, np.int32)
     return Tree(
-        np.where(leaf, LEAF, left).astype(np.int32),
-        np.where(leaf, LEAF, left + 1).astype(np.int32),
-        np.where(leaf, NO_FEATURE, nodes["feature"] >> 1).astype(np.int32),
-        np.where(leaf, float(NO_FEATURE), nodes["threshold"]),
-        (nodes["feature"] & 1).astype(np.uint8),
-        np.where(leaf, LEAF, sets).astype(np.int32),
-        packed.category_sets,
-        np.zeros(n),
-        weight.astype(np.int64),
-        weight,
-        packed.values[start:stop, None, :],
+        children_left=np.where(leaf, LEAF, left).astype(np.int32),
+        children_right=np.where(leaf, LEAF, left + 1).astype(np.int32),
+        feature=np.where(leaf, NO_FEATURE, nodes["feature"] >> 1).astype(np.int32),
+        threshold=np.where(leaf, float(NO_FEATURE), nodes["threshold"]),
+        missing_go_to_left=(nodes["feature"] & 1).astype(np.uint8),
+        category_set=np.where(leaf, LEAF, sets).astype(np.int32),
+        category_sets=packed.category_sets,
+        impurity=np.zeros(n),
+        n_node_samples=weight.astype(np.int64),
+        weighted_n_node_samples=weight,
+        value=packed.values[start:stop, None, :],
     )
 
 

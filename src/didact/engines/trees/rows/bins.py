@@ -15,9 +15,9 @@ from didact.core.typing import Array
 from didact.engines.trees.rows.bins_loops import cut_column, encode_rows, make_heaps
 
 SAMPLE = 200_000  # rows from which the bins are learnt
-SOME = 4096  # rows that tell whether values recur
+RECUR_ROWS = 4096  # rows that tell whether values recur
 RECUR = 16  # rows for each distinct value of a column, in the mean, from which a bin for each value is worth while
-PIECE = 16_384  # rows coded by one task
+CODED_ROWS = 16_384  # rows coded by one task
 
 
 class Bins(NamedTuple):
@@ -122,7 +122,7 @@ def value_bins(X: Any) -> tuple[Bins, Array] | None:
         found = np.unique(x)
         return found[~np.isnan(found)].astype(np.float64)
 
-    step = -(-n // SOME)
+    step = -(-n // RECUR_ROWS)
     if step < 2 or 2 * sum(parallel_map(lambda f: len(distinct(f, step)), range(p))) > p * (n // step):
         return None
     values = parallel_map(distinct, range(p))
@@ -156,14 +156,14 @@ def bin_codes(X: Any, bins: Bins, out: Array | None = None, order: Heaps | None 
     heaps, levels = search_order(bins) if order is None else order
 
     def piece(start: int) -> None:
-        block = X[start : start + PIECE]
+        block = X[start : start + CODED_ROWS]
         block = block.toarray() if sp.issparse(block) else np.ascontiguousarray(block)
         block = block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
         block = block.view()
         block.flags.writeable = False
-        encode_rows(block, heaps, levels, bins.n_bins, bins.categorical, codes[start : start + PIECE])
+        encode_rows(block, heaps, levels, bins.n_bins, bins.categorical, codes[start : start + CODED_ROWS])
 
-    parallel_map(piece, range(0, n, PIECE))
+    parallel_map(piece, range(0, n, CODED_ROWS))
     return codes
 
 

@@ -2,6 +2,11 @@
 
 The code of x is the number of thresholds below x, so that `code <= k` means `x <= thresholds[k]`. Cost of coding: a
 search of log₂(bins) steps without branches for each value, about half a nanosecond a step.
+
+Layout of a heap, the thresholds of a feature in the order of a balanced search: the children of place k are at 2k + 1
+(up to the threshold) and 2k + 2 (above it)::
+
+    thresholds  t0 t1 t2 t3 t4 t5 t6        heap  t3 | t1 t5 | t0 t2 t4 t6
 """
 
 import numpy as np
@@ -9,7 +14,7 @@ import numpy as np
 from didact.core.jit import jit, jit_unmanaged
 from didact.core.typing import Array
 
-BLOCK = 128  # rows coded one column after the other while they are in the first-level cache
+SEARCH_ROWS = 128  # rows coded one column after the other while they are in the first-level cache
 
 
 @jit
@@ -59,15 +64,15 @@ def make_heaps(thresholds: Array, n_bins: Array, heaps: Array, levels: Array) ->
 
 
 @jit_unmanaged(forceinline=True)
-def search(values: Array, heap: Array, depth: int, at: Array) -> None:
+def search_heap(values: Array, heap: Array, depth: int, at: Array) -> None:
     """The number of thresholds below each of a block of values: a step of all searches before the next one."""
     one, first = np.uint64(1), np.uint64((1 << depth) - 1)
-    for i in range(BLOCK):
+    for i in range(SEARCH_ROWS):
         at[i] = np.uint64(0)
     for _ in range(depth):
-        for i in range(BLOCK):
+        for i in range(SEARCH_ROWS):
             at[i] += at[i] + one + np.uint64(heap[at[i]] < values[i])  # a choice would become a branch
-    for i in range(BLOCK):
+    for i in range(SEARCH_ROWS):
         at[i] -= first
 
 
@@ -75,9 +80,9 @@ def search(values: Array, heap: Array, depth: int, at: Array) -> None:
 def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorical: Array, codes: Array) -> None:
     """The bin of every value; NaN, and a category that is not known, get the code n_bins."""
     n, p = X.shape
-    values, at = np.zeros(BLOCK), np.empty(BLOCK, np.uint64)
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    values, at = np.zeros(SEARCH_ROWS), np.empty(SEARCH_ROWS, np.uint64)
+    for start in range(0, n, SEARCH_ROWS):
+        stop = min(start + SEARCH_ROWS, n)
         for f in range(p):
             missing = n_bins[f]
             if categorical[f]:
@@ -87,7 +92,7 @@ def encode_rows(X: Array, heaps: Array, levels: Array, n_bins: Array, categorica
                 continue
             for i in range(start, stop):
                 values[i - start] = X[i, f]
-            search(values, heaps[f], levels[f], at)
+            search_heap(values, heaps[f], levels[f], at)
             for i in range(start, stop):
                 codes[i, f] = np.uint64(missing) if np.isnan(values[i - start]) else at[i - start]
 

@@ -1,16 +1,20 @@
-"""Compiled parts of `joint`: two columns of codes joined into one; histograms of joint codes spread to columns."""
+"""Compiled parts of `bundles`: two columns of codes joined into one; histograms of bundles added to those of columns.
 
-from typing import Any
+Layout of a histogram, with `slots` rows for the features and the bundled codes behind them::
+
+    hist (slots + bundled codes, channels) int64   [ feature 0 | feature 1 | … | bundle 0 | bundle 1 | … ]
+    starts (bundled codes + 1), targets            bundled code k is added to the slots targets[starts[k]:starts[k + 1]]
+"""
 
 import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.splits.histogram_loops import add_rows, clear
+from didact.engines.trees.splits.histogram_loops import Int
 
 
 @jit_unmanaged
-def join(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -> int:
+def number_pairs(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -> int:
     """Number the pairs of codes (a < 256, b < 256) of every `step`-th row as they come; how many, or `most` + 1.
 
     `numbers` has 65,536 places and is negative throughout, before and after; `out` gets the numbers, unless it is
@@ -33,8 +37,8 @@ def join(a: Array, b: Array, step: int, most: int, numbers: Array, out: Array) -
 
 
 @jit_unmanaged
-def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
-    """Add the words of each slot from `first` on to its targets: the slots of the codes that make up a joint one."""
+def add_bundled(first: Int, starts: Array, targets: Array, hist: Array) -> None:
+    """Add the sums of each slot from `first` on to its targets: the slots of the codes that make up a bundled one."""
     for k in range(starts.shape[0] - 1):
         at, some = first + k, False
         for c in range(hist.shape[1]):
@@ -45,16 +49,8 @@ def spread(first: int, starts: Array, targets: Array, hist: Array) -> None:
                 hist[to, c] += hist[at, c]
 
 
-@jit_unmanaged
-def count_rows(joint: Any, words: Array, labels: Array, rows: Array, slots: int, hist: Array) -> None:
-    """The histograms of some rows."""
-    clear(hist)
-    add_rows(joint.codes, words, labels, rows, joint.first, hist)
-    spread(slots, joint.starts, joint.targets, hist)
-
-
 def warm() -> None:
     """Compile for the types in use."""
     zero = np.zeros(1, np.uint8)
-    join(zero, zero, 1, 1, np.full(1 << 16, -1, np.int32), zero)
-    spread(0, np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))
+    number_pairs(zero, zero, 1, 1, np.full(1 << 16, -1, np.int32), zero)
+    add_bundled(0, np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros((1, 2), np.int64))

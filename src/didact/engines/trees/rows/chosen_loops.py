@@ -1,4 +1,7 @@
-"""The additive criteria that have a code as one noun, so that a grower is compiled once for all of them."""
+"""The additive criteria that have a code as one noun, so that a grower is compiled once for all of them.
+
+Layout: `sums` holds the weights of classes, one output after the other, or sums of targets and, last, the weight.
+"""
 
 from typing import Any, NamedTuple
 

@@ -1,8 +1,8 @@
-r"""What rows bring to a tree: whole-number words whose sums are exact, whatever the order, the blocks or the threads.
+r"""What rows bring to a tree: fixed-point numbers, whose sums are exact, whatever the order, the blocks or the threads.
 
 A column is multiplied by a power of two and rounded, so that its sum over all rows just fits 64 bits. The last word of
 a row also counts it: :math:`2^s + [w\,2^e]`, where s leaves room for the number of rows above the sum of the weights.
-Sums of words then are sums of columns and counts at once; a node is its parent less its sibling, without error. The
+Sums of them then are sums of columns and counts at once; a node is its parent less its sibling, without error. The
 resolution is :math:`2^{-61}\sum|x|` for a column that stands alone, :math:`2^{s-62}\ldots` beside the count: about
 :math:`10^{-13}` and :math:`10^{-7}` of a mean row among a million rows, better with fewer.
 """
@@ -12,36 +12,42 @@ from typing import NamedTuple
 import numpy as np
 
 from didact.core.typing import Array
+from didact.engines.trees.rows.fixed_point_loops import Reading, power_below
 from didact.engines.trees.splits.histogram_loops import LABELS, UNIT, VALUES
 
 
 class Channels(NamedTuple):
-    """The rows of a sample as words: values (targets and a weight), or labels (a weight for each class)."""
+    """The rows of a sample in fixed point: values (targets and a weight), or labels (a weight for each class)."""
 
-    words: Array  # (n, columns) int64
-    labels: Array  # (n, outputs) int32: which channel a word is added to; (0, 0) for values
-    n_channels: int  # words of a histogram's bin
+    fixed: Array  # (n, columns) int64
+    labels: Array  # (n, outputs) int32: which channel a number is added to; (0, 0) for values
+    n_channels: int  # sums of a histogram's bin
     kind: int
     shift: int  # the bit at which the count begins
-    inverse: Array  # (n_channels,) float64: what one unit of a word stands for
+    inverse: Array  # (n_channels,) float64: what one unit of a number stands for
 
     @property
     def n_targets(self) -> int:
         """Sums that a criterion reads: targets (the weight follows them), or classes."""
         return self.n_channels if self.kind == LABELS else max(self.n_channels - 1, 1)
 
-    def sums(self, words: Array) -> tuple[Array, Array]:
-        """The float sums (nodes, targets + weight, or classes) and the counts of nodes with these words."""
-        low, mask = words[:, -1], (1 << self.shift) - 1
+    @property
+    def how(self) -> Reading:
+        """How the numbers are read."""
+        return Reading(self.kind, self.shift, max(self.labels.shape[1], 1))
+
+    def sums(self, fixed: Array) -> tuple[Array, Array]:
+        """The float sums (nodes, targets + weight, or classes) and the counts of nodes with these sums."""
+        low, mask = fixed[:, -1], (1 << self.shift) - 1
         if self.kind == LABELS:
-            counts = (words >> self.shift).sum(axis=1) // max(self.labels.shape[1], 1)
-            return (words & mask) * self.inverse, counts
+            counts = (fixed >> self.shift).sum(axis=1) // max(self.labels.shape[1], 1)
+            return (fixed & mask) * self.inverse, counts
         if self.kind == UNIT:
             spare = 64 - self.shift
             target = (low << spare) >> spare
             counts = (low - target) >> self.shift
             return np.column_stack([target * self.inverse[0], counts]), counts
-        return np.column_stack([words[:, :-1], low & mask]) * self.inverse, low >> self.shift
+        return np.column_stack([fixed[:, :-1], low & mask]) * self.inverse, low >> self.shift
 
 
 def count_shift(n: int) -> int:
@@ -49,11 +55,10 @@ def count_shift(n: int) -> int:
     return 62 - int(n).bit_length()
 
 
-def power_below(room: float, total: float) -> float:
-    """The largest power of two by which numbers that sum to `total` may be multiplied to stay within `room`."""
-    if not total > 0:
-        return 1.0
-    return float(2.0 ** np.clip(np.floor(np.log2(room) - np.log2(total)), -1000, 1000))
+def value_layout(fixed: Array, kind: int, shift: int, inverse: Array) -> Channels:
+    """Channels of values with these numbers."""
+    return Channels(fixed=fixed, labels=np.empty((0, 0), np.int32), n_channels=fixed.shape[1], kind=kind, shift=shift,
+                    inverse=inverse)  # fmt: skip
 
 
 def value_channels(columns: Array) -> Channels:
@@ -62,17 +67,17 @@ def value_channels(columns: Array) -> Channels:
     shift = count_shift(n)
     rooms = [2.0**60] * (width - 1) + [2.0 ** (shift - 1)]
     scale = np.array([power_below(room, float(np.abs(c).sum())) for room, c in zip(rooms, columns.T, strict=True)])
-    words = np.rint(columns * scale).astype(np.int64)
-    words[:, -1] += 1 << shift
-    return Channels(words, np.empty((0, 0), np.int32), width, VALUES, shift, 1.0 / scale)
+    fixed = np.rint(columns * scale).astype(np.int64)
+    fixed[:, -1] += 1 << shift
+    return value_layout(fixed, VALUES, shift, 1.0 / scale)
 
 
 def unit_channels(target: Array) -> Channels:
     """Channels of one target in which every row has the weight 1: a single word holds both."""
     shift = count_shift(len(target))
     scale = power_below(2.0 ** (shift - 2), float(np.abs(target).sum()))
-    words = np.rint(target * scale).astype(np.int64) + (1 << shift)
-    return Channels(words[:, None], np.empty((0, 0), np.int32), 1, UNIT, shift, np.array([1.0 / scale]))
+    fixed = np.rint(target * scale).astype(np.int64) + (1 << shift)
+    return value_layout(fixed[:, None], UNIT, shift, np.array([1.0 / scale]))
 
 
 def label_channels(labels: Array, n_classes: int, weights: Array | None = None) -> Channels:
@@ -82,7 +87,8 @@ def label_channels(labels: Array, n_classes: int, weights: Array | None = None) 
     shift = count_shift(len(labels))
     weights = np.ones(len(labels)) if weights is None else weights
     scale = power_below(2.0 ** (shift - 1), float(weights.sum()))
-    words = np.rint(weights * scale).astype(np.int64) + (1 << shift)
+    fixed = np.rint(weights * scale).astype(np.int64) + (1 << shift)
     channels = np.ascontiguousarray(labels + n_classes * np.arange(outputs), np.int32)
     inverse = np.full(outputs * n_classes, 1.0 / scale)
-    return Channels(words[:, None], channels, outputs * n_classes, LABELS, shift, inverse)
+    return Channels(fixed=fixed[:, None], labels=channels, n_channels=outputs * n_classes, kind=LABELS, shift=shift,
+                    inverse=inverse)  # fmt: skip

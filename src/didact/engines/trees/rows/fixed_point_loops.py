@@ -1,4 +1,11 @@
-"""Compiled readers of words: what the whole-number sums of a node or a bin stand for (see channels.py)."""
+"""Compiled readers of fixed-point sums: what those of a node or a bin stand for (see `fixed_point`).
+
+Layout of the channels of a row or of a sum of rows, 64 bits each::
+
+    LABELS   of each class    [ count | weight ]               the count begins at bit `shift`
+    VALUES   of each target   [ Σ w y ]         and last       [ count | weight ]
+    UNIT     one target       [ count | Σ y, with its sign ]
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,13 +13,13 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.splits.histogram_loops import LABELS, UNIT
+from didact.engines.trees.splits.histogram_loops import LABELS, UNIT, Int
 
-Int = int | np.integer[Any]
+ZERO = np.int64(0)  # no literal, for which loops would be compiled once more
 
 
 class Reading(NamedTuple):
-    """How words are read: their kind, the bit at which the count begins, outputs (of labels)."""
+    """How numbers are read: their kind, the bit at which the count begins, outputs (of labels)."""
 
     kind: int
     shift: int
@@ -20,7 +27,23 @@ class Reading(NamedTuple):
 
 
 @jit_unmanaged
-def mixed(key: Int) -> Int:
+def power_below(room: float, total: float) -> float:
+    """The largest power of two by which numbers that sum to `total` may be multiplied to stay within `room`."""
+    if not total > 0:
+        return 1.0
+    return 2.0 ** min(max(np.floor(np.log2(room) - np.log2(total)), -1000.0), 1000.0)
+
+
+@jit_unmanaged
+def write_units(slopes: float, curvatures: float, how: Reading, inverse: Array) -> None:
+    """What one unit of each number of boosting stands for, where |g| and h sum to this much over all rows."""
+    inverse[0] = 1.0 / power_below(2.0 ** (how.shift - 2) if how.kind == UNIT else 2.0**60, slopes)
+    if how.kind != UNIT:
+        inverse[1] = 1.0 / power_below(2.0 ** (how.shift - 1), curvatures)
+
+
+@jit_unmanaged
+def hashed(key: Int) -> Int:
     """A well-mixed 64-bit number (the finaliser of SplitMix64, doi:10.1145/2714064.2660195)."""
     z = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -30,7 +53,7 @@ def mixed(key: Int) -> Int:
 
 @jit_unmanaged
 def pair(a: Int, b: Int, how: Reading, inverse: Array) -> tuple[float, float, Int]:
-    """Sum, weight and count of one target (words a, b) or of two classes (the sum is the second's)."""
+    """Sum, weight and count of one target (sums a, b) or of two classes (the sum is the second's)."""
     mask = (np.int64(1) << how.shift) - 1
     if how.kind == LABELS:
         s = (b & mask) * inverse[0]
@@ -44,23 +67,23 @@ def pair(a: Int, b: Int, how: Reading, inverse: Array) -> tuple[float, float, In
 
 
 @jit_unmanaged
-def decoded(words: Array, how: Reading, inverse: Array, sums: Array, at: Int) -> Int:
-    """Write the float sums that words stand for, from `at` on; the number of rows."""
-    C = words.shape[0]
+def decoded(fixed: Array, how: Reading, inverse: Array, sums: Array, at: Int) -> Int:
+    """Write the float sums that fixed-point sums stand for, from `at` on; the number of rows."""
+    C = fixed.shape[0]
     mask = (np.int64(1) << how.shift) - 1
     if how.kind == LABELS:
         count = np.int64(0)
         for k in range(C):
-            sums[at + k] = (words[k] & mask) * inverse[k]
-            count += words[k] >> how.shift
+            sums[at + k] = (fixed[k] & mask) * inverse[k]
+            count += fixed[k] >> how.shift
         return count // how.outputs
     if how.kind == UNIT:
-        sums[at], sums[at + 1], rows = pair(words[0], words[0], how, inverse)
+        sums[at], sums[at + 1], rows = pair(fixed[0], fixed[0], how, inverse)
         return rows
     for c in range(C - 1):
-        sums[at + c] = words[c] * inverse[c]
-    sums[at + C - 1] = (words[C - 1] & mask) * inverse[C - 1]
-    return words[C - 1] >> how.shift
+        sums[at + c] = fixed[c] * inverse[c]
+    sums[at + C - 1] = (fixed[C - 1] & mask) * inverse[C - 1]
+    return fixed[C - 1] >> how.shift
 
 
 @jit_unmanaged

@@ -1,86 +1,21 @@
 """What rows add to a node: targets and weights in the form that compiled growers read, and node values from sums."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.overflow import too_large
 from didact.core.typing import Array
 from didact.engines.trees.rows.chosen_loops import chosen
-from didact.engines.trees.rows.fixed_point import power_below
-from didact.engines.trees.rows.stat_loops import Labels, Scalar
-from didact.engines.trees.rows.value_loops import Values
-from didact.engines.trees.splits.category_loops import RandomSplit
-from didact.engines.trees.splits.median_loops import Absolute
-from didact.engines.trees.splits.sorted_loops import Bounds, Split, Stock
+from didact.engines.trees.rows.fixed_point_loops import power_below
+from didact.engines.trees.rows.stat_loops import Labels, Scalar, Summed, Values
+from didact.engines.trees.splits.median_loops import Medians
 from didact.parts.criteria.base import Criterion
 
 HUGE = 2.0**400  # squares and their sums stay finite up to here (10¹²⁰)
 
 
-class NodeStatistic(Protocol):
-    """What rows add to a node: a noun whose methods compiled growers call, each resolved when they are compiled.
-
-    `line` holds the rows of a node in the order of a feature, rank << 32 | row; `bench` the buffers of a thread.
-    `Scalar`, `Labels` and `Values` sum up targets and weights. `Absolute` has no sums: it offers `scan1`, `value1`,
-    `stock1`, `categories1`, `random1`, `bins1`, `gather1` and `near1`, which is what growers themselves ask for; the
-    nouns with sums are each a `SummedStatistic`.
-    """
-
-    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
-        """The best cut of a line."""
-
-    def value1(self, sums: Array) -> float:
-        """The value of a node, for monotone constraints."""
-
-    def stock1(self, line: Array, sums: Array) -> Stock:
-        """Score, base and weight of a node with these rows; fills in its sums."""
-
-    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-                    state: np.uint64) -> Split:  # fmt: skip
-        """The best set of categories."""
-
-    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
-        """A cut at random."""
-
-    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
-              common: int) -> Split:  # fmt: skip
-        """The best cut of a column of codes."""
-
-    def gather1(self, rows: Array, out: Any) -> None:
-        """Copy rows to another noun of this kind."""
-
-    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
-        """Put what the rows of a node bring side by side."""
-
-
-class SummedStatistic(NodeStatistic, Protocol):
-    """A sum over rows: what `sorted_loops`, `coded_loops` and `category_loops` ask of a statistic besides."""
-
-    def add1(self, sums: Array, i: int) -> None:
-        """Add row i to the sums."""
-
-    def base1(self, i: int) -> float:
-        """w·b(y) of row i."""
-
-    def total1(self, sums: Array) -> float:
-        """The score of a node with these sums."""
-
-    def weight1(self, sums: Array) -> float:
-        """The weight of a node with these sums."""
-
-    def order1(self, groups: Array, g: int, channel: int) -> float:
-        """The key by which a group of rows is sorted."""
-
-    def orders1(self, channels: int) -> int:
-        """How many orders of the groups are worth a try."""
-
-    def fill1(self, column: Array, rows: Array, bench: Any, common: int) -> None:
-        """Add rows to a histogram of their codes, all but those with the common one."""
-
-    def sweep1(self, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-               best: float) -> Split:  # fmt: skip
-        """The best cut of a histogram."""
+NodeStatistic = Summed | Medians
 
 
 class Targets(NamedTuple):
@@ -99,6 +34,12 @@ class Targets(NamedTuple):
         """Whether all sums are of whole numbers, and exact."""
         return bool(self.classes) and (self.weights is None or bool((self.weights == np.floor(self.weights)).all()))
 
+    def of_thread(self, k: int) -> NodeStatistic:
+        """The noun for thread k: medians have buffers, of which each thread needs its own."""
+        if k == 0 or not isinstance(self.stat, Medians):
+            return self.stat
+        return self.stat._replace(fenwick=np.zeros_like(self.stat.fenwick), losses=np.empty_like(self.stat.losses))
+
     def values(self, sums: Array) -> Array:
         """Values of nodes with these sums: (nodes, outputs, classes or 1)."""
         if not self.classes:
@@ -114,23 +55,23 @@ def label_targets(codes: Array, classes: int, weights: Array | None, criterion: 
     """Class codes (n,) or (n, outputs), each below `classes`."""
     codes = codes[:, None] if codes.ndim == 1 else codes
     n, outputs = codes.shape
-    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    w = np.ones(n) if weights is None else np.require(weights, np.float64, ["C", "W"])
     if outputs == 1 and classes == 2:
         stat: NodeStatistic = Scalar(np.column_stack([w * codes[:, 0], w]), chosen(criterion, outputs))
         channels = 2
     else:
         stat = Labels((codes + classes * np.arange(outputs)).astype(np.int32), w, chosen(criterion, outputs))
         channels = outputs * classes
-    return Targets(stat, channels, _kept(weights), classes, outputs, np.zeros(outputs), weights)
+    return _targets(stat, channels, weights, classes, np.zeros(outputs))
 
 
 def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targets:
     """Numbers (n,) or (n, outputs). Squared errors are about the overall mean, which keeps digits."""
     Y = np.asarray(y[:, None] if y.ndim == 1 else y, np.float64)
     n, outputs = Y.shape
-    w = np.ones(n) if weights is None else np.asarray(weights, np.float64)
+    w = np.ones(n) if weights is None else np.require(weights, np.float64, ["C", "W"])
     if not criterion.additive:
-        return Targets(absolute_stat(Y, w), outputs + 1, _kept(weights), 0, outputs, np.zeros(outputs), weights)
+        return _targets(absolute_stat(Y, w), outputs + 1, weights, 0, np.zeros(outputs))
     refuse_huge(Y)
     criterion.refuse(bool((Y < 0).any()), w @ Y)
     centre = np.average(Y, axis=0, weights=w) if criterion.centred else np.zeros(outputs)
@@ -138,7 +79,7 @@ def value_targets(y: Array, weights: Array | None, criterion: Criterion) -> Targ
     rows = np.column_stack([exact(sums) if criterion.positive else sums, w])
     which = chosen(criterion, outputs)
     stat = Scalar(rows, which) if outputs == 1 else Values(rows, which)
-    return Targets(stat, outputs + 1, _kept(weights), 0, outputs, centre, weights)
+    return _targets(stat, outputs + 1, weights, 0, centre)
 
 
 def refuse_huge(y: Array) -> None:
@@ -163,7 +104,7 @@ def drawn_counts(y: Array, weights: Array | None, drawn: Array | None) -> Array:
     return np.where(none, np.average(y, axis=0, weights=weights), y) if none.any() else y
 
 
-def absolute_stat(Y: Array, w: Array) -> Absolute:
+def absolute_stat(Y: Array, w: Array) -> Medians:
     """Targets by rank, with empty trees of sums for each output."""
     n, outputs = Y.shape
     ranks, distinct = np.empty((n, outputs), np.int64), np.full((outputs, n), np.inf)
@@ -171,7 +112,13 @@ def absolute_stat(Y: Array, w: Array) -> Absolute:
         values, ranks[:, o] = np.unique(Y[:, o], return_inverse=True)
         distinct[o, : len(values)] = values
     size = 1 << max(1, int(n).bit_length())
-    return Absolute(ranks, np.ascontiguousarray(w), distinct, np.zeros((outputs, size + 1, 2)), np.empty((4, n + 1)))
+    return Medians(
+        ranks=ranks,
+        weights=np.ascontiguousarray(w),
+        distinct=distinct,
+        fenwick=np.zeros((outputs, size + 1, 2)),
+        losses=np.empty((4, n + 1)),
+    )
 
 
 def few_rows(stat: Any, n: int) -> Any:
@@ -180,6 +127,14 @@ def few_rows(stat: Any, n: int) -> Any:
     return stat._replace(**{k: np.empty((n, *(a := getattr(stat, k)).shape[1:]), a.dtype) for k in names})
 
 
-def _kept(weights: Array | None) -> Array | None:
-    """Which rows have weight; None if all."""
-    return None if weights is None or (weights > 0).all() else np.asarray(weights > 0)
+def _targets(stat: NodeStatistic, channels: int, weights: Array | None, classes: int, centre: Array) -> Targets:
+    """Targets of which the rows that have weight are kept; None if all."""
+    return Targets(
+        stat=stat,
+        channels=channels,
+        keep=None if weights is None or (weights > 0).all() else np.asarray(weights > 0),
+        classes=classes,
+        outputs=len(centre),
+        centre=centre,
+        weights=weights,
+    )

@@ -3,6 +3,12 @@
 Rows are summed up by category; the categories then stand in the order of their mean target (of each channel in turn
 where there are several), and every cut of that order is scored. Missing values are one more category. For C categories
 in the node this costs n + C log C. A random split takes a random order and one random cut of it.
+
+Layout::
+
+    line     code << 32 | row, in the order of the codes; missing values have the code `top`
+    groups   (categories in the node, channels)  sums, beside their codes and counts; `order` numbers them by mean
+    bits     code c goes left if bit c & 63 of word c >> 6 is set
 """
 
 from typing import Any
@@ -13,7 +19,7 @@ from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import sort_keys
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, add1, missing_at, total1, weight1
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, add1, missing_at, total1, weight1
 
 RandomSplit = tuple[float, int, bool, float]
 
@@ -40,7 +46,7 @@ def sum_groups(stat: Any, line: Array, channels: int) -> tuple[Array, Array, Arr
 
 
 @jit_unmanaged
-def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> bool:
+def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Needs) -> bool:
     """Whether both children are large enough, and their means within the node's bounds."""
     if n_left < bounds.min_samples or n_right < bounds.min_samples:
         return False
@@ -53,13 +59,13 @@ def fits(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds
 
 
 @jit
-def scan_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array,
-                    random_split: bool, state: np.uint64) -> Split:  # fmt: skip
+def cut_categories(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
+                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
     """The best set of categories for the left side, as bits; position 0 stands for "see the bits"."""
     groups, codes, counts, many = sum_groups(stat, line, sums.shape[0])
     keys, order = np.empty(many), np.empty(many, np.int64)
     left, right = np.empty(sums.shape[0]), np.empty(sums.shape[0])
-    best, side, n = NO_SPLIT, False, line.shape[0]
+    best, side, n = NO_SCORE, False, line.shape[0]
     for channel in range(1 if random_split else orders1(stat, sums.shape[0])):
         for g in range(many):
             state = next_state(state)
@@ -99,9 +105,9 @@ def write_set(codes: Array, order: Array, many: int, top: int, bits: Array) -> b
 
 
 @jit
-def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Bounds,
+def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Needs,
                state: np.uint64) -> RandomSplit:  # fmt: skip
-    """A cut at a value drawn between the smallest and the largest; missing values go to a side drawn by lot."""
+    """A cut at a value drawn between the smallest and the largest; missing values go to a side that is drawn, too."""
     n, m = line.shape[0], missing_at(line, values.shape[0])
     left, right = np.zeros(sums.shape[0]), np.empty(sums.shape[0])
     missing_left = m < n and uniform(next_state(state)) < 0.5
@@ -124,14 +130,14 @@ def random_cut(stat: Any, line: Array, values: Array, sums: Array, bounds: Bound
     for k in range(sums.shape[0]):
         right[k] = sums[k] - left[k]
     if not fits(stat, left, right, many, n - many, bounds):
-        return NO_SPLIT, -1, False, 0.0
+        return NO_SCORE, -1, False, 0.0
     if bounds.sign != 0 and (value1(stat, left) - value1(stat, right)) * bounds.sign > 0.0:
-        return NO_SPLIT, -1, False, 0.0
+        return NO_SCORE, -1, False, 0.0
     return total1(stat, left) + total1(stat, right), at, missing_left, threshold
 
 
 @jit_unmanaged
-def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
+def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_left: bool, sums: Array, bounds: Needs,
            buffers: Array) -> float:  # fmt: skip
     """The score of the division of rows, which have these codes, at one code; −∞ if it is not allowed."""
     left, right, many, n = buffers[0], buffers[1], 0, rows.shape[0]
@@ -148,10 +154,10 @@ def halves(stat: Any, codes: Array, rows: Array, cut: int, top: int, missing_lef
 
 
 @jit_unmanaged
-def halves_score(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Bounds) -> float:
+def halves_score(stat: Any, left: Array, right: Array, n_left: int, n_right: int, bounds: Needs) -> float:
     """The score of two halves with these sums; −∞ if they are not allowed."""
     if not fits(stat, left, right, n_left, n_right, bounds):
-        return NO_SPLIT
+        return NO_SCORE
     if bounds.sign != 0 and (value1(stat, left) - value1(stat, right)) * bounds.sign > 0.0:
-        return NO_SPLIT
+        return NO_SCORE
     return total1(stat, left) + total1(stat, right)

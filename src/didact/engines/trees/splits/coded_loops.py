@@ -5,69 +5,95 @@ and cleared, so that a node of few rows costs as many steps as it has rows, howe
 
 A split is (score, code, missing left): rows with at most this code go left. Between two codes that are apart the cut is
 in the middle; the last code stands for "all present values left, missing ones right".
+
+Layout::
+
+    hist     (bins + 3, channels)  sums by code; code `top` is missing; the last two rows are both sides of a cut
+    counts   (bins + 1)            rows by code
+    marks    ⌈(bins + 1)/64⌉       bit c of word c >> 6: bin c is not empty; all three are zero between scans
+    near     targets, weights      what the node's rows bring, side by side
+    places   (channels + 1)        where each channel stands among those that the node has, and at last their number
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged, lowest_bit
 from didact.core.typing import Array
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, allowed, score2, total1, weight1
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, allowed, score2, total1, weight1
 
 fill1 = dispatch("fill1")
 sweep1 = dispatch("sweep1")
 ONE = np.uint64(1)
 
 
+class Near(NamedTuple):
+    """What rows bring, in the order of the rows; empty if it is read where it is."""
+
+    targets: Array
+    weights: Array
+
+
+class Buffers(NamedTuple):
+    """What scans of codes use, one for each thread."""
+
+    line: Array  # int64: packed codes and rows of a node, for categories and medians
+    sums: Array  # (channels,) sums of the node, those of channels that it lacks left out
+    places: Array  # int64
+    hist: Array
+    counts: Array  # int64
+    marks: Array  # uint64
+
+
 @jit_unmanaged
-def scan_bins(stat: Any, column: Array, rows: Array, bench: Any, top: int, tie: float, bounds: Bounds,
-              common: int) -> Split:  # fmt: skip
+def cut_bins(stat: Any, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, tie: float,
+              bounds: Needs, common: int) -> BestCut:  # fmt: skip
     """The best cut of the rows of a node; code −2 if all have the same code."""
-    n, counts, sums = rows.shape[0], bench.counts, bench.sums[: bench.places[bench.sums.shape[0]]]
-    fill1(stat, column, rows, bench, common)
-    mark_bins(column, rows, top, counts, bench.marks)
+    n, counts, sums = rows.shape[0], buffers.counts, buffers.sums[: buffers.places[buffers.sums.shape[0]]]
+    fill1(stat, column, rows, near, buffers, common)
+    mark_bins(column, rows, top, counts, buffers.marks)
     if common >= 0:
-        fill_common(common, n, sums, bench.hist, counts, bench.marks)
-    best = NO_SPLIT, -2, False
+        fill_common(common, n, sums, buffers.hist, counts, buffers.marks)
+    best = NO_SCORE, -2, False
     if counts[column[rows[0]]] < n:
-        best = sweep1(stat, bench, top, n, sums, tie, bounds, False, NO_SPLIT)
+        best = sweep1(stat, buffers, top, n, sums, tie, bounds, False, NO_SCORE)
         if counts[top] > 0:
-            other = sweep1(stat, bench, top, n, sums, tie, bounds, True, best[0])
-            best = other if other[0] > NO_SPLIT else best
-    clear_bins(bench.hist[:, : sums.shape[0]], counts, bench.marks)
+            other = sweep1(stat, buffers, top, n, sums, tie, bounds, True, best[0])
+            best = other if other[0] > NO_SCORE else best
+    clear_bins(buffers.hist[:, : sums.shape[0]], counts, buffers.marks)
     return best
 
 
 @jit_unmanaged
-def take_some(sums: Array, bench: Any, every: bool) -> None:
+def number_channels(sums: Array, buffers: Buffers, every: bool) -> None:
     """Number the channels that a node has, or every one, and put their sums side by side."""
     many = 0
     for k in range(sums.shape[0]):
-        bench.places[k] = many
+        buffers.places[k] = many
         if every or sums[k] != 0.0:
-            bench.sums[many] = sums[k]
+            buffers.sums[many] = sums[k]
             many += 1
-    bench.places[sums.shape[0]] = many
+    buffers.places[sums.shape[0]] = many
 
 
 @jit_unmanaged
-def has_two(bench: Any) -> bool:
+def has_two(buffers: Buffers) -> bool:
     """Whether a node has two channels."""
-    return bench.places[bench.sums.shape[0]] == 2
+    return buffers.places[buffers.sums.shape[0]] == 2
 
 
 @jit_unmanaged
-def fill_pairs(column: Array, rows: Array, bench: Any, common: int) -> None:
+def fill_pairs(column: Array, rows: Array, near: Near, buffers: Buffers, common: int) -> None:
     """Add targets and weights to a histogram of the codes, but for the common code."""
-    hist, counts, near = bench.hist, bench.counts, bench.near
+    hist, counts, targets, weights = buffers.hist, buffers.counts, near.targets, near.weights
     for i in range(rows.shape[0]):
         code = column[rows[i]]
         if code == common:
             continue
-        hist[code, 0] += near[0, i]
-        hist[code, 1] += near[1, i]
+        hist[code, 0] += targets[i]
+        hist[code, 1] += weights[i]
         counts[code] += 1
 
 
@@ -118,10 +144,10 @@ def clear_bins(hist: Array, counts: Array, marks: Array) -> None:
 
 
 @jit_unmanaged
-def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-                 best: float) -> Split:  # fmt: skip
+def sweep_scalar(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs,
+                 missing_left: bool, best: float) -> BestCut:  # fmt: skip
     """The best cut with sums in registers."""
-    hist, counts, marks, criterion = bench.hist, bench.counts, bench.marks, stat.criterion
+    hist, counts, marks, criterion = buffers.hist, buffers.counts, buffers.marks, stat.criterion
     S, W, s, w, many = sums[0], sums[1], 0.0, 0.0, 0
     if missing_left:
         s, w, many = hist[top, 0], hist[top, 1], counts[top]
@@ -145,15 +171,15 @@ def sweep_scalar(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: floa
             if score > limit and (free or allowed(bounds, s, w, S, W)):
                 best, limit, at, after = score, score + tie, c, -1
     if at < 0:
-        return NO_SPLIT, -1, False
+        return NO_SCORE, -1, False
     return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left
 
 
 @jit_unmanaged
-def sweep_vector(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: float, bounds: Bounds, missing_left: bool,
-                 best: float) -> Split:  # fmt: skip
+def sweep_vector(stat: Any, buffers: Buffers, top: int, n: int, sums: Array, tie: float, bounds: Needs,
+                 missing_left: bool, best: float) -> BestCut:  # fmt: skip
     """The best cut with vectors of sums."""
-    hist, counts, marks, channels, many = bench.hist, bench.counts, bench.marks, sums.shape[0], 0
+    hist, counts, marks, channels, many = buffers.hist, buffers.counts, buffers.marks, sums.shape[0], 0
     left, right = hist[hist.shape[0] - 2, :channels], hist[hist.shape[0] - 1, :channels]
     for j in range(channels):
         left[j] = hist[top, j] if missing_left else 0.0
@@ -181,5 +207,5 @@ def sweep_vector(stat: Any, bench: Any, top: int, n: int, sums: Array, tie: floa
             if score > limit:
                 best, limit, at, after = score, score + tie, c, -1
     if at < 0:
-        return NO_SPLIT, -1, False
+        return NO_SCORE, -1, False
     return best, top - 1 if after < 0 else (at + after - 1) // 2, missing_left

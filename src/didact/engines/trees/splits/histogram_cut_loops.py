@@ -2,6 +2,9 @@
 
 A split is scored from the exact whole-number sums of its two sides: every threshold, with missing values on the right
 and, if the node has any, on the left. Cost: two scores per bin.
+
+Layout: hist (slots, channels) int64 from slot `at` on holds a feature's bins in order and then its missing values.
+`Lines` holds running sums over the bins, channel by channel, so that the gains of many bins are found at once.
 """
 
 from typing import Any, NamedTuple
@@ -10,10 +13,17 @@ import numpy as np
 
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.rows.fixed_point_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
-from didact.engines.trees.splits.histogram_loops import LABELS
-
-Int = int | np.integer[Any]
+from didact.engines.trees.rows.fixed_point_loops import (
+    ZERO,
+    Reading,
+    decoded,
+    hashed,
+    is_plain,
+    pair,
+    targets_of,
+    weight_at,
+)
+from didact.engines.trees.splits.histogram_loops import LABELS, Int
 
 score1, score2 = dispatch("score1"), dispatch("score2")
 value1, score_at1 = dispatch("value1"), dispatch("score_at1")
@@ -37,7 +47,7 @@ def node_score(
 ) -> float:
     """The score of a whole node, with its value held within monotone bounds; NaN if its labels are pure."""
     n = targets_of(how, total.shape[0])
-    decoded(total, how, inverse, sums, 0)
+    decoded(total, how, inverse, sums, ZERO)
     if how.kind == LABELS:
         present = 0
         for k in range(n):
@@ -57,17 +67,17 @@ def try_split(
     left: Array, right: Array, total: Array, how: Reading, inverse: Array, bound: Bound, limits: Any, criterion: Any,
     sums: Array, best: Array,
 ) -> bool:  # fmt: skip
-    """Score the split with these words on the left; True if it is the best so far, and then its gain is kept."""
+    """Score the split with these sums on the left; True if it is the best so far, and then its gain is kept."""
     C = total.shape[0]
     for c in range(C):
         right[c] = total[c] - left[c]
     n = targets_of(how, C)
     at = n + 1
-    if decoded(left, how, inverse, sums, 0) < limits.min_samples_leaf:
+    if decoded(left, how, inverse, sums, ZERO) < limits.min_samples_leaf:
         return False
     if decoded(right, how, inverse, sums, at) < limits.min_samples_leaf:
         return False
-    if min(weight_at(sums, 0, n, how), weight_at(sums, at, n, how)) < limits.min_weight_leaf:
+    if min(weight_at(sums, ZERO, n, how), weight_at(sums, at, n, how)) < limits.min_weight_leaf:
         return False
     left_value = right_value = 0.0
     if bound.sign != 0 or bound.low > -np.inf or bound.high < np.inf:
@@ -108,7 +118,7 @@ def occupied_range(hist: Array, at: Int, bins: Int) -> tuple[Int, Int]:
 class Lines(NamedTuple):
     """Room for the bins of a feature side by side."""
 
-    sums: Array  # int64 (2, largest number of bins + 1): words of all bins up to each
+    sums: Array  # int64 (2, largest number of bins + 1): sums of all bins up to each
     gains: Array  # float64 (largest number of bins + 1)
 
 
@@ -163,12 +173,12 @@ def scan_pairs(
 
 
 @jit_unmanaged
-def scan_words(
+def scan_fixed(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
-    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array,
+    inverse: Array, bound: Bound, limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array,
 ) -> bool:  # fmt: skip
-    """Scan cuts for any number of classes or targets, with monotone bounds; words[2] gets the best left side."""
-    C, left, right, found = total.shape[0], words[0], words[1], False
+    """Scan cuts for any number of classes or targets, with monotone bounds; fixed[2] gets the best left side."""
+    C, left, right, found = total.shape[0], fixed[0], fixed[1], False
     for c in range(C):
         left[c] = hist[start, c] if start >= 0 else 0
     for k in range(first, stop):
@@ -180,27 +190,27 @@ def scan_words(
             best[0].feature, best[0].bin, best[0].missing_left = f, k, start >= 0
             found = True
             for c in range(C):
-                words[2, c] = left[c]
+                fixed[2, c] = left[c]
     return found
 
 
 @jit_unmanaged
-def scan_bins(
+def scan_cuts(
     f: Int, hist: Array, at: Int, first: Int, stop: Int, start: Int, only: Int, total: Array, how: Reading,
-    inverse: Array, bound: Bound, limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
+    inverse: Array, bound: Bound, limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Scan the cuts of a column in whichever way is faster."""
     if is_plain(how, total.shape[0]) and bound.sign == 0 and bound.low == -np.inf and bound.high == np.inf:
         return scan_pairs(f, hist, at, first, stop, start, only, total, how, inverse, bound.score, limits, criterion,
-                          best, words[2], lines)  # fmt: skip
-    return scan_words(f, hist, at, first, stop, start, only, total, how, inverse, bound, limits, criterion, words,
+                          best, fixed[2], lines)  # fmt: skip
+    return scan_fixed(f, hist, at, first, stop, start, only, total, how, inverse, bound, limits, criterion, fixed,
                       sums, best)  # fmt: skip
 
 
 @jit_unmanaged
 def scan_numbers(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
-    limits: Any, criterion: Any, words: Array, sums: Array, best: Array, lines: Lines,
+    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Try the thresholds of a feature; whether its values (or their absence) differ in this node."""
     lowest, highest = occupied_range(hist, at, bins)
@@ -209,14 +219,14 @@ def scan_numbers(
         return False
     only, side = np.int64(-1), np.int64(-1)
     if limits.random_splits:
-        only = lowest + np.int64(mixed(draw) % np.uint64(max(highest - lowest, 1)))
-        side = np.int64(mixed(draw + np.uint64(1)) & np.uint64(1))
+        only = lowest + np.int64(hashed(draw) % np.uint64(max(highest - lowest, 1)))
+        side = np.int64(hashed(draw + np.uint64(1)) & np.uint64(1))
     for missing_left in range(2 if missing else 1):
         if missing and side >= 0 and side != missing_left:
             continue
         start = at + bins if missing_left == 1 else np.int64(-1)
         # With missing values alone on the right, the threshold is infinite.
         stop = highest + 1 if missing and missing_left == 0 else highest
-        scan_bins(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, words, sums,
+        scan_cuts(f, hist, at, lowest, stop, start, only, total, how, inverse, bound, limits, criterion, fixed, sums,
                   best, lines)  # fmt: skip
     return True

@@ -1,8 +1,11 @@
 """Compiled histograms and partitions; slow NumPy twins stand beside their tests.
 
-hist[slot, channel] is the sum of the words of the rows whose code falls into the slot; slot = first slot of the
-column + code. Cost: a load, an addition and a store per row and column: 0.7 ns for a pair of words, as what rows far
-apart bring (a line or two of codes and one of words, which serve all columns) is asked for a few rows ahead.
+hist[slot, channel] is the sum of the numbers of the rows whose code falls into the slot; slot = first slot of the
+column + code. Cost: a load, an addition and a store per row and column: 0.7 ns for a pair of numbers, as what rows far
+apart bring (a line or two of codes and one of numbers, which serve all columns) is asked for a few rows ahead.
+
+Layout: codes (n, columns) and fixed (n, channels) row after row, hist (slots, channels) with column f from first[f] on;
+rows are row numbers, in ascending order within a node.
 """
 
 from typing import Any
@@ -15,109 +18,116 @@ from didact.core.typing import Array
 
 Int = int | np.integer[Any]
 
-LABELS, VALUES, UNIT = 0, 1, 2  # what the words of a row are: see channels.py
+LABELS, VALUES, UNIT = 0, 1, 2  # what the numbers of a row are: see `fixed_point`
 GROUP = 128  # columns whose histograms fit in the second-level cache together
 AHEAD = 16  # rows between asking for a row and using it
 
 
 @jit_unmanaged
-def ask_ahead(codes: Array, words: Array, rows: Array, r: int, a: Int, b: Int) -> None:
+def ask_ahead(codes: Array, fixed: Array, rows: Array, r: int, a: Int, b: Int) -> None:
     """Ask for what the row some places after r brings to the columns a … b − 1."""
     i, zero = np.uint64(rows[min(r + AHEAD, rows.shape[0] - 1)]), np.uint64(0)
-    prefetch(words, i, zero)
+    prefetch(fixed, i, zero)
     prefetch(codes, i, np.uint64(a))
     prefetch(codes, i, np.uint64(b - 1))
 
 
 @jit_unmanaged
-def add_rows(codes: Array, words: Array, labels: Array, rows: Array, first: Array, hist: Array) -> None:
-    """Add the words of some rows to the histograms of all columns that have a first slot."""
-    add_columns(codes, words, labels, rows, np.int64(0), first.shape[0], first, hist)
-
-
-@jit_unmanaged
-def add_columns(
-    codes: Array, words: Array, labels: Array, rows: Array, start: Int, stop: Int, first: Array, hist: Array
+def count_columns(
+    codes: Array, fixed: Array, labels: Array, rows: Array, start: Int, stop: Int, first: Array, hist: Array
 ) -> None:
     """Add rows to the histograms of the columns start … stop − 1."""
     for a in range(start, stop, GROUP):
         b = min(a + GROUP, stop)
         if labels.shape[1] == 1:
-            _add_labels(codes, words, labels, rows, a, b, first, hist)
-        elif labels.shape[1] == 0 and words.shape[1] == 1:
-            _add_ones(codes, words, rows, a, b, first, hist)
-        elif labels.shape[1] == 0 and words.shape[1] == 2:
-            _add_pairs(codes, words, rows, a, b, first, hist)
+            _add_labels(codes, fixed, labels, rows, a, b, first, hist)
+        elif labels.shape[1] == 0 and fixed.shape[1] == 1:
+            _add_ones(codes, fixed, rows, a, b, first, hist)
+        elif labels.shape[1] == 0 and fixed.shape[1] == 2:
+            _add_pairs(codes, fixed, rows, a, b, first, hist)
         else:
-            for f in range(a, b):
-                add_column(codes[:, f], words, labels, rows, first[f], hist)
+            _add_any(codes, fixed, labels, rows, a, b, first, hist)
 
 
 @jit_unmanaged
-def _add_pairs(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
+def _add_pairs(codes: Array, fixed: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
     zero, one = np.uint64(0), np.uint64(1)
     for r in range(rows.shape[0]):
-        ask_ahead(codes, words, rows, r, a, b)
+        ask_ahead(codes, fixed, rows, r, a, b)
         i = np.uint64(rows[r])
-        g, h = words[i, zero], words[i, one]
+        g, h = fixed[i, zero], fixed[i, one]
         for f in range(a, b):
             add_pair(hist, first[np.uint64(f)] + codes[i, np.uint64(f)], g, h)
 
 
 @jit_unmanaged
-def _add_ones(codes: Array, words: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
+def _add_ones(codes: Array, fixed: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
     zero = np.uint64(0)
     for r in range(rows.shape[0]):
-        ask_ahead(codes, words, rows, r, a, b)
+        ask_ahead(codes, fixed, rows, r, a, b)
         i = np.uint64(rows[r])
-        g = words[i, zero]
+        g = fixed[i, zero]
         for f in range(a, b):
             hist[first[np.uint64(f)] + codes[i, np.uint64(f)], zero] += g
 
 
 @jit_unmanaged
 def _add_labels(
-    codes: Array, words: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array
+    codes: Array, fixed: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array
 ) -> None:
     zero = np.uint64(0)
     for r in range(rows.shape[0]):
-        ask_ahead(codes, words, rows, r, a, b)
+        ask_ahead(codes, fixed, rows, r, a, b)
         i = np.uint64(rows[r])
-        g, label = words[i, zero], np.uint64(labels[i, zero])
+        g, label = fixed[i, zero], np.uint64(labels[i, zero])
         for f in range(a, b):
             hist[first[np.uint64(f)] + codes[i, np.uint64(f)], label] += g
 
 
 @jit_unmanaged
-def add_column(column: Array, words: Array, labels: Array, rows: Array, first: Int, hist: Array) -> None:
-    """Add rows to the histogram of one column, whatever their words."""
+def _add_any(codes: Array, fixed: Array, labels: Array, rows: Array, a: Int, b: Int, first: Array, hist: Array) -> None:
+    for r in range(rows.shape[0]):
+        i = np.uint64(rows[r])
+        for f in range(a, b):
+            k = first[np.uint64(f)] + codes[i, np.uint64(f)]
+            if labels.shape[1] > 0:
+                for o in range(labels.shape[1]):
+                    hist[k, np.uint64(labels[i, np.uint64(o)])] += fixed[i, np.uint64(0)]
+            else:
+                for c in range(fixed.shape[1]):
+                    hist[k, np.uint64(c)] += fixed[i, np.uint64(c)]
+
+
+@jit_unmanaged
+def add_column(column: Array, fixed: Array, labels: Array, rows: Array, first: Int, hist: Array) -> None:
+    """Add rows to the histogram of one column, whatever their numbers."""
     zero, at = np.uint64(0), np.uint64(first)
     for r in range(rows.shape[0]):
         i = np.uint64(rows[r])
         k = at + column[i]
         if labels.shape[1] > 0:
             for o in range(labels.shape[1]):
-                hist[k, np.uint64(labels[i, np.uint64(o)])] += words[i, zero]
+                hist[k, np.uint64(labels[i, np.uint64(o)])] += fixed[i, zero]
         else:
-            for c in range(words.shape[1]):
-                hist[k, np.uint64(c)] += words[i, np.uint64(c)]
+            for c in range(fixed.shape[1]):
+                hist[k, np.uint64(c)] += fixed[i, np.uint64(c)]
 
 
 @jit_unmanaged
-def add_totals(words: Array, labels: Array, rows: Array, total: Array) -> None:
-    """Add the words of some rows to the total of each channel."""
+def add_totals(fixed: Array, labels: Array, rows: Array, total: Array) -> None:
+    """Add the numbers of some rows to the total of each channel."""
     for r in range(rows.shape[0]):
         i = rows[r]
         if labels.shape[1] > 0:
             for o in range(labels.shape[1]):
-                total[labels[i, o]] += words[i, 0]
+                total[labels[i, o]] += fixed[i, 0]
         else:
-            for c in range(words.shape[1]):
-                total[c] += words[i, c]
+            for c in range(fixed.shape[1]):
+                total[c] += fixed[i, c]
 
 
 @jit_unmanaged
-def clear(hist: Array) -> None:
+def set_zero(hist: Array) -> None:
     """Set a histogram to zero."""
     flat = hist.reshape(-1)
     for k in range(flat.shape[0]):
@@ -133,44 +143,34 @@ def subtract(parent: Array, child: Array) -> None:
 
 
 @jit_unmanaged
-def part_rows(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
-    """Bring the rows whose code goes left to the front of `rows` and the others to `spare`; how many go left.
+def part(column: Array, goes_left: Array, rows: Array, spare: Array, whole: bool) -> Int:
+    """Part rows by whether their code goes left; how many do.
 
-    Both are written every time and only one of the two places moves on, so that there is no branch to guess.
+    If they are a `whole` node, those that go left come to the front of `rows` and the others behind them, in their
+    order. Else `rows` stay, and `spare` gets those that go left from its front on and the others from its end on.
+    Both places are written every time and only one moves on, so that there is no branch to guess.
     """
-    left, right = np.uint64(0), np.uint64(0)
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        go = np.uint64(goes_left[np.uint64(column[np.uint64(i)])])
-        rows[left] = i
-        spare[right] = i
-        left += go
-        right += np.uint64(1) - go
+    one, left, right = np.uint64(1), np.uint64(0), np.uint64(0 if whole else rows.shape[0] - 1)
+    if whole:
+        for r in range(rows.shape[0]):
+            i = rows[r]
+            go = np.uint64(goes_left[np.uint64(column[np.uint64(i)])])
+            rows[left] = i
+            spare[right] = i
+            left += go
+            right += one - go
+        rights = rows[np.int64(left) :]
+        for r in range(rights.shape[0]):
+            rights[r] = spare[r]
+    else:
+        for r in range(rows.shape[0]):
+            i = rows[r]
+            go = np.uint64(goes_left[np.uint64(column[np.uint64(i)])])
+            spare[left] = i
+            spare[right] = i
+            left += go
+            right -= one - go
     return np.int64(left)
-
-
-@jit_unmanaged
-def part_outside(column: Array, goes_left: Array, rows: Array, parted: Array) -> Int:
-    """Write the rows that go left from the front of `parted` on and the others from its end; how many go left."""
-    left, right = np.uint64(0), np.uint64(rows.shape[0] - 1)
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        go = np.uint64(goes_left[np.uint64(column[np.uint64(i)])])
-        parted[left] = i
-        parted[right] = i
-        left += go
-        right -= np.uint64(1) - go
-    return np.int64(left)
-
-
-@jit_unmanaged
-def partition(column: Array, goes_left: Array, rows: Array, spare: Array) -> Int:
-    """Bring the rows whose code goes left to the front of `rows`, in their order; how many they are."""
-    left = part_rows(column, goes_left, rows, spare)
-    rights = rows[left:]
-    for r in range(rights.shape[0]):
-        rights[r] = spare[r]
-    return left
 
 
 def warm() -> None:
@@ -179,7 +179,7 @@ def warm() -> None:
     for code in (np.uint8, np.uint16):
         codes = np.zeros((1, 1), code)
         first, none = np.zeros(1, np.uint64), np.empty((0, 0), np.int32)
-        add_rows(codes, np.ones((1, 2), np.int64), none, rows, first, np.zeros((2, 2), np.int64))
-        partition(codes[:, 0].copy(), np.ones(256, np.uint8), rows, rows.copy())
+        count_columns(codes, np.ones((1, 2), np.int64), none, rows, 0, 1, first, np.zeros((2, 2), np.int64))
+        part(codes[:, 0].copy(), np.ones(256, np.uint8), rows, rows.copy(), True)
     add_totals(np.ones((1, 2), np.int64), none, rows, np.zeros(2, np.int64))
     subtract(np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64))

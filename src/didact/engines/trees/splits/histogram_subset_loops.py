@@ -3,6 +3,8 @@
 Categories with rows are put in the order of their mean (for several classes or targets, once for each) and cut at every
 place, which finds the best of all subsets for one target and for two classes (Fisher 1958,
 doi:10.1080/01621459.1958.10501479; Breiman et al. 1984); a missing value is one more category.
+
+Layout: `line` (categories, channels) gets the histogram's slots in the order of their means, `ids` which they are.
 """
 
 from typing import Any
@@ -11,10 +13,18 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
-from didact.engines.trees.rows.fixed_point_loops import Reading, decoded, is_plain, mixed, pair, targets_of, weight_at
-from didact.engines.trees.splits.histogram_cut_loops import Bound, Lines, scan_bins
-
-Int = int | np.integer[Any]
+from didact.engines.trees.rows.fixed_point_loops import (
+    ZERO,
+    Reading,
+    decoded,
+    hashed,
+    is_plain,
+    pair,
+    targets_of,
+    weight_at,
+)
+from didact.engines.trees.splits.histogram_cut_loops import Bound, Lines, scan_cuts
+from didact.engines.trees.splits.histogram_loops import Int
 
 
 @jit_unmanaged
@@ -25,17 +35,17 @@ def sort_categories(
     """Put the categories that have rows enough in the order of their mean of one target; how many they are."""
     m, n, plain = 0, targets_of(how, hist.shape[1]), is_plain(how, hist.shape[1])
     for b in range(slots):
-        words = hist[at + b]
+        fixed = hist[at + b]
         if plain:
-            s, w, rows = pair(words[0], words[words.shape[0] - 1], how, inverse)
+            s, w, rows = pair(fixed[0], fixed[fixed.shape[0] - 1], how, inverse)
         else:
-            rows = decoded(words, how, inverse, sums, 0)
-            s, w = sums[order], weight_at(sums, 0, n, how)
+            rows = decoded(fixed, how, inverse, sums, ZERO)
+            s, w = sums[order], weight_at(sums, ZERO, n, how)
         if rows == 0 or (rows < limits.min_category and b < slots - 1):
             continue
         key = s / (w + limits.category_smoothing + 1e-300)
         if limits.random_splits:
-            key = np.float64(mixed(draw + np.uint64(b)) >> np.uint64(11))
+            key = np.float64(hashed(draw + np.uint64(b)) >> np.uint64(11))
         k = m
         while k > 0 and keys[k - 1] > key:
             keys[k], ids[k] = keys[k - 1], ids[k - 1]
@@ -46,9 +56,9 @@ def sort_categories(
 
 
 @jit_unmanaged
-def scan_categories(
+def scan_subsets(
     f: Int, hist: Array, at: Int, bins: Int, total: Array, how: Reading, inverse: Array, bound: Bound, draw: Int,
-    limits: Any, criterion: Any, words: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
+    limits: Any, criterion: Any, fixed: Array, sums: Array, best: Array, keys: Array, ids: Array, bits: Array,
     line: Array, lines: Lines,
 ) -> bool:  # fmt: skip
     """Try subsets of the categories of a feature; whether there are two of them in this node.
@@ -61,15 +71,15 @@ def scan_categories(
         m = sort_categories(hist, at, bins + 1, order, draw, how, inverse, limits, sums, keys, ids)
         if m < 2:
             return False
-        only = np.int64(mixed(draw) % np.uint64(m - 1)) if limits.random_splits else none
+        only = np.int64(hashed(draw) % np.uint64(m - 1)) if limits.random_splits else none
         # The other way round gives the same splits, unless rare categories stay on the right.
         for backwards in range(2 if limits.min_category > 1 and only < 0 else 1):
             for k in range(m):
                 b = at + ids[m - 1 - k if backwards else k]
                 for c in range(C):
                     line[k, c] = hist[b, c]
-            if scan_bins(f, line, np.int64(0), np.int64(0), m - 1, none, only, total, how, inverse, bound, limits,
-                         criterion, words, sums, best, lines):  # fmt: skip
+            if scan_cuts(f, line, np.int64(0), np.int64(0), m - 1, none, only, total, how, inverse, bound, limits,
+                         criterion, fixed, sums, best, lines):  # fmt: skip
                 best[0].missing_left = _set_bits(best[0].bin, m, backwards, bins, ids, bits)
                 best[0].bin = -1
     return True

@@ -3,30 +3,38 @@ r"""Compiled scans for absolute errors, which need medians: loss :math:`\sum_i w
 Weights and weighted targets of the rows on one side stand in a Fenwick tree over the ranks of y. The median is found by
 one descent, and with the weight and sum below it the loss follows; a row costs log n. Left sides grow from the front of
 a line, right sides from its back. Fenwick (1994), doi:10.1002/spe.4380240306.
+
+Layout::
+
+    fenwick   (outputs, size + 1, 2)   weight and weighted target of the ranks k − (k & −k) … k − 1 in entry k
+    losses    (4, n + 1)   of the first i + 1 rows of a line, of the rows after them, and the medians of both
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.jit import jit, jit_unmanaged
+from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.splits.category_loops import RandomSplit, write_set
+from didact.engines.trees.splits.coded_loops import Buffers, Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
 from didact.engines.trees.splits.sort_loops import middle_code, pack_line, sort_keys
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Stock, in_order, missing_at
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, NodeTotals, in_order, missing_at
+
+totals1 = dispatch("totals1")
 
 
-class Absolute(NamedTuple):
+class Medians(NamedTuple):
     """Targets of which medians are taken; a node's sums are weight × median of each output, and the weight."""
 
     ranks: Array  # (n, outputs) rank of y
     weights: Array
     distinct: Array  # (outputs, n) values of y by rank
     fenwick: Array  # (outputs, size + 1, 2), zero between calls
-    losses: Array  # (4, n + 1) room for the losses of left and right sides, and for their medians
+    losses: Array  # (4, n + 1) for the losses of left and right sides, and for their medians
 
-    def stock1(self, line: Array, sums: Array) -> Stock:
+    def totals1(self, line: Array, sums: Array) -> NodeTotals:
         """Score (minus the loss), base 0 and weight of a node; fills in its sums."""
         total = 0.0
         for i in range(line.shape[0]):
@@ -35,34 +43,34 @@ class Absolute(NamedTuple):
             sums[o] = total * median(self, o, total)
         sums[sums.shape[0] - 1] = total
         score = -loss(self, total)
-        clear(self, line)
+        clear_sums(self, line)
         return score, 0.0, total
 
     def value1(self, sums: Array) -> float:
         """The median, for monotone constraints."""
         return sums[0] / sums[sums.shape[0] - 1]
 
-    def scan1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+    def cut_line1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
         """The best cut of a line."""
-        return best_cut(self, line, top, sums, tie, bounds)
+        return best_median_cut(self, line, top, sums, tie, bounds)
 
-    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-                    state: np.uint64) -> Split:  # fmt: skip
+    def categories1(self, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
+                    random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
         """The best cut of the categories in the order of their mean target (or in a random order)."""
-        return best_set(self, line, top, sums, tie, bounds, bits, lot, state)
+        return best_set(self, line, top, sums, tie, bounds, bits, random_split, state)
 
-    def random1(self, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+    def random1(self, line: Array, values: Array, sums: Array, bounds: Needs, state: np.uint64) -> RandomSplit:
         """A cut at a value drawn between the smallest and the largest; missing values go right."""
-        return lot_cut(self, line, values, sums, bounds, state)
+        return random_median_cut(self, line, values, sums, bounds, state)
 
-    def bins1(self, column: Array, rows: Array, bench: Any, top: int, sums: Array, tie: float, bounds: Bounds,
-              common: int) -> Split:  # fmt: skip
+    def bins1(self, column: Array, rows: Array, near: Near, buffers: Buffers, top: int, sums: Array, tie: float,
+              bounds: Needs, common: int) -> BestCut:  # fmt: skip
         """The best cut of a column of codes, which are sorted for it."""
-        if not pack_line(column, rows, bench.line):
-            return NO_SPLIT, -2, False
-        line = bench.line[: rows.shape[0]]
-        score, at, missing_left = best_cut(self, line, top, sums, tie, bounds)
-        return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+        if not pack_line(column, rows, buffers.line):
+            return NO_SCORE, -2, False
+        line = buffers.line[: rows.shape[0]]
+        score, at, missing_left = best_median_cut(self, line, top, sums, tie, bounds)
+        return (score, middle_code(line, at, top), missing_left) if at >= 0 else (NO_SCORE, -1, False)
 
     def gather1(self, rows: Array, out: Any) -> None:
         """Copy rows to another noun of this kind."""
@@ -71,17 +79,24 @@ class Absolute(NamedTuple):
             for o in range(self.ranks.shape[1]):
                 out.ranks[i, o] = self.ranks[rows[i], o]
 
-    def near1(self, rows: Array, sums: Array, bench: Any) -> None:
+    def near1(self, rows: Array, near: Near, buffers: Buffers) -> None:
         """Nothing: the rows are read where they are."""
 
-    def halves1(self, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array, bounds: Bounds,
-                buffers: Array) -> float:  # fmt: skip
+    def channels1(self, sums: Array, buffers: Buffers) -> None:
+        """Nothing: there are no sums."""
+
+    def halves1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Needs, sides: Array) -> float:  # fmt: skip
         """The score of the division at one code."""
-        return divided(self, codes, rows, code, top, missing_left, sums, bounds)
+        return divided(self, codes, rows, cut, top, missing_left, sums, bounds)
+
+    def near_totals1(self, rows: Array, near: Near, sums: Array) -> NodeTotals:
+        """Score, base and weight of a node, whose rows are read where they are."""
+        return totals1(self, rows, sums)
 
 
 @jit_unmanaged
-def put(stat: Absolute, row: int) -> float:
+def put(stat: Medians, row: int) -> float:
     """Add a row to the trees; its weight."""
     w, size = stat.weights[row], stat.fenwick.shape[1]
     for o in range(stat.ranks.shape[1]):
@@ -94,7 +109,7 @@ def put(stat: Absolute, row: int) -> float:
 
 
 @jit_unmanaged
-def clear(stat: Absolute, line: Array) -> None:
+def clear_sums(stat: Medians, line: Array) -> None:
     """Zero all that the rows of a line have touched: exact, where taking away would leave rounding behind."""
     size = stat.fenwick.shape[1]
     for i in range(line.shape[0]):
@@ -106,7 +121,7 @@ def clear(stat: Absolute, line: Array) -> None:
 
 
 @jit_unmanaged
-def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
+def descend_ranks(stat: Medians, o: int, weight: float) -> tuple[int, float, float]:
     """The number of ranks whose weight together stays below `weight`, that weight, and their sum of targets."""
     step = (stat.fenwick.shape[1] - 1) // 2
     size, place, below, total = stat.fenwick.shape[1], 0, 0.0, 0.0
@@ -119,29 +134,29 @@ def descend(stat: Absolute, o: int, weight: float) -> tuple[int, float, float]:
 
 
 @jit_unmanaged
-def median(stat: Absolute, o: int, total: float) -> float:
+def median(stat: Medians, o: int, total: float) -> float:
     """The middle of the lower and the upper median."""
     half, last = 0.5 * total, stat.distinct.shape[1] - 1
-    low = min(descend(stat, o, half * (1.0 - 1e-12))[0], last)
-    high = min(descend(stat, o, half * (1.0 + 1e-12))[0], last)
+    low = min(descend_ranks(stat, o, half * (1.0 - 1e-12))[0], last)
+    high = min(descend_ranks(stat, o, half * (1.0 + 1e-12))[0], last)
     return 0.5 * stat.distinct[o, low] + 0.5 * stat.distinct[o, high]
 
 
 @jit_unmanaged
-def loss(stat: Absolute, total: float) -> float:
+def loss(stat: Medians, total: float) -> float:
     """The weighted absolute error around the median of what is in the trees, averaged over the outputs."""
     found, outputs = 0.0, stat.ranks.shape[1]
     last = stat.distinct.shape[1] - 1
     top = (stat.fenwick.shape[1] - 1) // 1
     for o in range(outputs):
-        place, below, s = descend(stat, o, 0.5 * total)
+        place, below, s = descend_ranks(stat, o, 0.5 * total)
         y = stat.distinct[o, min(place, last)]
         found += y * below - s + (stat.fenwick[o, top, 1] - s) - y * (total - below)
     return found / outputs
 
 
 @jit_unmanaged
-def mean(stat: Absolute, line: Array) -> float:
+def mean_target(stat: Medians, line: Array) -> float:
     """The mean of the first target."""
     s, w = 0.0, 0.0
     for i in range(line.shape[0]):
@@ -152,8 +167,8 @@ def mean(stat: Absolute, line: Array) -> float:
 
 
 @jit_unmanaged
-def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, tie: float, bounds: Bounds,
-        best: float) -> Split:  # fmt: skip
+def median_cut(stat: Medians, line: Array, m: int, missing_left: bool, sums: Array, tie: float, bounds: Needs,
+        best: float) -> BestCut:  # fmt: skip
     """The best cut among the m present values, with the others on one side from the start."""
     n, left, right, at = line.shape[0], stat.losses[0], stat.losses[1], -1
     below, above = stat.losses[2], stat.losses[3]  # medians, which only monotone constraints ask for
@@ -168,7 +183,7 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
         last_of_rank = i + 1 == m or line[i + 1] >> 32 != line[i] >> 32
         left[i] = loss(stat, weight) if last_of_rank else 0.0
         below[i] = median(stat, 0, weight) if bound and last_of_rank else 0.0
-    clear(stat, line)
+    clear_sums(stat, line)
     weight = 0.0
     if not missing_left:
         for i in range(m, n):
@@ -180,7 +195,7 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
         first_of_rank = line[i] >> 32 != line[i - 1] >> 32
         right[i - 1] = loss(stat, weight) if first_of_rank else 0.0
         above[i - 1] = median(stat, 0, weight) if bound and first_of_rank else 0.0
-    clear(stat, line)
+    clear_sums(stat, line)
     before, weight, limit = (n - m if missing_left else 0), start, best + tie
     for i in range(m if m < n and not missing_left else m - 1):
         weight += stat.weights[line[i] & 0xFFFFFFFF]
@@ -194,23 +209,23 @@ def cut(stat: Absolute, line: Array, m: int, missing_left: bool, sums: Array, ti
         if -left[i] - right[i] > limit:
             best, at = -left[i] - right[i], i + 1
             limit = best + tie
-    return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+    return (best, at, missing_left) if at >= 0 else (NO_SCORE, -1, False)
 
 
 @jit_unmanaged
-def best_cut(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+def best_median_cut(stat: Medians, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
     """The best cut of a line, with the missing values on either side."""
     n, m = line.shape[0], missing_at(line, top)
-    best = cut(stat, line, m, False, sums, tie, bounds, NO_SPLIT)
+    best = median_cut(stat, line, m, False, sums, tie, bounds, NO_SCORE)
     if m == n or m == 0:
         return best
-    other = cut(stat, line, m, True, sums, tie, bounds, best[0])
-    return other if other[0] > NO_SPLIT else best
+    other = median_cut(stat, line, m, True, sums, tie, bounds, best[0])
+    return other if other[0] > NO_SCORE else best
 
 
 @jit
-def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bounds: Bounds, bits: Array, lot: bool,
-             state: np.uint64) -> Split:  # fmt: skip
+def best_set(stat: Medians, line: Array, top: int, sums: Array, tie: float, bounds: Needs, bits: Array,
+             random_split: bool, state: np.uint64) -> BestCut:  # fmt: skip
     """The best cut of the categories in the order of their mean target (or in a random order)."""
     many = 1
     for i in range(1, line.shape[0]):
@@ -224,21 +239,22 @@ def best_set(stat: Absolute, line: Array, top: int, sums: Array, tie: float, bou
     starts[many] = line.shape[0]
     for g in range(many):
         state = next_state(state)
-        keys[g] = uniform(state) if lot else mean(stat, line[starts[g] : starts[g + 1]])
+        keys[g] = uniform(state) if random_split else mean_target(stat, line[starts[g] : starts[g + 1]])
     order, arranged, k = np.empty(many, np.int64), np.empty(line.shape[0], np.int64), 0
     sort_keys(keys, order)
     for g in range(many):
         for i in range(starts[order[g]], starts[order[g] + 1]):
             arranged[k] = np.int64(g) << 32 | line[i] & 0xFFFFFFFF
             k += 1
-    score, at, _ = cut(stat, arranged, k, False, sums, tie, bounds, NO_SPLIT)
+    score, at, _ = median_cut(stat, arranged, k, False, sums, tie, bounds, NO_SCORE)
     if at < 0:
-        return NO_SPLIT, -1, False
+        return NO_SCORE, -1, False
     return score, 0, write_set(codes, order, (arranged[at - 1] >> 32) + 1, top, bits)
 
 
 @jit
-def lot_cut(stat: Absolute, line: Array, values: Array, sums: Array, bounds: Bounds, state: np.uint64) -> RandomSplit:
+def random_median_cut(stat: Medians, line: Array, values: Array, sums: Array, bounds: Needs,
+                      state: np.uint64) -> RandomSplit:  # fmt: skip
     """A cut at a value drawn between the smallest and the largest; missing values go right."""
     m = missing_at(line, values.shape[0])
     if m == 0 or line[0] >> 32 == line[m - 1] >> 32:
@@ -253,13 +269,13 @@ def lot_cut(stat: Absolute, line: Array, values: Array, sums: Array, bounds: Bou
     arranged = np.empty(line.shape[0], np.int64)
     for i in range(line.shape[0]):
         arranged[i] = np.int64(0 if i < at else 1) << 32 | line[i] & 0xFFFFFFFF
-    score, place, _ = cut(stat, arranged, line.shape[0], False, sums, 0.0, bounds, NO_SPLIT)
+    score, place, _ = median_cut(stat, arranged, line.shape[0], False, sums, 0.0, bounds, NO_SCORE)
     return score, at if place >= 0 else -1, False, threshold
 
 
 @jit
-def divided(stat: Absolute, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array,
-            bounds: Bounds) -> float:  # fmt: skip
+def divided(stat: Medians, codes: Array, rows: Array, code: int, top: int, missing_left: bool, sums: Array,
+            bounds: Needs) -> float:  # fmt: skip
     """The score of the division at one code."""
     arranged, k = np.empty(rows.shape[0], np.int64), 0
     for side in range(2):
@@ -268,4 +284,4 @@ def divided(stat: Absolute, codes: Array, rows: Array, code: int, top: int, miss
             if ((own <= code) if own < top else missing_left) == (side == 0):
                 arranged[k] = np.int64(side) << 32 | np.int64(rows[i])
                 k += 1
-    return cut(stat, arranged, k, False, sums, 0.0, bounds, NO_SPLIT)[0]
+    return median_cut(stat, arranged, k, False, sums, 0.0, bounds, NO_SCORE)[0]

@@ -3,6 +3,12 @@
 Trees with random cuts are deep, and most of their nodes have a handful of rows: what counts is what a node costs, not a
 row. The codes stand column by column for large nodes, and row by row for small ones, where a row's codes are one or two
 lines of the cache for all features. What rows add to the sums stands in the order of the rows, and moves with them.
+
+Layout::
+
+    codes   (p, n) column by column; (n, p) row by row; of one feature in a node's rows, and PAD more that go right
+    guide   (p, CELLS + 1)   | thresholds below the 1st step | below the 2nd | …  from the first threshold to the last
+    sides   (2, channels)    sums of the left and the right side of a cut
 """
 
 from typing import Any, NamedTuple
@@ -12,21 +18,20 @@ import numpy as np
 from didact.core.jit import dispatch, jit_unmanaged
 from didact.core.typing import Array
 from didact.engines.trees.splits.category_loops import halves_score
+from didact.engines.trees.splits.coded_loops import Near
 from didact.engines.trees.splits.random_loops import next_state, uniform
-from didact.engines.trees.splits.sorted_loops import NO_SPLIT, Bounds, Split, Stock
+from didact.engines.trees.splits.sorted_loops import NO_SCORE, BestCut, Needs, NodeTotals
 
 CELLS = 256  # steps of the guide to the thresholds
-FEW = 32  # a node of less than one of so many rows reads codes row by row
+ROW_BY_ROW = 32  # a node of less than one of so many rows reads codes row by row
 PAD = 8  # sums are taken of so many rows at a time
 
 base2 = dispatch("base2")
 halves1 = dispatch("halves1")
 score2 = dispatch("score2")
-share1 = dispatch("share1")
-stock1 = dispatch("stock1")
 
 
-class Lots(NamedTuple):
+class RandomCuts(NamedTuple):
     """Codes of all rows, and the thresholds between them; a missing value has the code n_bins[f]."""
 
     codes: Array  # (p, n) uint8 or uint16
@@ -37,60 +42,6 @@ class Lots(NamedTuple):
     n_bins: Array
     categorical: Array
     monotone: Array
-
-
-class Near(NamedTuple):
-    """What rows add to the sums, in the order of the rows; empty if it is read where it is."""
-
-    targets: Array
-    weights: Array
-
-
-class Room(NamedTuple):
-    """Buffers of one tree."""
-
-    rows: Array  # int32, the node's rows are a range
-    spare: Array
-    codes: Array  # of one feature in the rows of a node
-    line: Array  # int64, packed codes and rows of a node
-    sides: Array  # (2, channels)
-    order: Array  # (2p,) features, and with which others they were exchanged
-    bits: Array  # (words,)
-    near: Near
-    other: Near
-
-
-class Beside(NamedTuple):
-    """One target or two classes, which stand beside the rows."""
-
-    stat: Any
-
-    def share1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
-               bounds: Bounds, sides: Array) -> float:  # fmt: skip
-        """The score of the division at one code."""
-        s, w, many = sums_left(codes, near, rows.shape[0], cut, top, missing_left)
-        sides[0, 0], sides[0, 1], sides[1, 0], sides[1, 1] = s, w, sums[0] - s, sums[1] - w
-        return halves_score(self.stat, sides[0], sides[1], many, rows.shape[0] - many, bounds)
-
-    def tally1(self, rows: Array, near: Near, sums: Array) -> Stock:
-        """Score, base and weight of a node with these rows; fills in its sums."""
-        sums[0], sums[1], base = sums_all(self.stat.criterion, near, rows.shape[0])
-        return score2(self.stat.criterion, sums[0], sums[1]), base, sums[1]
-
-
-class Apart(NamedTuple):
-    """Several classes or targets, and medians: rows are read where they are."""
-
-    stat: Any
-
-    def share1(self, codes: Array, rows: Array, near: Near, cut: int, top: int, missing_left: bool, sums: Array,
-               bounds: Bounds, sides: Array) -> float:  # fmt: skip
-        """The score of the division at one code."""
-        return halves1(self.stat, codes, rows, cut, top, missing_left, sums, bounds, sides)
-
-    def tally1(self, rows: Array, near: Near, sums: Array) -> Stock:
-        """Score, base and weight of a node with these rows; fills in its sums."""
-        return stock1(self.stat, rows, sums)
 
 
 @jit_unmanaged(fastmath={"reassoc"})
@@ -121,11 +72,27 @@ def sums_all(criterion: Any, near: Near, n: int) -> tuple[float, float, float]:
     return s, w, base
 
 
+@jit_unmanaged
+def near_halves(stat: Any, codes: Array, near: Near, n: int, cut: int, top: int, missing_left: bool, sums: Array,
+                bounds: Needs, sides: Array) -> float:  # fmt: skip
+    """The score of the division at one code of a node of one target or two classes, which stand beside the rows."""
+    s, w, many = sums_left(codes, near, n, cut, top, missing_left)
+    sides[0, 0], sides[0, 1], sides[1, 0], sides[1, 1] = s, w, sums[0] - s, sums[1] - w
+    return halves_score(stat, sides[0], sides[1], many, n - many, bounds)
+
+
+@jit_unmanaged
+def near_totals(stat: Any, near: Near, n: int, sums: Array) -> NodeTotals:
+    """Score, base and weight of such a node; fills in its sums."""
+    sums[0], sums[1], base = sums_all(stat.criterion, near, n)
+    return score2(stat.criterion, sums[0], sums[1]), base, sums[1]
+
+
 @jit_unmanaged(forceinline=True)
-def gather(table: Lots, f: int, rows: Array, codes: Array) -> None:
+def gather(table: RandomCuts, f: int, rows: Array, codes: Array) -> None:
     """The codes of rows, in one piece."""
     n = np.uint64(rows.shape[0])
-    if rows.shape[0] * FEW < table.lines.shape[0]:
+    if rows.shape[0] * ROW_BY_ROW < table.lines.shape[0]:
         for i in range(n):
             codes[i] = table.lines[np.uint32(rows[i]), np.uint32(f)]
     else:
@@ -150,7 +117,7 @@ def extremes(codes: Array, n: int, top: int) -> tuple[Any, Any, int]:
 
 
 @jit_unmanaged(forceinline=True)
-def place_cut(table: Lots, f: int, low: Any, high: Any, share: float) -> Any:
+def place_cut(table: RandomCuts, f: int, low: Any, high: Any, share: float) -> Any:
     """The threshold nearest to this share of the way from the first to the last one between two codes."""
     cuts, last = table.thresholds[f], high - 1
     place = cuts[low] + share * (cuts[last] - cuts[low])
@@ -165,20 +132,20 @@ def place_cut(table: Lots, f: int, low: Any, high: Any, share: float) -> Any:
 
 
 @jit_unmanaged(forceinline=True)
-def draw_cut(table: Lots, f: int, rows: Array, near: Near, sums: Array, noun: Any, bounds: Bounds, room: Room,
-             state: np.uint64) -> Split:  # fmt: skip
+def draw_cut(table: RandomCuts, f: int, rows: Array, near: Near, sums: Array, stat: Any, bounds: Needs, codes: Array,
+             sides: Array, state: np.uint64) -> BestCut:  # fmt: skip
     """A random threshold between the smallest and largest of the node, uniform in value: (score, code, missing left).
 
     The code is −2 if all rows have the same.
     """
-    top, n, codes = table.n_bins[f], rows.shape[0], room.codes
+    top, n = table.n_bins[f], rows.shape[0]
     gather(table, f, rows, codes)
     low, high, missing = extremes(codes, n, top)
     if missing == n or (low >= high and missing == 0):
-        return NO_SPLIT, -2, False
+        return NO_SCORE, -2, False
     cut = place_cut(table, f, low, high, uniform(state)) if low < high else top - 1
     missing_left = missing > 0 and low < high and uniform(next_state(state)) < 0.5
     for i in range(n, n + PAD):
         codes[i] = high if missing_left else top
-    score = share1(noun, codes, rows, near, cut, top, missing_left, sums, bounds, room.sides)
-    return (score, cut, missing_left) if score > NO_SPLIT else (NO_SPLIT, -1, False)
+    score = halves1(stat, codes, rows, near, cut, top, missing_left, sums, bounds, sides)
+    return (score, cut, missing_left) if score > NO_SCORE else (NO_SCORE, -1, False)

@@ -2,6 +2,8 @@
 have a stream of its own that depends on no other.
 
 Steele, Lea, Flood (2014), doi:10.1145/2660193.2660195.
+
+Layout: a stream is one uint64, its state; state k of it is the first one plus k times the golden ratio.
 """
 
 import numpy as np
@@ -9,14 +11,14 @@ import numpy as np
 from didact.core.jit import jit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+FACTOR, OTHER_FACTOR = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @jit
-def mixed(state: np.uint64) -> np.uint64:
+def stirred(state: np.uint64) -> np.uint64:
     """All bits of the state stirred."""
-    z = (state ^ (state >> np.uint64(30))) * FIRST
-    z = (z ^ (z >> np.uint64(27))) * SECOND
+    z = (state ^ (state >> np.uint64(30))) * FACTOR
+    z = (z ^ (z >> np.uint64(27))) * OTHER_FACTOR
     return z ^ (z >> np.uint64(31))
 
 
@@ -29,10 +31,10 @@ def next_state(state: np.uint64) -> np.uint64:
 @jit
 def uniform(state: np.uint64) -> float:
     """The number in [0, 1) that belongs to a state."""
-    return float(mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return float(stirred(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @jit
 def child_state(state: np.uint64, k: int) -> np.uint64:
     """The state of the k-th stream that is spawned from a state."""
-    return mixed(mixed(state) + np.uint64(k + 1) * GOLDEN)
+    return stirred(stirred(state) + np.uint64(k + 1) * GOLDEN)

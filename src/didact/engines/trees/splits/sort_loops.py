@@ -1,4 +1,7 @@
-"""Small sorts for compiled growers, in place and quick to compile (NumPy's take seconds of compilation a use)."""
+"""Small sorts for compiled growers, in place and quick to compile (NumPy's take seconds of compilation a use).
+
+Layout: a line holds code << 32 | row in each int64, so that whole numbers in order are codes in order.
+"""
 
 import numpy as np
 

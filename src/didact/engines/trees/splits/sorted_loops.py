@@ -8,6 +8,11 @@ doi:10.1080/01621459.1958.10501479); for more classes or outputs the order of ea
 
 What a row adds to a node is a noun of `stat_loops`. A split is (score, position, missing left): rows of the line before
 the position go left.
+
+Layout::
+
+    line   | rank << 32 | row |  increasing ranks, m present ones in front, then those of rank `top`, which are missing
+           0 … at − 1 go left          at … m − 1 go right          m … n − 1 on the side that `missing left` says
 """
 
 import math
@@ -18,11 +23,11 @@ import numpy as np
 from didact.core.jit import dispatch, jit, jit_unmanaged
 from didact.core.typing import Array
 
-Split = tuple[float, int, bool]
-Stock = tuple[float, float, float]
+BestCut = tuple[float, int, bool]
+NodeTotals = tuple[float, float, float]  # score, base, weight
 
-NO_SPLIT = -math.inf
-TIE = 1e-13  # scores that differ by less, relative to the node's, are equal: the first one counts
+NO_SCORE = -math.inf
+SCORE_TIE = 1e-13  # scores that differ by less, relative to the node's, are equal: the first one counts
 
 score2 = dispatch("score2")
 add1 = dispatch("add1")
@@ -31,7 +36,7 @@ total1 = dispatch("total1")
 weight1 = dispatch("weight1")
 
 
-class Bounds(NamedTuple):
+class Needs(NamedTuple):
     """What a child must have, and where the means of the children must lie."""
 
     min_samples: int
@@ -42,7 +47,7 @@ class Bounds(NamedTuple):
 
 
 @jit_unmanaged
-def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
+def allowed(bounds: Needs, s: float, w: float, S: float, W: float) -> bool:
     """Whether the means of left (s, w) and right child respect the monotone constraint."""
     if bounds.sign == 0 and bounds.low == -math.inf and bounds.high == math.inf:
         return True
@@ -50,7 +55,7 @@ def allowed(bounds: Bounds, s: float, w: float, S: float, W: float) -> bool:
 
 
 @jit_unmanaged
-def in_order(bounds: Bounds, left: float, right: float) -> bool:
+def in_order(bounds: Needs, left: float, right: float) -> bool:
     """Whether these values of left and right child respect the monotone constraint."""
     if (left - right) * bounds.sign > 0.0:
         return False
@@ -72,7 +77,7 @@ def missing_at(line: Array, top: int) -> int:
 
 @jit_unmanaged
 def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left: bool, sums: Array, tie: float,
-               bounds: Bounds, best: float) -> Split:  # fmt: skip
+               bounds: Needs, best: float) -> BestCut:  # fmt: skip
     """The best cut among the m present values; s and w are what is on the left from the start."""
     rows, criterion, n = stat.rows, stat.criterion, line.shape[0]
     S, W, at = sums[0], sums[1], -1
@@ -94,15 +99,30 @@ def cut_scalar(stat: Any, line: Array, m: int, s: float, w: float, missing_left:
         score = score2(criterion, s, w) + score2(criterion, S - s, W - w)
         if score > limit and (free or allowed(bounds, s, w, S, W)):
             best, limit, at = score, score + tie, i + 1
-    return (best, at, missing_left) if at >= 0 else (NO_SPLIT, -1, False)
+    return (best, at, missing_left) if at >= 0 else (NO_SCORE, -1, False)
+
+
+@jit_unmanaged
+def scan_scalar(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
+    """The best cut of a line with sums in registers."""
+    m, s, w = missing_at(line, top), 0.0, 0.0
+    best = cut_scalar(stat, line, m, s, w, False, sums, tie, bounds, NO_SCORE)
+    if m == line.shape[0]:
+        return best
+    for i in range(m, line.shape[0]):
+        row = line[i] & 0xFFFFFFFF
+        s += stat.rows[row, 0]
+        w += stat.rows[row, 1]
+    other = cut_scalar(stat, line, m, s, w, True, sums, tie, bounds, best[0])
+    return other if other[0] > NO_SCORE else best
 
 
 @jit
-def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Bounds) -> Split:
+def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bounds: Needs) -> BestCut:
     """The best cut of a line with vectors of sums."""
     m, n = missing_at(line, top), line.shape[0]
     left, right = np.empty(sums.shape[0]), np.empty(sums.shape[0])
-    best, at, side = NO_SPLIT, -1, False
+    best, at, side = NO_SCORE, -1, False
     for turn in range(1 if m == n else 2):
         before = 0
         for k in range(sums.shape[0]):
@@ -127,7 +147,7 @@ def scan_vector(stat: Any, line: Array, top: int, sums: Array, tie: float, bound
 
 
 @jit_unmanaged
-def take_stock(stat: Any, line: Array, sums: Array) -> Stock:
+def line_totals(stat: Any, line: Array, sums: Array) -> NodeTotals:
     """Score, base and weight of the rows of a line; fills in their sums."""
     base = 0.0
     for k in range(sums.shape[0]):

@@ -20,9 +20,9 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.trees.variants.c45_loops import scan_thresholds
-from didact.engines.trees.variants.multiway import LEAF, NO_BRANCH, MultiwayTree, entropy
+from didact.engines.trees.variants.multiway import NO_BRANCH, NO_TEST, MultiwayTree, entropy
 
-TIE = 1e-10  # gains that differ by less are equal: the first feature wins
+EQUAL = 1e-10  # gains that differ by less are equal: the first feature wins
 
 
 class Rule(NamedTuple):
@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     max_depth: float
 
 
-class Split(NamedTuple):
+class C45Split(NamedTuple):
     """A possible split of a node: of a number at a threshold, or of a category (threshold NaN)."""
 
     feature: int
@@ -58,19 +58,19 @@ class Cases(NamedTuple):
 
 
 @dataclass(slots=True)
-class Node:
+class C45Node:
     """A node while the tree grows and is pruned."""
 
     value: Array
     depth: int
     rows: Array
     parts: Array
-    feature: int = LEAF
+    feature: int = NO_TEST
     threshold: float = np.nan
     children: list[int] = field(default_factory=list)
 
 
-def possible_splits(cases: Cases, rule: Rule) -> list[Split]:
+def possible_splits(cases: Cases, rule: Rule) -> list[C45Split]:
     """All possible splits of the cases, one per feature at most."""
     found = (
         category_split(cases, j, rule) if cases.n_categories[j] else threshold_split(cases, j, rule)
@@ -79,7 +79,7 @@ def possible_splits(cases: Cases, rule: Rule) -> list[Split]:
     return [split for split in found if split is not None]
 
 
-def category_split(cases: Cases, j: int, rule: Rule) -> Split | None:
+def category_split(cases: Cases, j: int, rule: Rule) -> C45Split | None:
     """The n-way split of column j, if two branches have cases enough."""
     x, known = _known(cases, j)
     K = cases.n_classes
@@ -91,7 +91,7 @@ def category_split(cases: Cases, j: int, rule: Rule) -> Split | None:
     return _scored(cases, j, table.sum(axis=0), float(sizes @ entropy(table)), sizes, np.nan)
 
 
-def threshold_split(cases: Cases, j: int, rule: Rule) -> Split | None:
+def threshold_split(cases: Cases, j: int, rule: Rule) -> C45Split | None:
     """The best split of column j at a midpoint between two neighbouring values."""
     x, known = _known(cases, j)
     order = np.argsort(x, kind="stable")
@@ -128,27 +128,27 @@ def _known(cases: Cases, j: int) -> tuple[Array, Any]:
     return x[known], known
 
 
-def _scored(cases: Cases, j: int, classes: Array, rest: float, sizes: Array, threshold: float) -> Split:
+def _scored(cases: Cases, j: int, classes: Array, rest: float, sizes: Array, threshold: float) -> C45Split:
     """Gain and ratio from the class weights of the known cases and the entropy that the split leaves."""
     known, total = float(sizes.sum()), float(cases.weights.sum())
     gain = (known * float(entropy(classes)) - rest) / total
     information = float(entropy(np.append(sizes, max(total - known, 0.0))))
-    return Split(j, gain, gain / information, threshold)
+    return C45Split(j, gain, gain / information, threshold)
 
 
-def choose(found: list[Split], rule: Rule) -> Split | None:
+def choose_test(found: list[C45Split], rule: Rule) -> C45Split | None:
     """The split of largest gain, or of largest ratio among those of at least average gain."""
-    found = [split for split in found if split.gain > -TIE]
+    found = [split for split in found if split.gain > -EQUAL]
     if not found:
         return None
     scores = np.array([split.ratio if rule.ratio else split.gain for split in found])
     if rule.ratio:
         gains = np.array([split.gain for split in found])
-        scores[gains < gains.mean() - TIE] = -np.inf
-    return found[int(np.flatnonzero(scores >= scores.max() - TIE)[0])]
+        scores[gains < gains.mean() - EQUAL] = -np.inf
+    return found[int(np.flatnonzero(scores >= scores.max() - EQUAL)[0])]
 
 
-def grow(cases: Cases, rule: Rule) -> list[Node]:
+def grow_c45(cases: Cases, rule: Rule) -> list[C45Node]:
     """The nodes of the full tree; parents stand before their children."""
     nodes = [_node(cases, np.arange(len(cases.codes)), cases.weights, 0)]
     waiting = [0]
@@ -156,7 +156,7 @@ def grow(cases: Cases, rule: Rule) -> list[Node]:
         node = nodes[waiting.pop()]
         if node.depth >= rule.max_depth or np.count_nonzero(node.value) < 2:
             continue
-        split = choose(possible_splits(cases.at(node.rows, node.parts), rule), rule)
+        split = choose_test(possible_splits(cases.at(node.rows, node.parts), rule), rule)
         if split is None:
             continue
         node.feature, node.threshold = split.feature, split.threshold
@@ -168,7 +168,7 @@ def grow(cases: Cases, rule: Rule) -> list[Node]:
     return nodes
 
 
-def branch_cases(cases: Cases, node: Node) -> list[tuple[Array, Array]]:
+def branch_cases(cases: Cases, node: C45Node) -> list[tuple[Array, Array]]:
     """The rows and the parts of their weights in each branch; unknown cases go to all that have known ones."""
     x = cases.columns[node.feature][node.rows]
     unknown = np.isnan(x)
@@ -184,11 +184,11 @@ def branch_cases(cases: Cases, node: Node) -> list[tuple[Array, Array]]:
     return found
 
 
-def _node(cases: Cases, rows: Array, parts: Array, depth: int) -> Node:
-    return Node(np.bincount(cases.codes[rows], parts, cases.n_classes), depth, rows, parts)
+def _node(cases: Cases, rows: Array, parts: Array, depth: int) -> C45Node:
+    return C45Node(np.bincount(cases.codes[rows], parts, cases.n_classes), depth, rows, parts)
 
 
-def packed(nodes: list[Node]) -> MultiwayTree:
+def pack_c45(nodes: list[C45Node]) -> MultiwayTree:
     """The nodes that are reached from the root, as arrays."""
     order: list[int] = []
     number: dict[int, int] = {}
@@ -201,9 +201,9 @@ def packed(nodes: list[Node]) -> MultiwayTree:
     sizes = [len(nodes[i].children) for i in order]
     children = [number.get(c, NO_BRANCH) for i in order for c in nodes[i].children]
     return MultiwayTree(
-        np.array([nodes[i].feature for i in order], np.int32),
-        np.array([nodes[i].threshold for i in order], np.float64),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-        np.array(children, np.int32),
-        np.stack([nodes[i].value for i in order]),
+        feature=np.array([nodes[i].feature for i in order], np.int32),
+        threshold=np.array([nodes[i].threshold for i in order], np.float64),
+        first=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        children=np.array(children, np.int32),
+        value=np.stack([nodes[i].value for i in order]),
     )

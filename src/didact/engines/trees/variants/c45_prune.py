@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import betaincinv
 
 from didact.core.typing import Array
-from didact.engines.trees.variants.c45 import Cases, Node, branch_cases, packed
-from didact.engines.trees.variants.multiway import LEAF, NO_BRANCH, MultiwayTree
+from didact.engines.trees.variants.c45 import C45Node, Cases, branch_cases, pack_c45
+from didact.engines.trees.variants.multiway import NO_BRANCH, NO_TEST, MultiwayTree
 
-SLACK = 0.1  # expected errors that simplicity is worth, as in C4.5
+ERROR_SLACK = 0.1  # expected errors that simplicity is worth, as in C4.5
 
 
 def expected_errors(value: Array, wrong: float, confidence: float) -> float:
@@ -29,22 +29,22 @@ def expected_errors(value: Array, wrong: float, confidence: float) -> float:
     return total * float(betaincinv(max(wrong, 0.0) + 1.0, right, 1.0 - confidence))
 
 
-def prune_pessimistic(nodes: list[Node], cases: Cases, confidence: float, raising: bool) -> None:
+def prune_pessimistic(nodes: list[C45Node], cases: Cases, confidence: float, raising: bool) -> None:
     """Turn nodes into leaves, or into their heaviest branch, from the bottom up, in place."""
     expected = np.zeros(len(nodes))
     for i in range(len(nodes) - 1, -1, -1):
         node = nodes[i]
         leaf = expected_errors(node.value, float(node.value.sum() - node.value.max()), confidence)
         expected[i] = leaf
-        if node.feature == LEAF:
+        if node.feature == NO_TEST:
             continue
         children = [c for c in node.children if c != NO_BRANCH]
         subtree = float(expected[children].sum())
         heaviest = max(children, key=lambda c: float(nodes[c].value.sum()))
         branch = _refilled(nodes, heaviest, node, cases, confidence, False) if raising else np.inf
-        if leaf <= min(branch, subtree) + SLACK:
-            node.feature, node.threshold, node.children = LEAF, np.nan, []
-        elif branch <= subtree + SLACK:
+        if leaf <= min(branch, subtree) + ERROR_SLACK:
+            node.feature, node.threshold, node.children = NO_TEST, np.nan, []
+        elif branch <= subtree + ERROR_SLACK:
             expected[i] = _refilled(nodes, heaviest, node, cases, confidence, True)
             below = nodes[heaviest]
             node.feature, node.threshold, node.children = below.feature, below.threshold, below.children
@@ -52,18 +52,18 @@ def prune_pessimistic(nodes: list[Node], cases: Cases, confidence: float, raisin
             expected[i] = subtree
 
 
-def _refilled(nodes: list[Node], root: int, source: Node, cases: Cases, confidence: float, keep: bool) -> float:
+def _refilled(nodes: list[C45Node], root: int, source: C45Node, cases: Cases, confidence: float, keep: bool) -> float:
     """The expected errors of the subtree at `root` with the cases of another node; with `keep` they stay there."""
     total, waiting = 0.0, [(root, source.rows, source.parts)]
     while waiting:
         i, rows, parts = waiting.pop()
         node = nodes[i]
-        answer, new = int(node.value.argmax()), Node(
+        answer, new = int(node.value.argmax()), C45Node(
             np.bincount(cases.codes[rows], parts, cases.n_classes), node.depth, rows, parts, node.feature,
             node.threshold, node.children,
         )  # fmt: skip
         own = new.value
-        if node.feature != LEAF:
+        if node.feature != NO_TEST:
             sent = branch_cases(cases, new)
             waiting += [(c, *part) for c, part in zip(node.children, sent, strict=True) if c != NO_BRANCH]
             # Cases of a category without a branch stay: the node answers for them.
@@ -76,11 +76,11 @@ def _refilled(nodes: list[Node], root: int, source: Node, cases: Cases, confiden
     return total
 
 
-def prune_reduced_error(tree: MultiwayTree, X: Array, codes: Array, w: Array) -> MultiwayTree:
+def prune_c45_by_error(tree: MultiwayTree, X: Array, codes: Array, w: Array) -> MultiwayTree:
     """The smallest subtree of least error on held-out rows."""
     held, answers = tree.arrived(X, codes, w), tree.value.argmax(axis=1)
     wrong = held.sum(axis=1) - held[np.arange(len(held)), answers]
-    keep = tree.feature != LEAF
+    keep = tree.feature != NO_TEST
     errors = wrong.copy()
     for node in np.flatnonzero(keep)[::-1]:
         children = tree.branches(node)[tree.branches(node) != NO_BRANCH]
@@ -88,15 +88,15 @@ def prune_reduced_error(tree: MultiwayTree, X: Array, codes: Array, w: Array) ->
         subtree = errors[children].sum() + own.sum() - own[answers[node]]
         keep[node] = wrong[node] > subtree + 1e-9 * max(wrong[node], 1.0)
         errors[node] = min(wrong[node], subtree)
-    return cut(tree, keep)
+    return cut_back(tree, keep)
 
 
-def cut(tree: MultiwayTree, keep: Array) -> MultiwayTree:
+def cut_back(tree: MultiwayTree, keep: Array) -> MultiwayTree:
     """The tree in which every inner node that is not kept is a leaf."""
     none = np.zeros(0, np.int64)
     nodes = [
-        Node(tree.value[i], 0, none, none, int(tree.feature[i]), float(tree.threshold[i]), tree.branches(i).tolist())
-        if keep[i] else Node(tree.value[i], 0, none, none)
+        C45Node(tree.value[i], 0, none, none, int(tree.feature[i]), float(tree.threshold[i]), tree.branches(i).tolist())
+        if keep[i] else C45Node(tree.value[i], 0, none, none)
         for i in range(tree.node_count)
     ]  # fmt: skip
-    return packed(nodes)
+    return pack_c45(nodes)

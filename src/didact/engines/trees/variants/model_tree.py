@@ -23,12 +23,12 @@ from didact.core.rows import Block
 from didact.core.typing import Array
 from didact.engines.trees.outline import Place, missing_as, outline
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
-from didact.engines.trees.variants.oblique import filled
+from didact.engines.trees.variants.oblique import without_gaps
 from didact.parts.statistics.moments import moments
 
 CUTS = 32  # thresholds of a feature that are compared in one round
 JITTER = 1e-9  # relative ridge that keeps the systems of a search solvable
-EXACT = 1e-12  # share of the variance that counts as rounding
+EXACT_SHARE = 1e-12  # share of the variance that counts as rounding
 
 
 class LinearTree(NamedTuple):
@@ -51,11 +51,11 @@ class LinearTree(NamedTuple):
 
     def apply(self, X: Array) -> Array:
         """The leaf of every row."""
-        return apply(self.tree, filled(X, self.centres))
+        return apply(self.tree, without_gaps(X, self.centres))
 
     def predict(self, X: Array) -> Array:
         """The linear model of each row's leaf, at that row."""
-        X = filled(X, self.centres)
+        X = without_gaps(X, self.centres)
         leaves = apply(self.tree, X)
         return np.einsum("ij,ij->i", X, self.coef[leaves]) + self.intercept[leaves]
 
@@ -78,7 +78,7 @@ class LinearTree(NamedTuple):
             raise ValueError("a split of a tree is on a feature that it does not have")
 
 
-class Growth(NamedTuple):
+class ModelGrowth(NamedTuple):
     """Limits of growth and the ridge of the linear models."""
 
     max_depth: float
@@ -87,7 +87,7 @@ class Growth(NamedTuple):
 
 
 @dataclass(slots=True)
-class Node:
+class ModelNode:
     """A node while the tree grows and is pruned."""
 
     rows: Array
@@ -104,16 +104,16 @@ class Node:
     children: tuple[int, ...] = ()
 
 
-def linear_node(X: Array, y: Array, w: Array, rows: Array, depth: int, alpha: float) -> Node:
+def linear_node(X: Array, y: Array, w: Array, rows: Array, depth: int, alpha: float) -> ModelNode:
     """A node with its ridge regression, of least norm where the rows do not determine it."""
     S = moments(Block(X[rows], y[rows], w[rows]))
     values, V = np.linalg.eigh(S.xx)
-    used = values > EXACT * max(float(values[-1]), S.weight * EXACT)
+    used = values > EXACT_SHARE * max(float(values[-1]), S.weight * EXACT_SHARE)
     xy = V.T @ S.xy[:, 0]
     coef = V[:, used] @ (xy[used] / (values[used] + alpha))
     error = float(S.yy[0] - 2 * coef @ S.xy[:, 0] + coef @ S.xx @ coef)
     mean = float(S.mean_y[0])
-    return Node(
+    return ModelNode(
         rows, depth, coef, mean - float(S.mean_x @ coef), mean, max(error, 0.0), float(S.yy[0]), S.weight,
         1 + int(used.sum()),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def unexplained(G: Array, alpha: float) -> Array:
     return np.maximum(yy - np.einsum("ij,ij->i", xy, coef), 0.0)
 
 
-def best_split(X: Array, y: Array, w: Array, growth: Growth) -> tuple[float, int, float] | None:
+def best_split(X: Array, y: Array, w: Array, growth: ModelGrowth) -> tuple[float, int, float] | None:
     """Unexplained squares, feature and threshold of the best split of standardised rows."""
     mean = np.average(X, axis=0, weights=w)
     A = np.column_stack([np.ones(len(X)), X - mean, y - np.average(y, weights=w)])
@@ -168,10 +168,10 @@ def _costs(A: Array, w: Array, places: Array, alpha: float) -> Array:
     return unexplained(left[:-1], alpha) + unexplained(right[1:], alpha)
 
 
-def grow(X: Array, y: Array, w: Array, growth: Growth) -> list[Node]:
+def grow_model_tree(X: Array, y: Array, w: Array, growth: ModelGrowth) -> list[ModelNode]:
     """The nodes of the full tree; parents stand before their children."""
     nodes = [linear_node(X, y, w, np.arange(len(X)), 0, growth.alpha)]
-    rounding = EXACT * nodes[0].spread
+    rounding = EXACT_SHARE * nodes[0].spread
     waiting = [0]
     while waiting:
         node = nodes[waiting.pop()]
@@ -188,10 +188,10 @@ def grow(X: Array, y: Array, w: Array, growth: Growth) -> list[Node]:
     return nodes
 
 
-def prune(nodes: list[Node]) -> None:
+def prune(nodes: list[ModelNode]) -> None:
     """Make leaves of nodes whose own model is no worse than their subtree by Schwarz's criterion, in place."""
     errors, parameters = np.zeros(len(nodes)), np.zeros(len(nodes))
-    rounding = EXACT * nodes[0].spread / nodes[0].weight
+    rounding = EXACT_SHARE * nodes[0].spread / nodes[0].weight
     for i in range(len(nodes) - 1, -1, -1):
         node = nodes[i]
         errors[i], parameters[i] = node.error, node.parameters
@@ -209,7 +209,7 @@ def prune(nodes: list[Node]) -> None:
             errors[i], parameters[i] = together
 
 
-def smooth(nodes: list[Node], k: float) -> None:
+def smooth(nodes: list[ModelNode], k: float) -> None:
     """Mix the model of every node with its parent's, in place; the parents first."""
     for node in nodes:
         for child in (nodes[c] for c in node.children):
@@ -218,7 +218,7 @@ def smooth(nodes: list[Node], k: float) -> None:
             child.intercept = share * child.intercept + (1 - share) * node.intercept
 
 
-def packed(nodes: list[Node], mean: Array, scale: Array, power: Array, unit: float) -> LinearTree:
+def pack_model_tree(nodes: list[ModelNode], mean: Array, scale: Array, power: Array, unit: float) -> LinearTree:
     """The nodes that are left, as arrays, in the units of the features and of the weights, of which a case has `unit`.
 
     Features were divided by `power`, and then standardised by `mean` and `scale`.

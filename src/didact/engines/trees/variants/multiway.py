@@ -16,7 +16,7 @@ import numpy as np
 from didact.core.typing import Array
 from didact.engines.trees.outline import Among, Condition, Interval, Place
 
-NO_BRANCH, LEAF = -1, -2
+NO_BRANCH, NO_TEST = -1, -2
 
 
 class MultiwayTree(NamedTuple):
@@ -40,7 +40,7 @@ class MultiwayTree(NamedTuple):
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return int(np.count_nonzero(self.feature == LEAF))
+        return int(np.count_nonzero(self.feature == NO_TEST))
 
     @property
     def max_depth(self) -> int:
@@ -60,7 +60,7 @@ class MultiwayTree(NamedTuple):
         while stack:
             node, rows, parts = stack.pop()
             yield node, rows, parts
-            if self.feature[node] != LEAF:
+            if self.feature[node] != NO_TEST:
                 stack += self.sent(node, X, rows, parts)
 
     def sent(self, node: int, X: Array, rows: Array, parts: Array) -> list[tuple[int, Array, Array]]:
@@ -97,7 +97,7 @@ class MultiwayTree(NamedTuple):
 
     def _conditions(self, node: int) -> tuple[tuple[Condition, int], ...]:
         feature, cut, branches = int(self.feature[node]), float(self.threshold[node]), self.branches(node).tolist()
-        if feature == LEAF:
+        if feature == NO_TEST:
             return ()
         if not np.isnan(cut):
             return (Interval(feature, -np.inf, cut), branches[0]), (Interval(feature, cut, np.inf), branches[1])
@@ -122,7 +122,7 @@ class MultiwayTree(NamedTuple):
 
     def _grows(self) -> bool:
         """Whether inner nodes have branches, and all of them lead to later nodes."""
-        n, leaf, sizes = len(self.feature), self.feature == LEAF, np.diff(self.first)
+        n, leaf, sizes = len(self.feature), self.feature == NO_TEST, np.diff(self.first)
         parents = np.repeat(np.arange(n), sizes)
         return bool(
             ((sizes == 0) == leaf).all()
@@ -136,7 +136,7 @@ def class_fractions(X: Array, tree: MultiwayTree) -> Array:
     out = np.zeros((len(X), tree.value.shape[1]))
     fractions = tree.value / np.maximum(tree.value.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     for node, rows, parts in tree.arrivals(X, np.ones(len(X))):
-        left = np.full(len(rows), tree.feature[node] == LEAF)
+        left = np.full(len(rows), tree.feature[node] == NO_TEST)
         if not left.all():
             left = no_branch(tree, node, X[rows, tree.feature[node]])
         out[rows[left]] += parts[left, None] * fractions[node]
@@ -150,12 +150,12 @@ def no_branch(tree: MultiwayTree, node: int, x: Array) -> Array:
     return ~np.isnan(x) & (tree.branches(node)[np.nan_to_num(x).astype(np.int64)] == NO_BRANCH)
 
 
-def importances(tree: MultiwayTree, n_features: int) -> Array:
+def multiway_importances(tree: MultiwayTree, n_features: int) -> Array:
     """The information that the splits on each feature gain, weighted by their cases and scaled to sum 1."""
     weight = tree.value.sum(axis=1)
     total = weight * entropy(tree.value)
     found = np.zeros(n_features)
-    for node in np.flatnonzero(tree.feature != LEAF).tolist():
+    for node in np.flatnonzero(tree.feature != NO_TEST).tolist():
         children = tree.branches(node)[tree.branches(node) >= 0]
         found[tree.feature[node]] += total[node] - total[children].sum()
     return found / found.sum() if found.sum() > 0 else found

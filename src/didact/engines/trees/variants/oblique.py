@@ -24,14 +24,14 @@ from didact.core.typing import Array
 from didact.engines.trees.outline import Halfspace, Place, missing_as, outline
 from didact.engines.trees.rows.targets import HUGE
 from didact.engines.trees.tree import Tree, TreeBuilder, apply
-from didact.engines.trees.variants.oblique_loops import best_cut
+from didact.engines.trees.variants.oblique_loops import best_projected_cut
 
 Cut = tuple[float, int, float]  # score, column and threshold
 
 SAME = 1e-10  # projections that differ by less, relative to their size, are equal
 ROUNDS = 5  # in which the direction of a node is fitted anew to the rows next to its cut
 AXES = 8  # principal axes of a group that are tried
-BLOCK = 1 << 21  # projections that are computed at once
+PROJECTED_ROWS = 1 << 21  # projections that are computed at once
 
 
 class ObliqueTree(NamedTuple):
@@ -53,8 +53,8 @@ class ObliqueTree(NamedTuple):
 
     def apply(self, X: Array) -> Array:
         """The leaf of every row."""
-        X = filled(X, self.centres)
-        step = max(1, BLOCK // (1 + len(self.directions)))
+        X = without_gaps(X, self.centres)
+        step = max(1, PROJECTED_ROWS // (1 + len(self.directions)))
         parts = [
             apply(self.tree, np.column_stack([block, block @ self.directions.T]))
             for block in (X[k : k + step] for k in range(0, len(X), step))
@@ -89,7 +89,7 @@ class ObliqueTree(NamedTuple):
             raise ValueError("the directions of a tree do not fit its nodes")
 
 
-class Growth(NamedTuple):
+class ObliqueGrowth(NamedTuple):
     """Limits of growth."""
 
     max_depth: float
@@ -106,13 +106,13 @@ def column_means(X: Array, w: Array) -> Array:
     return np.divide(w @ np.where(known, X, 0.0), weight, out=np.zeros(X.shape[1]), where=weight > 0)
 
 
-def filled(X: Array, centres: Array) -> Array:
+def without_gaps(X: Array, centres: Array) -> Array:
     """X as float64 with centres in place of missing values."""
     X = np.ascontiguousarray(X, np.float64)
     return np.where(np.isnan(X), centres, X) if np.isnan(X).any() else X
 
 
-def powers(X: Array) -> Array:
+def shrunk_powers(X: Array) -> Array:
     """A power of two for each column by which it is divided so that no square overflows; 1 for ordinary columns."""
     most = np.max(np.abs(X), axis=0, initial=0.0, where=~np.isnan(X))
     return np.where(most > HUGE, np.exp2(np.ceil(np.log2(np.maximum(most, 1.0)) - 1)), 1.0)
@@ -165,7 +165,9 @@ def directions(X: Array, w: Array, target: Array, labels: bool, ridge: float) ->
     return found + [v for group in groups for v in principal(X[group], w[group])]
 
 
-def grow_oblique(X: Array, w: Array, target: Array, sums: Array, criterion: Any, growth: Growth) -> tuple[Tree, Array]:
+def grow_oblique(
+    X: Array, w: Array, target: Array, sums: Array, criterion: Any, growth: ObliqueGrowth
+) -> tuple[Tree, Array]:
     """The tree and its directions. X has no missing values; `sums` is what each row adds to the sums of a node."""
     p, builder = X.shape[1], TreeBuilder()
     found: list[Array] = []
@@ -211,7 +213,7 @@ def _projections(X: Array, w: Array, target: Array, labels: bool, ridge: float) 
     return np.column_stack([X, X @ np.stack(paths).T]), paths
 
 
-def _refined(X: Array, w: Array, target: Array, sums: Array, criterion: Any, n: int, growth: Growth, Z: Array,
+def _refined(X: Array, w: Array, target: Array, sums: Array, criterion: Any, n: int, growth: ObliqueGrowth, Z: Array,
              paths: list[Array], cut: Cut) -> tuple[Array, list[Array], Cut]:  # fmt: skip
     """Directions fitted anew to the half of the rows next to the best cut, as long as that makes it better."""
     for _ in range(ROUNDS):
@@ -242,7 +244,7 @@ def _search(Z: Array, sums: Array, criterion: Any, n: int, least: int) -> Cut | 
         z = np.ascontiguousarray(Z[:, column])
         order = np.argsort(z, kind="stable")
         gap = SAME * max(abs(z[order[0]]), abs(z[order[-1]]))
-        score, place = best_cut(criterion, z, order, sums, n, least, gap)
+        score, place = best_projected_cut(criterion, z, order, sums, n, least, gap)
         if place >= 0 and (best is None or score > best[0] + 1e-9 * abs(best[0])):
             low, high = z[order[place]], z[order[place + 1]]
             best = (score, column, float(low + (high - low) / 2))

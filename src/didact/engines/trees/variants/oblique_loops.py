@@ -1,4 +1,7 @@
-"""The best cut of rows sorted by a projection, for any criterion on sums; brute force stands beside its test."""
+"""The best cut of rows sorted by a projection, for any criterion on sums; brute force stands beside its test.
+
+Layout: z (rows) and `sums` (rows, targets + weight, or classes) in the order of the rows, which `order` sorts by z.
+"""
 
 from typing import Any
 
@@ -11,7 +14,9 @@ score1 = dispatch("score1")
 
 
 @jit
-def best_cut(criterion: Any, z: Array, order: Array, sums: Array, n: int, least: int, gap: float) -> tuple[float, int]:
+def best_projected_cut(
+    criterion: Any, z: Array, order: Array, sums: Array, n: int, least: int, gap: float
+) -> tuple[float, int]:
     """The largest score of both sides together and the last place on the left, −1 if no cut is possible.
 
     `order` sorts z; rows of `sums` are what the rows add to a node. Each side has at least `least` rows, and values
@@ -41,4 +46,4 @@ def warm() -> None:
 
     order, z = np.arange(2), np.arange(2.0)
     for criterion, width in ((Gini(), 2), (Entropy(), 2), (SquaredError(), 1)):
-        best_cut(criterion, z, order, np.ones((2, 2)), width, 1, 0.0)
+        best_projected_cut(criterion, z, order, np.ones((2, 2)), width, 1, 0.0)
