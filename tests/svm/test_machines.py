@@ -1,5 +1,7 @@
 """Support vector machines: optimality conditions, a quadratic program, scikit-learn, weights as repetition, limits."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,11 +10,13 @@ from scipy.optimize import minimize
 from sklearn import svm
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 
 from didact.core.errors import InputError
 from didact.engines.gram import smo
 from didact.kernels import RBF, Linear
 from didact.svm import SVC, SVR, OneClassSVM
+from didact.svm.calibration import coupled, sigmoid
 
 X, Y = load_iris(return_X_y=True)
 TWO, LABELS = X[50:, :2], Y[50:]
@@ -203,3 +207,37 @@ def test_linear_kernels_have_weights():
     np.testing.assert_allclose(TWO @ model.coef_[0] + model.intercept_[0], model.decision_function(TWO), atol=1e-9)
     with pytest.raises(AttributeError, match="linear kernel"):
         _ = SVC().fit(TWO, LABELS).coef_
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated")
+@pytest.mark.parametrize("strategy", ["ovo", "ovr"])
+def test_probabilities_are_calibrated(strategy):
+    """On rows held out they are as good as scikit-learn's, which come from other folds."""
+    rows, y = make_classification(900, 6, n_informative=4, n_classes=3, flip_y=0.15, random_state=1)
+    train, test = slice(0, 500), slice(500, None)
+    ours = SVC(probability=True, random_state=0, strategy=strategy).fit(rows[train], y[train])
+    theirs = svm.SVC(probability=True, random_state=0).fit(rows[train], y[train])
+    found = ours.predict_proba(rows[test])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(found), ours.predict_log_proba(rows[test]))
+    assert log_loss(y[test], found) < 1.05 * log_loss(y[test], theirs.predict_proba(rows[test]))
+
+
+def test_a_sigmoid_that_is_known_is_found():
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=40_000)
+    positive = rng.random(40_000) < 1.0 / (1.0 + np.exp(-2.0 * f + 0.5))
+    np.testing.assert_allclose(sigmoid(f, positive, np.ones(40_000)), (-2.0, 0.5), atol=0.06)
+
+
+def test_pairs_that_agree_give_the_probabilities_they_came_from():
+    p = np.random.default_rng(0).dirichlet(np.ones(4), 10)
+    r = np.stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in combinations(range(4), 2)], axis=1)
+    np.testing.assert_allclose(coupled(r, 4), p, atol=1e-10)
+
+
+def test_probabilities_have_to_be_asked_for():
+    assert not hasattr(SVC(), "predict_proba")
+    with pytest.warns(FutureWarning, match="`probability` parameter was deprecated"):
+        model = SVC(probability=True).fit(TWO, LABELS)
+    assert hasattr(model, "predict_proba")

@@ -20,14 +20,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
-from didact.core.backend import is_tensor, like, to_numpy
+from didact.core.backend import is_tensor, like, namespace, to_numpy
+from didact.core.compat import deprecated
 from didact.core.errors import InputError
-from didact.core.parameters import above_or_infinite, attr, is_bool, none, one_of, param
+from didact.core.parameters import above_or_infinite, attr, is_bool, none, one_of, param, random_state
 from didact.core.progress import FitProgress
+from didact.core.random import streams
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import Precomputed
+from didact.engines.gram.rows import Precomputed, images
 from didact.engines.gram.smo import Dual, Search, Solved, solve_dual
 from didact.kernels import Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
@@ -46,8 +49,23 @@ from didact.svm.base import (
     tol_param,
     values_at,
 )
+from didact.svm.calibration import folds, probabilities, sigmoid
 
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
+
+
+FOLDS = 5
+PROBABILITY = (
+    "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
+    "`CalibratedClassifierCV(SVC(), ensemble=False)` instead of `SVC(probability=True)`"
+)
+
+
+def fits_probabilities(model: Any) -> bool:
+    """Whether `predict_proba` is there."""
+    if model.probability is not True:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
 
 
 class Task(NamedTuple):
@@ -118,6 +136,7 @@ class SVC(ClassifierMixin, _KernelMachine):
             "(n_classes - 1, n_SV) or (n_classes, n_SV)",
             "α_i y_i of the support vectors: for each other class, or for each class against the rest.",
         ),
+        attr("probA_, probB_", "(n_decisions,)", "A and B of the sigmoids.", lambda model: model.probability is True),
         attr("margins_", "(n_decisions,)", "Widths 1/‖w‖ of the margins on one side."),
         attr("slack_", "(n_samples, n_decisions)", "ξ_i of each row in each decision; NaN where it takes no part."),
     ]
@@ -132,6 +151,12 @@ class SVC(ClassifierMixin, _KernelMachine):
     break_ties: bool = param(
         False, is_bool, "Whether ties in votes are broken by the values of the decision functions, else by order."
     )
+    probability: Any = param(
+        "deprecated",
+        [is_bool, one_of("deprecated")],
+        "Whether to fit probabilities by five-fold cross-validation, for `predict_proba`; as in scikit-learn it warns.",
+    )
+    random_state: Any = param(None, random_state, "Draws the folds of `probability`.")
     strategy: str = param("ovo", one_of("ovo", "ovr"), "Whether pairs of classes are separated, or each from the rest.")
     kernel: Any = kernel_param()
     degree: int = degree_param()
@@ -162,7 +187,34 @@ class SVC(ClassifierMixin, _KernelMachine):
         else:
             solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], self._search()), tasks)
         self._store(X, codes, tasks, solved)
+        if self.probability is True:
+            deprecated(PROBABILITY)
+            self._calibrate(kernel, X, codes, bound, w)
         return self
+
+    def _calibrate(self, kernel: Any, X: AnyArray, codes: Array, bound: Array, w: Array) -> None:
+        """A and B of the sigmoid of every decision, from values of rows that were held out."""
+        K, seed = len(self.classes_), streams(self.random_state, 1)[0]
+        tasks = tasks_of(codes, K, bound > 0, self.strategy)
+        found = []
+        for task in tasks:
+            values = np.empty(len(task.rows))
+            for train, test in folds(task.positive.astype(int), FOLDS, seed):
+                part = Task(task.rows[train], task.positive[train])
+                values[test] = self._held_out(kernel, X, part, bound, task.rows[test])
+            found.append(sigmoid(values, task.positive, w[task.rows]))
+        self.probA_, self.probB_ = np.array(found).T
+
+    def _held_out(self, kernel: Any, X: AnyArray, part: Task, bound: Array, rows: Array) -> Array:
+        """Decision values of held-out rows from a fit to others; the sign of the only class if there is one alone."""
+        if part.positive.all() or not part.positive.any():
+            return np.full(len(rows), 1.0 if part.positive.all() else -1.0)
+        one = separate(kernel, X, part, bound[part.rows], self._search())
+        beta = np.where(part.positive, 1.0, -1.0) * one.alpha
+        if isinstance(kernel, Precomputed):
+            return np.asarray(kernel.K[np.ix_(rows, part.rows)] @ beta - one.rho)
+        held, seen = (X[r.tolist()] if is_tensor(X) else X[r] for r in (rows, part.rows[one.alpha > 0]))
+        return images(kernel, held, seen, beta[one.alpha > 0]) - one.rho
 
     def _store(self, X: AnyArray, codes: Array, tasks: list[Task], solved: list[Solved]) -> None:
         """Coefficients of all decisions, in scikit-learn's form."""
@@ -212,12 +264,36 @@ class SVC(ClassifierMixin, _KernelMachine):
         pairs = self.strategy == "ovo" and self.decision_function_shape == "ovr"
         return self._map_rows(X, decisions, len(self.classes_), pairs, *sums)
 
+    @available_if(fits_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """P of each class (n, n_classes): sigmoids of the decision values, coupled over all pairs."""
+        sums = self._sums()
+        return self._map_rows(X, posterior, self.probA_, self.probB_, len(self.classes_), self.strategy == "ovo", *sums)
+
+    @available_if(fits_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities (n, n_classes)."""
+        sums = self._sums()
+        K, pairs = len(self.classes_), self.strategy == "ovo"
+        return self._map_rows(X, log_posterior, self.probA_, self.probB_, K, pairs, *sums)
+
     def predict(self, X: Any) -> Any:
         """The class of each row: the sign, or the most votes of all pairs."""
         if self.break_ties and self.decision_function_shape == "ovo":
             raise InputError("break_ties must be False when decision_function_shape is 'ovo'")
         sums = self._sums()
         return self._map_rows(X, labels, self.classes_, self.strategy == "ovo", self.break_ties, *sums)
+
+
+def posterior(X: AnyArray, A: Array, B: Array, K: int, pairs: bool, *sums: Any) -> AnyArray:
+    """Probabilities of the classes."""
+    return probabilities(values_at(X, *sums), A, B, K, pairs)
+
+
+def log_posterior(X: AnyArray, *sums: Any) -> AnyArray:
+    """Logarithms of the probabilities of the classes."""
+    found = posterior(X, *sums)
+    return namespace(found).log(found)
 
 
 def decisions(X: AnyArray, K: int, pairs: bool, *sums: Any) -> AnyArray:

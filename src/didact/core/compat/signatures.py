@@ -73,6 +73,12 @@ SIGNATURES = {
         ),
         "QuadraticDiscriminantAnalysis": "*",
     },
+    "svm": {
+        "OneClassSVM": "* verbose=False",
+        "SVC": "* verbose=False",
+        "SVR": "* verbose=False",
+    },
+    "kernel_ridge": {"KernelRidge": "alpha *"},
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",
