@@ -25,6 +25,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import linalg
 
 from didact.core.backend import is_tensor
 from didact.core.typing import AnyArray, Array
@@ -36,6 +37,10 @@ from didact.engines.loop.iterate import Report
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
 INNER = 0.1  # a working set is solved to this share of the violation outside
 PATIENCE = 100  # steps for each variable of a working set
+STUCK = 20  # working sets in a row that end without reaching their goal, while the violation stays the same
+ROUNDING = "as far as rounding allows"
+FACES = 20  # Newton steps in a row, each of which ends at a bound
+RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
 
 
 class Dual(NamedTuple):
@@ -88,7 +93,7 @@ def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report
         if gap <= how.tol or status != "converged":
             return Solved(alpha, u, rho, gap, steps, "converged" if gap <= how.tol else status)
         if gap >= last and dtype is np.float64:  # no better than before: what rounding allows
-            return Solved(alpha, u, rho, gap, steps, "not optimal to this tolerance in float64")
+            return Solved(alpha, u, rho, gap, steps, ROUNDING)
         if not loop.shrunk or gap >= last:
             dtype = np.float64
         last = gap
@@ -141,7 +146,7 @@ class _WorkingSets:
         self.u = u.copy()
         self.place = np.arange(X.shape[0])  # row -> position among the active ones
         self.variables = np.arange(len(alpha))  # active variables
-        self.shrunk, self.gap = False, np.inf
+        self.shrunk, self.gap, self.best, self.idle = False, np.inf, np.inf, 0
 
     def run(self) -> str:
         """Working sets until the active variables are optimal, or a limit is reached."""
@@ -157,6 +162,8 @@ class _WorkingSets:
                 return "stopped"
             if self.gap <= self.how.tol:
                 return "converged"
+            if self.idle > STUCK:
+                return ROUNDING
             if 0 <= self.how.max_iter <= self.steps or time.monotonic() > self.deadline:
                 return "iteration limit"
             rounds += 1
@@ -183,11 +190,13 @@ class _WorkingSets:
         K = self.rows.square(slots, different)
         K = K if len(different) == len(rows) and (index == np.arange(len(rows))).all() else K[np.ix_(index, index)]
         alpha, values = self.alpha[these], f[chosen].copy()
-        limit = PATIENCE * self.q
-        if self.how.max_iter >= 0:
-            limit = min(limit, self.how.max_iter - self.steps)
-        steps, _ = pairs(K, alpha, d.sign, d.bound, values, max(INNER * self.gap, 0.5 * self.how.tol), limit)
+        limit = min(PATIENCE * self.q, limit_of(self.how, self.steps))
+        goal = max(INNER * self.gap, 0.5 * self.how.tol)
+        steps, left = pairs(K, alpha, d.sign, d.bound, values, goal, limit)
         self.steps += steps
+        if left > goal:
+            newton_on_free(K, alpha, d.sign, d.bound, values)
+        self.best, self.idle = (self.gap, 0) if self.gap < 0.9 * self.best else (self.best, self.idle + (left > goal))
         change = np.bincount(index, d.sign * (alpha - self.alpha[these]), minlength=len(different))
         self.alpha[these] = alpha
         moved = np.flatnonzero(change)
@@ -210,6 +219,39 @@ class _WorkingSets:
         self.place[active] = number[self.place[active]]
         self.u = self.u[keep]
         self.shrunk = True
+
+
+def limit_of(how: Search, steps: int) -> int:
+    """How many steps may still be made."""
+    return how.max_iter - steps if how.max_iter >= 0 else 1 << 62
+
+
+def newton_on_free(K: Array, alpha: Array, sign: Array, bound: Array, f: Array) -> None:
+    """Newton steps on the variables between their bounds, in place; where pairs creep, as on columns of unequal size.
+
+    Each step minimises the objective over β of the free variables with Σ Δβ = 0, and goes as far as the first bound.
+    """
+    for _ in range(FACES):
+        free = np.flatnonzero((alpha > 0.0) & (alpha < bound))
+        if len(free) < 2:
+            return
+        n = len(free)
+        saddle = np.zeros((n + 1, n + 1))
+        saddle[:n, :n], saddle[:n, n], saddle[n, :n] = K[np.ix_(free, free)], 1.0, 1.0
+        saddle[np.arange(n), np.arange(n)] += RIDGE * np.trace(saddle[:n, :n]) / n
+        move = linalg.solve(saddle, np.append(-f[free], 0.0), assume_a="sym", check_finite=False)[:n]
+        step = sign[free] * move
+        room = np.where(step > 0, bound[free] - alpha[free], alpha[free])
+        share = np.divide(room, np.abs(step), out=np.full(n, np.inf), where=step != 0)
+        t = min(1.0, float(share.min()))
+        if not np.isfinite(move).all() or t * float(f[free] @ move) >= 0.0:
+            return
+        alpha[free] += t * step
+        ended = free[share <= t]
+        alpha[ended] = np.where(step[share <= t] > 0, bound[ended], 0.0)
+        f += K[:, free] @ (t * move)
+        if t == 1.0:
+            return
 
 
 def working_set(f: Array, rise: Array, fall: Array, last: Array, q: int) -> Array:
