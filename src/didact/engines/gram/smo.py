@@ -37,7 +37,7 @@ from didact.engines.loop.iterate import Report
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
 INNER = 0.1  # a working set is solved to this share of the violation outside
 PATIENCE = 100  # steps for each variable of a working set
-STUCK = 20  # working sets in a row that end without reaching their goal, while the violation stays the same
+STUCK = 100  # working sets in a row after which a violation that stays the same is rounding
 ROUNDING = "as far as rounding allows"
 FACES = 20  # Newton steps in a row, each of which ends at a bound
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
@@ -196,7 +196,7 @@ class _WorkingSets:
         self.steps += steps
         if left > goal:
             newton_on_free(K, alpha, d.sign, d.bound, values)
-        self.best, self.idle = (self.gap, 0) if self.gap < 0.9 * self.best else (self.best, self.idle + (left > goal))
+        self.best, self.idle = (self.gap, 0) if self.gap < 0.9 * self.best else (self.best, self.idle + 1)
         change = np.bincount(index, d.sign * (alpha - self.alpha[these]), minlength=len(different))
         self.alpha[these] = alpha
         moved = np.flatnonzero(change)
