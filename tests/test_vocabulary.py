@@ -1,7 +1,4 @@
-"""The rules of the house on names, records, folders and prose (see docs/vocabulary.md).
-
-The parts of engines/trees named in `UNCLEARED` are left out while their names are still to be cleared up.
-"""
+"""The rules of the house on names, records, folders and prose (see docs/vocabulary.md)."""
 
 import ast
 from collections import defaultdict
@@ -13,27 +10,6 @@ import didact
 
 ROOT = Path(didact.__file__).parent
 BELOW = ("core/", "parts/", "engines/")
-UNCLEARED = tuple(
-    f"engines/trees/{name}"
-    for name in (
-        "tree",
-        "limits",
-        "growers/binned",
-        "growers/exact",
-        "growers/forest",
-        "growers/growth",
-        "growers/random_cuts",
-        "rows/chosen",
-        "rows/stat",
-        "rows/targets",
-        "rows/value",
-        "splits/category",
-        "splits/coded",
-        "splits/median",
-        "splits/random",
-        "splits/sort",
-    )
-)
 FOLDER = 16  # modules, `__init__` apart
 FIELDS = 4  # of a record that may be built without naming them
 # Names of which every room, or every module of loops, has its own by agreement.
@@ -69,7 +45,7 @@ def defined(tree):
 def test_a_name_stands_for_one_thing():
     places = defaultdict(set)
     for file, tree in SOURCES.items():
-        if file.startswith(BELOW) and not file.startswith(UNCLEARED):
+        if file.startswith(BELOW):
             for name in defined(tree):
                 if not name.startswith("_") and name not in SHARED:
                     places[name].add(file)
@@ -106,7 +82,7 @@ def records():
 RECORDS = set(records())
 
 
-@pytest.mark.parametrize("file", [file for file in SOURCES if not file.startswith(UNCLEARED)])
+@pytest.mark.parametrize("file", list(SOURCES))
 def test_long_records_are_built_by_keyword(file):
     module = "didact." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     known = {name for home, name in RECORDS if home == module}
@@ -126,7 +102,7 @@ def test_docstrings_say_what_a_thing_is(file):
             assert not (ast.get_docstring(node) or "").startswith("The same"), getattr(node, "name", file)
 
 
-@pytest.mark.parametrize("file", [f for f in SOURCES if f.endswith("_loops.py") and not f.startswith(UNCLEARED)])
+@pytest.mark.parametrize("file", [f for f in SOURCES if f.endswith("_loops.py")])
 def test_loops_show_how_their_memory_is_laid_out(file):
     """The docstring of a module of loops has a paragraph "Layout", with a picture of what its loops share."""
     assert "Layout" in (ast.get_docstring(SOURCES[file]) or "")

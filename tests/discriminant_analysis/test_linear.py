@@ -185,7 +185,7 @@ def test_refusals():
         ({"n_components": 3}, "n_components cannot be larger"),
         ({"shrinkage": 0.1}, "not supported with solver='svd'"),
         ({"covariance_estimator": OAS()}, "not supported with solver='svd'"),
-        ({"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()}, "only one of the two"),
+        ({"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()}, "Only one of the two"),
         ({"solver": "lsqr", "shrinkage": "strong"}, "shrinkage"),
     ]:
         with pytest.raises(ValueError, match=sentence):

@@ -130,7 +130,7 @@ def test_given_rows_with_categories_and_labels():
         ({}, ("y_val",), "X_val"),
         ({}, ("sample_weight_val",), "X_val"),
         ({"early_stopping": False}, ("X_val", "y_val"), "early_stopping"),
-        ({"loss": "poisson"}, ("X_val", "y_val"), "y ≥ 0"),
+        ({"loss": "poisson"}, ("X_val", "y_val"), "non-negative y"),
     ],
 )
 def test_given_rows_that_make_no_sense_are_refused(change, given, word):

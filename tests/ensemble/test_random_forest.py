@@ -249,7 +249,6 @@ def test_monotone_forest():
     [
         ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
         ({"bootstrap": False, "max_samples": 0.5}, "bootstrap=True"),
-        ({"max_samples": 500}, "only 4 rows"),
         ({"monotonic_cst": [5]}, "−1, 0 or 1"),
     ],
 )

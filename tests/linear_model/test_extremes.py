@@ -126,3 +126,9 @@ def test_folds_without_weight_are_refused_in_a_sentence():
     X, y = problem(p=3)
     with pytest.raises(InputError, match="validation rows of a fold have no weight"):
         ElasticNetCV(cv=5).fit(X, y, np.arange(len(y)) >= len(y) // 5)
+
+
+def test_weights_whose_product_with_c_is_zero_are_refused_in_a_sentence():
+    X, y = problem(p=3)
+    with pytest.raises(InputError, match="times C, are too small"):
+        LogisticRegression(C=1e-10).fit(X, y > 2, np.full(len(y), 5e-324))

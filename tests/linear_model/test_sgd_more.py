@@ -91,7 +91,7 @@ def test_weights_that_run_away_are_reported():
     with pytest.warns(ConvergenceWarning, match="far above"):
         SGDClassifier("squared_hinge", random_state=0).fit(far, y > 0)
     for share in (0.001, 1000.0):  # relative to the data: no warning for what is small or large alone
-        SGDRegressor(random_state=0).fit(X, share * y, np.full(300, share))
+        SGDRegressor(random_state=0).fit(X, share * y, sample_weight=np.full(300, share))
 
 
 @pytest.mark.parametrize("wrong", [-7, 2, 9, 10_000_000])

@@ -41,6 +41,7 @@ from sklearn.base import clone, is_classifier
 
 import didact
 from didact import Batches
+from didact.core.errors import InputError
 
 Work = tuple[Any, list[str]]  # a model and its cases
 FIRST = "the first fit"
@@ -112,7 +113,8 @@ def _judged(error: Exception, where: str) -> Any:
     ours = "didact" in last.filename or f"{os.sep}sklearn{os.sep}" in last.filename
     line = SOURCE[last.filename][last.lineno - 1] if last.filename in SOURCE else last.line
     purpose = ours and line.strip().startswith("raise")
-    known = isinstance(error, (ValueError, TypeError, ImportError)) and not isinstance(error, np.linalg.LinAlgError)
+    numerical = isinstance(error, np.linalg.LinAlgError) and not isinstance(error, InputError)
+    known = isinstance(error, (ValueError, TypeError, ImportError)) and not numerical
     words = (str(error).splitlines() or [""])[0][:100]
     if not (known and (purpose or str(error).startswith(SENTENCES))):
         yield "raw", f"{where}: {type(error).__name__}: {words} ({place})"

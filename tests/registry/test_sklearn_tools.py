@@ -21,7 +21,7 @@ matplotlib.use("Agg")
 X, y = load_iris(return_X_y=True)
 
 
-@pytest.mark.parametrize("model", [DecisionTreeClassifier(max_depth=2), DecisionTreeRegressor(max_depth=2)])
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(max_depth=2), DecisionTreeRegressor(max_depth=2)], ids=repr)
 def test_plot_tree_and_export_text_read_our_trees(model):
     model.fit(X, y)
     theirs = getattr(their_tree, type(model).__name__)(max_depth=2, random_state=0).fit(X, y)
@@ -64,7 +64,7 @@ def test_permutation_importance():
     assert set(np.argsort(found.importances_mean)[-2:]) == {2, 3}
 
 
-@pytest.mark.parametrize("model", [HistGradientBoostingRegressor(max_iter=5), Ridge()])
+@pytest.mark.parametrize("model", [HistGradientBoostingRegressor(max_iter=5), Ridge()], ids=repr)
 def test_partial_dependence(model):
     model.fit(X[:, :3], X[:, 3])
     found = partial_dependence(model, X[:, :3], [2], grid_resolution=5, method="brute")

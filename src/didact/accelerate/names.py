@@ -1,57 +1,9 @@
 """What is covered: the names of scikit-learn that run here under `didact.accelerate`, by module."""
 
-CLASSES: dict[str, tuple[str, ...]] = {
-    "linear_model": (
-        "ElasticNet",
-        "ElasticNetCV",
-        "GammaRegressor",
-        "HuberRegressor",
-        "Lasso",
-        "LassoCV",
-        "LinearRegression",
-        "LogisticRegression",
-        "LogisticRegressionCV",
-        "MultiTaskElasticNet",
-        "MultiTaskElasticNetCV",
-        "MultiTaskLasso",
-        "MultiTaskLassoCV",
-        "Perceptron",
-        "PoissonRegressor",
-        "QuantileRegressor",
-        "Ridge",
-        "RidgeCV",
-        "RidgeClassifier",
-        "RidgeClassifierCV",
-        "SGDClassifier",
-        "SGDRegressor",
-        "TweedieRegressor",
-    ),
-    "tree": ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
-    "ensemble": (
-        "AdaBoostClassifier",
-        "AdaBoostRegressor",
-        "BaggingClassifier",
-        "BaggingRegressor",
-        "ExtraTreesClassifier",
-        "ExtraTreesRegressor",
-        "HistGradientBoostingClassifier",
-        "HistGradientBoostingRegressor",
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-        "VotingRegressor",
-    ),
-    "neighbors": (
-        "KNeighborsClassifier",
-        "KNeighborsRegressor",
-        "KernelDensity",
-        "NearestNeighbors",
-        "RadiusNeighborsClassifier",
-        "RadiusNeighborsRegressor",
-    ),
-    "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
-    "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
-    "multiclass": ("OneVsOneClassifier", "OutputCodeClassifier"),
-}
+from didact.core.compat.signatures import SIGNATURES
+
+CLASSES: dict[str, tuple[str, ...]] = {module: tuple(names) for module, names in SIGNATURES.items()}
+CLASSES["ensemble"] += ("VotingRegressor",)  # whose constructor is scikit-learn's own
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "linear_model": ("enet_path", "lasso_path"),
     "neighbors": ("kneighbors_graph", "radius_neighbors_graph"),

@@ -60,6 +60,8 @@ def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,
           parametrization: str) -> tuple[LinearObjective, float]:  # fmt: skip
     """The objective divided by C·W, and the strength of its L1 part."""
+    if C * weight == 0.0:
+        raise InputError("The sample weights, times C, are too small for float64: multiply them by a power of ten.")
     strength = 0.0 if np.isinf(C) else 1.0 / (C * weight)
     squared = loss == "squared"
     if classes == 2:

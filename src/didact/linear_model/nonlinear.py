@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.linear.least_squares import Triangle
 from didact.engines.loop.differences import DIFFERENCE_KINDS, Differences, differences
@@ -225,6 +226,7 @@ class NonlinearRegressor(RegressorMixin, Estimator):
         rows = self._rows(X, y, sample_weight)
         function, dtype = self.function or linear, float_type(rows)
         start = first_parameters(function, self.p0, rows.n_features)
+        refuse_square(len(start), "use a function of fewer parameters")
         bounds = check_bounds(self.bounds, start)
         curve = Curve(function, self._jacobian(start, bounds))
         how = {"tol": self.tol, "max_iter": self.max_iter, "bounds": bounds, "damped": self.method == "lm"}

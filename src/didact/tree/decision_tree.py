@@ -30,7 +30,7 @@ from didact.engines.trees.growers.blocks import coded_rows
 from didact.engines.trees.growers.passes import Collection, target_sums, tree_of_labels, tree_of_values
 from didact.engines.trees.pruning import prune_cost_complexity, prune_reduced_error
 from didact.engines.trees.rows.targets import label_targets, value_targets
-from didact.engines.trees.tree import Tree, mean_over_others, values, weighed
+from didact.engines.trees.tree import Tree, leaf_values, mean_over_others, weighed
 from didact.parts.criteria.impurity import CLASSIFICATION, REGRESSION
 from didact.parts.statistics.counts import label_counts
 from didact.parts.statistics.counts import weigh_classes as class_factors
@@ -40,7 +40,7 @@ from didact.tree.tree_base import _TreeModel, weights_in_cases
 
 def class_shares(X: Any, tree: Tree, n_classes: Any) -> Any:
     """Class probabilities: (n, classes), or a list of these, one for each output."""
-    found = values(tree, local(X)).astype(float_type(X), copy=False)
+    found = leaf_values(tree, local(X)).astype(float_type(X), copy=False)
     if isinstance(n_classes, list):
         return [found[:, o, :k] for o, k in enumerate(n_classes)]
     return found[:, 0]
@@ -56,7 +56,7 @@ def labels(X: Any, tree: Tree, classes: Any) -> Any:
 
 def means(X: Any, tree: Tree) -> Any:
     """The value of each row's leaf."""
-    found = values(tree, local(X))[:, :, 0].astype(float_type(X), copy=False)
+    found = leaf_values(tree, local(X))[:, :, 0].astype(float_type(X), copy=False)
     return found[:, 0] if tree.n_outputs == 1 else found
 
 

@@ -14,6 +14,7 @@ from didact.core.backend import float_type
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_bool, none, param, whole
 from didact.core.progress import FitProgress
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.trees.rows.targets import refuse_huge
 from didact.engines.trees.variants.model_tree import (
@@ -93,6 +94,7 @@ class ModelTreeRegressor(RegressorMixin, Estimator):
         with FitProgress(self, X=X, y=y):
             X, y, w = rows.gather(np.float64)
             refuse_huge(y)
+            refuse_square(X.shape[1], "use fewer columns, or DecisionTreeRegressor")
             self.tree_ = self._tree(X, y, w)
         return self
 

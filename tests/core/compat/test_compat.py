@@ -25,33 +25,38 @@ THREE = np.digitize(X[:, 0] + 0.5 * RNG.normal(size=120), [-0.5, 0.5])
 # ------------------------------------------------------------------------------------------------ threads, progress
 
 
-def test_a_model_s_own_number_of_threads(monkeypatch):
+@pytest.fixture
+def three_of_eight(monkeypatch):
+    """A machine of eight cores of which the library may use three, whatever this one has."""
     monkeypatch.setattr("didact.core.threads._machine_limit", lambda: 8)
     monkeypatch.setattr("didact.core.threads._hold.limits", lambda: [64])
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     didact.set_threads(3)
-    try:
-        counts = {}
-        for n_jobs in (None, 1, 2, -1, -2):
-            with threads_for(n_jobs):
-                counts[n_jobs] = thread_count()
-                with threads_for(None):  # a model inside another one
-                    assert thread_count() == counts[n_jobs]
-        assert counts == {None: 3, 1: 1, 2: 2, -1: 8, -2: 7}
-        assert thread_count() == 3
-    finally:
-        didact.set_threads(None)
+    yield
+    didact.set_threads(None)
+
+
+def test_a_model_s_own_number_of_threads(three_of_eight):
+    counts = {}
+    for n_jobs in (None, 1, 2, -1, -2):
+        with threads_for(n_jobs):
+            counts[n_jobs] = thread_count()
+            with threads_for(None):  # a model inside another one
+                assert thread_count() == counts[n_jobs]
+    assert counts == {None: 3, 1: 1, 2: 2, -1: 8, -2: 7}
+    assert thread_count() == 3
     with pytest.raises(ParameterError, match="n_jobs == 0"):
         threads_for(0)
 
 
-def test_fit_and_predict_keep_to_n_jobs(monkeypatch):
+@pytest.mark.parametrize(("n_jobs", "threads"), [(None, 3), (1, 1), (2, 2)])
+def test_fit_and_predict_keep_to_n_jobs(three_of_eight, monkeypatch, n_jobs, threads):
     seen = []
     rows = KNeighborsClassifier._rows
     monkeypatch.setattr(KNeighborsClassifier, "_rows", lambda *a, **k: (seen.append(thread_count()), rows(*a, **k))[1])
-    model = KNeighborsClassifier(n_jobs=1).fit(X, y)
+    model = KNeighborsClassifier(n_jobs=n_jobs).fit(X, y)
     model.predict(X)
-    assert set(seen) == {1}
+    assert set(seen) == {threads}
 
 
 def test_verbose_prints_lines_and_leaves_no_callback(capsys):

@@ -11,7 +11,7 @@ import pytest
 import didact
 from didact.core.jit import entries
 from didact.core.jit.disk_cache import has_baseline
-from didact.core.jit.warming import pack, warm
+from didact.core.jit.warming import pack_entries, warm
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 CHECKOUT = Path(didact.__file__).parents[2]
@@ -77,7 +77,7 @@ def site(tmp_path_factory):
         pytest.skip("wheels carry code for x86-64-v3 alone")
     root = tmp_path_factory.mktemp("wheel")
     warm(*CHAPTERS)  # quick where `make setup` has been before
-    assert pack(root / "compiled", CHAPTERS) > 0
+    assert pack_entries(root / "compiled", CHAPTERS) > 0
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(root)]
     subprocess.run(build, check=True, cwd=CHECKOUT, env=os.environ | {"DIDACT_COMPILED": str(root / "compiled")})
     (wheel,) = root.glob("*.whl")

@@ -8,7 +8,7 @@ from didact.core.errors import InputError
 from didact.engines.trees.predict.coded_walk import code_trees, predict_coded
 from didact.engines.trees.splits.random_loops import child_state, next_state, uniform
 from didact.engines.trees.splits.sort_loops import sort_keys, sort_packed
-from didact.engines.trees.tree import TreeBuilder, apply, decision_path, importances, pruned, values
+from didact.engines.trees.tree import TreeBuilder, apply, decision_path, importances, leaf_values, pruned
 
 
 def example():
@@ -61,7 +61,7 @@ def test_walk_equals_its_slow_twin(kind):
         X[rng.random(X.shape) < 0.1] = np.nan
         expected = [slow_leaf(tree, row) for row in X]
         np.testing.assert_array_equal(apply(tree, X), expected)
-        np.testing.assert_array_equal(values(tree, X)[:, 0, 0], tree.value[expected, 0, 0])
+        np.testing.assert_array_equal(leaf_values(tree, X)[:, 0, 0], tree.value[expected, 0, 0])
         path = decision_path(tree, X)
         assert (path[np.arange(200), expected] == 1).all()
         np.testing.assert_array_equal(np.asarray(path.sum(axis=1)).ravel() > 0, True)
@@ -106,7 +106,7 @@ def test_walk_on_codes_is_the_mean_of_the_walks():
     packed = code_trees(trees, 3, [tree.value[:, 0] for tree in trees])
     for n in (1, 7, 8, 1030):
         X = rng.integers(-4, 5, (n, 3)).astype(float)
-        expected = np.mean([values(tree, X)[:, 0, 0] for tree in trees], axis=0)
+        expected = np.mean([leaf_values(tree, X)[:, 0, 0] for tree in trees], axis=0)
         np.testing.assert_allclose(predict_coded(packed, X)[:, 0], expected, atol=1e-13)
     X[3, 1] = np.nan
     assert predict_coded(packed, X) is None

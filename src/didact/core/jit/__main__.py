@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from didact.core.jit.disk_cache import cache_folder
-from didact.core.jit.warming import pack, warm
+from didact.core.jit.warming import pack_entries, warm
 
 BAR_WIDTH = 30
 
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     place = folder.parent if folder else "no folder (none can be written, so each process compiles for itself)"
     sys.stdout.write(f"didact: loops of {modules} ready in {seconds:.1f} s, kept in {place}\n")
     if given.pack is not None:
-        sys.stdout.write(f"didact: {pack(given.pack, tuple(given.chapters))} entries copied to {given.pack}\n")
+        sys.stdout.write(f"didact: {pack_entries(given.pack, tuple(given.chapters))} entries copied to {given.pack}\n")
 
 
 def _bar(done: int, total: int, left: float) -> None:

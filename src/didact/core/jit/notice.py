@@ -17,7 +17,7 @@ from didact.core.jit.loop import Loop
 
 AFTER = 1.0  # seconds of compiling before the line
 PAUSE = 2.0  # seconds without compiling after which it is said anew
-LONG = 10.0  # seconds from which on progress is shown
+SHOWN_FROM = 10.0  # seconds from which on progress is shown
 SECONDS_PER_STEP = 1.5e-3  # of compiling for each instruction of bytecode, measured on components_loops
 
 _wanted: bool | None = None
@@ -75,7 +75,7 @@ class Notice:
             self.said = True
             name = estimator_at_work(thread) or function.__name__
             _say(f"didact: compiling {name} for this machine, once; about {max(2, round(seconds))} s\n")
-        if seconds < LONG or not _terminal() or not _heard():
+        if seconds < SHOWN_FROM or not _terminal() or not _heard():
             return
         start = time.monotonic() - max(before, AFTER)
         while not over.wait(0.5):

@@ -72,10 +72,15 @@ def loops_of(chapters: tuple[str, ...]) -> list[Path]:
         from didact.core.errors import ParameterError
 
         raise ParameterError(f"{unknown[0]!r} is no chapter of didact; there are {', '.join(sorted(known))}.")
+    found = [file for file in _reached_loops(chapters) if "def warm(" in file.read_text("utf-8")]
+    return sorted(found, key=lambda file: (-_weight(file), file))
+
+
+def _reached_loops(chapters: tuple[str, ...]) -> list[Path]:
+    """All files of loops that some chapters use, also those that are compiled by the warming of others."""
     roots = [PACKAGE / chapter for chapter in chapters] or [PACKAGE]
     files = reached(sorted(file for root in roots for file in root.rglob("*.py")))
-    found = [file for file in files if file.name.endswith("_loops.py") and "def warm(" in file.read_text("utf-8")]
-    return sorted(found, key=lambda file: (-_weight(file), file))
+    return [file for file in files if file.name.endswith("_loops.py")]
 
 
 def _weight(file: Path) -> int:
@@ -163,12 +168,10 @@ def target_settings(native: bool) -> dict[str, str]:
     return {"NUMBA_CPU_NAME": BASELINE, "NUMBA_CPU_FEATURES": ""}
 
 
-def pack(target: Path, chapters: tuple[str, ...] = ()) -> int:
+def pack_entries(target: Path, chapters: tuple[str, ...] = ()) -> int:
     """Copy the baseline's entries of the present sources into a folder, as a wheel carries them; their number."""
     count = 0
-    for file in {
-        source for path in loops_of(chapters) for source in reached([path]) if source.name.endswith("_loops.py")
-    }:
+    for file in _reached_loops(chapters):
         folder = cache_folder(str(file))
         for entry in sorted(folder.glob(f"*{entries.ENDING}")) if folder else ():
             key = entries.key_of(entry)

@@ -22,7 +22,7 @@ from didact.engines.trees.limits import Limits
 from didact.engines.trees.tree import Tree, TreeBuilder
 from didact.parts.criteria.base import Criterion
 
-EQUAL = 1e-11  # gains that differ by less, relative to the node's impurity, are equal
+SAME_GAIN = 1e-11  # gains that differ by less, relative to the node's impurity, are equal
 
 Side = tuple[Array, dict[str, Any]]  # which rows go left, and the test that says so
 
@@ -54,7 +54,7 @@ def best_test(X: Array, y: Array, w: Array, criterion: Criterion, limits: Limits
             if min(left.sum(), (~left).sum()) < max(limits.min_samples_leaf, 1):
                 continue
             gain = whole - sum(w[s].sum() * criterion.impurity(y[s], w[s]) for s in (left, ~left))
-            if best is None or gain > best[0] + EQUAL * whole:
+            if best is None or gain > best[0] + SAME_GAIN * whole:
                 known = np.isnan(X[:, j]).any()
                 test["missing_left"] = test["missing_left"] if known else 2 * left.sum() > len(left)
                 best = gain, j, left, test
@@ -74,7 +74,7 @@ def grow_cart(
         impurity, W = criterion.impurity(y[rows], w[rows]), w[rows].sum()
         value = np.bincount(y[rows], w[rows], classes) / W if criterion.labels else [w[rows] @ y[rows] / W]
         node = builder.add(parent, is_left, impurity, len(rows), W, np.asarray(value))
-        open_node = depth < limits.max_depth and len(rows) >= limits.min_samples_split and impurity > EQUAL
+        open_node = depth < limits.max_depth and len(rows) >= limits.min_samples_split and impurity > SAME_GAIN
         best = best_test(X[rows], y[rows], w[rows], criterion, limits, codes) if open_node else None
         if best is not None:
             _, feature, left, test = best

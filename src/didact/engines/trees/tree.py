@@ -101,7 +101,7 @@ class Tree(NamedTuple):
 
     def predict(self, X: Any) -> Array:
         """The value of every row's leaf, as scikit-learn's `tree_.predict` shapes it."""
-        found = values(self, X)
+        found = leaf_values(self, X)
         return found[:, 0] if self.n_outputs == 1 else found
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
@@ -140,7 +140,7 @@ def apply(tree: Tree, X: Any) -> Array:
     return out
 
 
-def values(tree: Tree, X: Any) -> Array:
+def leaf_values(tree: Tree, X: Any) -> Array:
     """The value of the leaf of each row: shape (rows, outputs, classes)."""
     return tree.value[apply(tree, X)]
 
@@ -185,7 +185,7 @@ def importances(tree: Tree, n_features: int, normalize: bool = True) -> Array:
     return found / scale if scale > 0 else found
 
 
-def goes_left(tree: Tree, node: Any, x: Array) -> Array:
+def rows_go_left(tree: Tree, node: Any, x: Array) -> Array:
     """Whether rows with these values of the node's feature go left."""
     if tree.category_set[node] == LEAF:
         return np.where(np.isnan(x), tree.missing_go_to_left[node] != 0, x <= tree.threshold[node])
@@ -207,7 +207,7 @@ def mean_over_others(tree: Tree, grid: Array, features: Array) -> Array:
         left, right = tree.children_left[node], tree.children_right[node]
         at = np.flatnonzero(np.asarray(features) == tree.feature[node])
         to_left = tree.weighted_n_node_samples[left] / tree.weighted_n_node_samples[node]
-        left_share = share[node] * (goes_left(tree, node, grid[:, at[0]]) if len(at) else to_left)
+        left_share = share[node] * (rows_go_left(tree, node, grid[:, at[0]]) if len(at) else to_left)
         share[left], share[right] = left_share, share[node] - left_share
     return share[~inner].T @ tree.value[~inner].reshape(tree.n_leaves, -1)
 

@@ -27,7 +27,7 @@ from didact.engines.trees.boosting.booster_loops import to_fixed_point
 from didact.engines.trees.boosting.objective import Objective, positive_width
 from didact.engines.trees.boosting.quantile_rows import LAST, Ranked, group_quantiles, keys_of, least_above, numbers_of
 from didact.engines.trees.boosting.spread_rows import LossBlock, first_rows, leaves_of
-from didact.engines.trees.growers.blocks import OpenNodes, answered, grow_in_rounds, own
+from didact.engines.trees.growers.blocks import OpenNodes, grow_in_rounds, grown_side_by_side, own
 from didact.engines.trees.growers.histogram import Grower, Grown
 from didact.engines.trees.growers.passes import HISTOGRAM_BYTES, histogram_bytes
 from didact.engines.trees.predict.packed_loops import Packed
@@ -116,7 +116,7 @@ class RowsBooster:
             wanted = [(outputs[k], nodes) for k, nodes in asked]
             return self.parts.reduce(count_fixed, fixed, wanted).parts
 
-        return [self._scaled(grown, fixed) for grown in answered(growing, answer)]
+        return [self._scaled(grown, fixed) for grown in grown_side_by_side(growing, answer)]
 
     def _scaled(self, grown: Grown, fixed: KeptBlocks) -> Tree:
         """The tree with its values times the learning rate; leaves of some losses are renewed before."""

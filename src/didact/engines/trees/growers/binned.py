@@ -6,7 +6,7 @@ import numpy as np
 
 from didact.core.typing import Array
 from didact.engines.trees.growers.binned_loops import CodedColumns, CodedScanner
-from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, threads_for
+from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, tree_threads
 from didact.engines.trees.growers.random_cuts_loops import RandomScanner
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.bins import Bins
@@ -36,7 +36,7 @@ def coded(codes: Array, bins: Bins, monotone: Array | None = None, values: Array
 
 def grow_from_bins(table: CodedColumns, targets: Targets, limits: Limits, seed: int = 0) -> Tree:
     """Grow one tree; rows of weight 0 are left out. All draws follow from the seed."""
-    return grow_on(threads_for(*table.codes.shape), table, targets, limits, seed)
+    return grow_on(tree_threads(*table.codes.shape), table, targets, limits, seed)
 
 
 def grow_on(threads: int, table: CodedColumns, targets: Targets, limits: Limits, seed: int = 0) -> Tree:

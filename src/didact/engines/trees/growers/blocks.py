@@ -154,7 +154,9 @@ def grow_rows(
     grower = Grower(np.empty((0, rows.n_features), bins.dtype), bins, layout, criterion, limits, monotone=monotone,
                     interactions=interactions, features=features)  # fmt: skip
     growing = grow_in_rounds(layout, n_rows, grower, seed)
-    return answered([growing], lambda asked: rows.reduce(count_block, fixed_of, args, bins, asked[0][1]).parts)[0]
+    return grown_side_by_side(
+        [growing], lambda asked: rows.reduce(count_block, fixed_of, args, bins, asked[0][1]).parts
+    )[0]
 
 
 def grow_in_rounds(layout: Channels, n_rows: int, grower: Grower, seed: int) -> Rounds:
@@ -162,7 +164,7 @@ def grow_in_rounds(layout: Channels, n_rows: int, grower: Grower, seed: int) -> 
     return (yield from _Growth(layout, n_rows, grower, seed).run())
 
 
-def answered(
+def grown_side_by_side(
     growing: Sequence[Rounds], answer: Callable[[list[tuple[int, OpenNodes]]], Sequence[Array]]
 ) -> list[Grown]:
     """Grow trees side by side: in each round `answer` gives the histograms that unfinished ones, by number, want."""

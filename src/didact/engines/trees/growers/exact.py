@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
 from didact.engines.trees.growers.exact_loops import RandomSortedScanner, SortedColumns, SortedScanner
-from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, threads_for
+from didact.engines.trees.growers.growth import grow_tree, new_nodes, set_words, signs, tree_threads
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree
@@ -88,7 +88,7 @@ def grow_exact(
     table: Presorted, targets: Targets, limits: Limits, seed: int = 0, monotone: Array | None = None
 ) -> Tree:
     """Grow one tree from sorted columns; rows of weight 0 are left out. Random choices follow from the seed alone."""
-    return grow_sorted(threads_for(*table.lines.T.shape), table, targets, limits, seed, monotone)
+    return grow_sorted(tree_threads(*table.lines.T.shape), table, targets, limits, seed, monotone)
 
 
 def grow_sorted(

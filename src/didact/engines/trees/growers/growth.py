@@ -8,7 +8,7 @@ from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.trees.growers.growth_loops import TREE_NODE, Queue, TreeNodes, Written, grow_below, write_preorder
-from didact.engines.trees.growers.together_loops import BEGIN, RANGE, ROUND_STATE, GrowthTeam, grow_shared
+from didact.engines.trees.growers.together_loops import BEGIN_ROUND, RANGE, ROUND_STATE, GrowthTeam, grow_shared
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.rows.targets import Targets
 from didact.engines.trees.tree import Tree
@@ -18,7 +18,7 @@ PER_THREAD = 1 << 18  # rows × features for each thread that grows a tree
 LARGE_NODE = 1 << 13  # rows from which threads may share the features of a node
 
 
-def threads_for(n: int, p: int) -> int:
+def tree_threads(n: int, p: int) -> int:
     """How many threads a tree of n rows is worth."""
     return max(1, min(thread_count(), n * p // PER_THREAD))
 
@@ -47,7 +47,7 @@ def new_nodes(n: int, limits: Limits, channels: int, active: int, words: int, se
     """Room for the nodes of a tree of n rows, with a root in which all of the `active` features may vary."""
     room = capacity(n, limits)
     nodes = TreeNodes(
-        np.empty(room, TREE_NODE),
+        np.empty(room, TREE_NODE).view(np.recarray),  # whose fields Python reads as the compiled loops do
         np.empty((room, channels)),
         np.empty((room, -(-active // 64)), np.uint64),
         np.zeros((room if words else 1, max(words, 1)), np.uint64),
@@ -89,7 +89,7 @@ def new_team(threads: int, nodes: TreeNodes, scanner: Any, count: Array) -> Grow
     """What the threads share, before the first step of a tree, which begins with the root."""
     room, p, most, now = len(nodes.at), len(scanner.order), 4 * threads, np.zeros(1, ROUND_STATE)
     count[0] = 1
-    now["step"], now["tasks"], now["children"], now["threads"] = BEGIN, 1, 1, threads
+    now["step"], now["tasks"], now["children"], now["threads"] = BEGIN_ROUND, 1, 1, threads
     now["large"] = max(LARGE_NODE, int(nodes.at[0]["stop"]) // (8 * threads))
     return GrowthTeam(
         board=new_board(1),

@@ -41,7 +41,7 @@ ROUNDING = 1e-11  # a gain of 0 may come out slightly negative, most of all with
 PURE = 4e-15  # an impurity that is smaller, relative to its parts, is rounding
 UNVARYING = -2  # the cut of a feature that does not vary in a node
 NO_NODE: Any = np.int64(-1)
-NO_ROWS: Any = np.int64(0)
+NO_LIMIT_OF_ROWS: Any = np.int64(0)
 PATIENT_WORK: Any = np.int64(1 << 30)  # codes that a thread looks at before it lets the interpreter look for Ctrl-C
 
 TREE_NODE = np.dtype(
@@ -232,7 +232,7 @@ def grow_below(scanner: Any, near: Any, nodes: TreeNodes, node: int, queue: Queu
         bring1(scanner, nodes, child, near)
         if scan1(near, nodes, child, limits):
             queue.nodes[0], queue.many[0] = child, 1
-            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_ROWS, PATIENT_WORK)
+            work -= PATIENT_WORK - grow_waiting(near, nodes, queue, count, limits, NO_LIMIT_OF_ROWS, PATIENT_WORK)
     return bool(work > 0)
 
 

@@ -47,7 +47,7 @@ from didact.engines.trees.growers.growth_loops import (
 from didact.engines.trees.limits import Limits
 from didact.engines.trees.splits.sorted_loops import NO_SCORE
 
-MARK, MOVE_LINES, BEGIN, SCAN, SUBTREES = range(5)
+MARK, MOVE_LINES, BEGIN_ROUND, SCAN, SUBTREES = range(5)
 QUICK = 1 << 16  # codes of a node that one thread splits sooner than all of them
 SUBTREE_DEPTH = 10  # levels of a subtree, more or less
 MOST_SUBTREES = 1 << 19  # subtrees: a step has less than 2²⁰ tasks
@@ -124,7 +124,7 @@ def do_piece(k: int, scanner: Any, nodes: TreeNodes, limits: Limits, team: Growt
         for f in range(piece.start, piece.stop):
             move1(scanner, nodes, team.splits[piece.of], f)
         return 0
-    if step == BEGIN:
+    if step == BEGIN_ROUND:
         child, f = team.children[k], 0
         if team.now[0].splits > 0:
             f = nodes.at[team.splits[k // 2]].feature
@@ -175,8 +175,8 @@ def next_round_step(scanner: Any, nodes: TreeNodes, limits: Limits, team: Growth
                 cut_pieces(team, e, lines, min(lines, 2 * now.threads))
         now.step, now.children = MOVE_LINES, 2 * now.splits
     if now.tasks == 0 and done <= MOVE_LINES:
-        now.step, now.tasks = BEGIN, now.children
-    if done == BEGIN:
+        now.step, now.tasks = BEGIN_ROUND, now.children
+    if done == BEGIN_ROUND:
         plan_scans(scanner, nodes, p, limits, team)
     if done == SCAN:
         for slot in range(now.children):

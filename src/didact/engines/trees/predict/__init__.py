@@ -3,8 +3,8 @@
 There are five ways from a row to its leaf, each the quickest somewhere:
 
 - `tree_loops.apply_rows` walks one tree, a row after the other: the leaves of single trees, out-of-bag rows of a
-  forest, and any tree of a pack or forest whose leaves themselves are asked for. A wrong guess at most levels: about
-  5 ns a row and level.
+  forest, and any tree of a pack or forest whose leaves themselves are asked for. The branch is
+  guessed wrong at most levels.
 - `packed` walks eight rows side by side down trees in one array: the values of boosted trees for fewer than 64 rows, or
   for trees of more than 256 leaves. About 2 ns a row, tree and level.
 - `small_trees` makes every test of a tree for a block of 1,024 rows instead of walking: boosted trees of at most 256
