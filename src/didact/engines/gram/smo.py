@@ -36,10 +36,11 @@ from didact.engines.loop.iterate import Report
 
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
 INNER = 0.1  # a working set is solved to this share of the violation outside
-PATIENCE = 100  # steps for each variable of a working set
+PATIENCE = 10  # steps for each variable of a working set, before Newton steps on all of them
 STUCK = 100  # working sets in a row after which a violation that stays the same is rounding
 ROUNDING = "as far as rounding allows"
-FACES = 20  # Newton steps in a row, each of which ends at a bound
+FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
+CHEAP = 1e9  # multiply–adds together
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
 
 
@@ -231,27 +232,37 @@ def newton_on_free(K: Array, alpha: Array, sign: Array, bound: Array, f: Array) 
 
     Each step minimises the objective over β of the free variables with Σ Δβ = 0, and goes as far as the first bound.
     """
-    for _ in range(FACES):
+    for step in range(len(alpha)):
         free = np.flatnonzero((alpha > 0.0) & (alpha < bound))
-        if len(free) < 2:
+        if len(free) < 2 or step >= max(FACES, CHEAP / len(free) ** 3):
             return
         n = len(free)
-        saddle = np.zeros((n + 1, n + 1))
-        saddle[:n, :n], saddle[:n, n], saddle[n, :n] = K[np.ix_(free, free)], 1.0, 1.0
-        saddle[np.arange(n), np.arange(n)] += RIDGE * np.trace(saddle[:n, :n]) / n
-        move = linalg.solve(saddle, np.append(-f[free], 0.0), assume_a="sym", check_finite=False)[:n]
-        step = sign[free] * move
-        room = np.where(step > 0, bound[free] - alpha[free], alpha[free])
-        share = np.divide(room, np.abs(step), out=np.full(n, np.inf), where=step != 0)
+        move = level_step(K[np.ix_(free, free)], f[free])
+        way = sign[free] * move
+        room = np.where(way > 0, bound[free] - alpha[free], alpha[free])
+        share = np.divide(room, np.abs(way), out=np.full(n, np.inf), where=way != 0)
         t = min(1.0, float(share.min()))
-        if not np.isfinite(move).all() or t * float(f[free] @ move) >= 0.0:
+        if not t * float(f[free] @ move) < 0.0:
             return
-        alpha[free] += t * step
+        alpha[free] += t * way
         ended = free[share <= t]
-        alpha[ended] = np.where(step[share <= t] > 0, bound[ended], 0.0)
+        alpha[ended] = np.where(way[share <= t] > 0, bound[ended], 0.0)
         f += K[:, free] @ (t * move)
         if t == 1.0:
             return
+
+
+def level_step(K: Array, f: Array) -> Array:
+    """The step with sum zero after which f is the same everywhere: −K⁻¹(f − ρ), where K is lifted off singularity."""
+    M = K.copy()
+    M.flat[:: len(M) + 1] += RIDGE * np.trace(K) / len(K)
+    try:
+        factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:  # the kernel is not positive semidefinite, or no more so than rounding
+        return np.zeros(len(f))
+    solved = linalg.cho_solve(factor, np.column_stack([f - f.mean(), np.ones(len(f))]), check_finite=False)
+    move = solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) - solved[:, 0]
+    return np.asarray(move - move.mean())
 
 
 def working_set(f: Array, rise: Array, fall: Array, last: Array, q: int) -> Array:
