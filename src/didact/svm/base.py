@@ -17,6 +17,7 @@ from didact.engines.gram.smo import Search, Solved
 from didact.kernels import RBF, Constant, Linear, Polynomial, Sigmoid
 from didact.kernels.radial import spread_of_rows, width_of_gamma
 
+ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -183,3 +184,13 @@ def values_at(X: AnyArray, kernel: Any, support: Array, vectors: Any, coef: Arra
             X = X.toarray()
         found = images(kernel, X, like(vectors, X), coef)
     return like((found + constant).astype(float_type(X)), X)
+
+
+def first_of_the_largest(values: Array, tol: float) -> Array:
+    """The first column whose value is the largest of its row, as far as values are known.
+
+    A row that is a free support vector of two classes against the rest has the value −1 in both: rounding, or how far
+    the solver went, must not choose between them.
+    """
+    known = ROUNDED * np.finfo(values.dtype).eps * np.abs(values).max(axis=1, keepdims=True)
+    return np.asarray((values >= values.max(axis=1, keepdims=True) - np.maximum(tol, known)).argmax(axis=1))

@@ -41,6 +41,7 @@ from didact.svm.base import (
     cache_size_param,
     coef0_param,
     degree_param,
+    first_of_the_largest,
     gamma_param,
     kernel_param,
     max_iter_param,
@@ -53,7 +54,6 @@ from didact.svm.calibration import folds, probabilities, sigmoid
 
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
 MOVED = "A polynomial of xᵀz changes with the origin of x."
-ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
 FOLDS = 5
 PROBABILITY = (
     "The `probability` parameter was deprecated in 1.9 and will be removed in version 1.11. Use "
@@ -321,16 +321,6 @@ def labels(X: AnyArray, classes: Array, pairs: bool, ties: bool, tol: float, *su
     if not pairs:
         return np.asarray(classes[first_of_the_largest(found, tol)])
     return np.asarray(classes[(by_class(found, K) if ties else votes(found, K)).argmax(axis=1)])
-
-
-def first_of_the_largest(values: Array, tol: float) -> Array:
-    """The first column whose value is the largest of its row, as far as values are known.
-
-    A row that is a free support vector of two classes against the rest has the value −1 in both: rounding, or how far
-    the solver went, must not choose between them.
-    """
-    known = ROUNDED * np.finfo(values.dtype).eps * np.abs(values).max(axis=1, keepdims=True)
-    return np.asarray((values >= values.max(axis=1, keepdims=True) - np.maximum(tol, known)).argmax(axis=1))
 
 
 def tasks_of(codes: Array, K: int, counts: Array, strategy: str) -> list[Task]:

@@ -74,6 +74,8 @@ SIGNATURES = {
         "QuadraticDiscriminantAnalysis": "*",
     },
     "svm": {
+        "LinearSVC": "penalty loss * random_state verbose",
+        "LinearSVR": "* random_state verbose",
         "OneClassSVM": "* verbose=False",
         "SVC": "* verbose=False",
         "SVR": "* verbose=False",

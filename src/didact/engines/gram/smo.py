@@ -28,6 +28,7 @@ import numpy as np
 from scipy import linalg
 
 from didact.core.backend import is_tensor
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import GramRows, Precomputed, images
 from didact.engines.gram.smo_loops import pairs
@@ -196,7 +197,8 @@ class _WorkingSets:
         steps, left = pairs(K, alpha, d.sign, d.bound, values, goal, limit)
         self.steps += steps
         if left > goal:
-            newton_on_free(K, alpha, d.sign, d.bound, values)
+            with blas_for(len(K)):
+                newton_on_free(K, alpha, d.sign, d.bound, values)
         self.best, self.idle = (self.gap, 0) if self.gap < 0.9 * self.best else (self.best, self.idle + 1)
         change = np.bincount(index, d.sign * (alpha - self.alpha[these]), minlength=len(different))
         self.alpha[these] = alpha
@@ -253,16 +255,23 @@ def newton_on_free(K: Array, alpha: Array, sign: Array, bound: Array, f: Array) 
 
 
 def level_step(K: Array, f: Array) -> Array:
-    """The step with sum zero after which f is the same everywhere: −K⁻¹(f − ρ), where K is lifted off singularity."""
+    """The step with sum zero after which f is the same everywhere: −K⁻¹(f − ρ); zero if K has no such solution."""
+    solved = lifted_solve(K, np.column_stack([f - f.mean(), np.ones(len(f))]))
+    if solved is None:
+        return np.zeros(len(f))
+    move = solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) - solved[:, 0]
+    return np.asarray(move - move.mean())
+
+
+def lifted_solve(K: Array, right: Array) -> Array | None:
+    """K⁻¹ times a matrix, where K is lifted off singularity; None if it is not positive semidefinite even then."""
     M = K.copy()
     M.flat[:: len(M) + 1] += RIDGE * np.trace(K) / len(K)
     try:
         factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:  # the kernel is not positive semidefinite, or no more so than rounding
-        return np.zeros(len(f))
-    solved = linalg.cho_solve(factor, np.column_stack([f - f.mean(), np.ones(len(f))]), check_finite=False)
-    move = solved[:, 1] * (solved[:, 0].sum() / solved[:, 1].sum()) - solved[:, 0]
-    return np.asarray(move - move.mean())
+    except linalg.LinAlgError:  # the kernel is indefinite, or so nearly that rounding makes it so
+        return None
+    return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
 
 
 def working_set(f: Array, rise: Array, fall: Array, last: Array, q: int) -> Array:

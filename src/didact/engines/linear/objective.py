@@ -38,6 +38,8 @@ class LinearObjective(NamedTuple):
     fit_intercept: bool = True
     outputs: int = 0  # 0: one output, y of shape (n,); else the number of coefficient vectors
     reference: bool = False  # whether one more output comes last, whose linear predictor is 0
+    constant_l2: float = 0.0  # the L2 strength of intercepts, which most models leave free
+    constant_l1: float = 0.0  # and their L1 strength, where there is an L1 part
 
     @property
     def size(self) -> int:
@@ -89,7 +91,7 @@ class LinearObjective(NamedTuple):
             one = _fused_gradient if self._fused else _gradient
             S = self.rows.reduce(one, self.loss, coef, intercept)
         value, grad, grad0 = S.parts
-        return self._penalised(coef, value, self.join(grad, grad0))
+        return self._penalised(coef, intercept, value, self.join(grad, grad0))
 
     def value_gradient_hessian(self, theta: Array) -> tuple[float, Array, Array]:
         """f, its gradient and its curvature matrix."""
@@ -106,7 +108,7 @@ class LinearObjective(NamedTuple):
         blocks = max(self.outputs, 1)
         H = H.reshape(blocks, p + 1, blocks, p + 1)[:, :width, :, :width].reshape(self.size, self.size) / self.weight
         H[np.diag_indices(self.size)] += self.penalties()
-        return *self._penalised(coef, value, self.join(grad, grad0)), H
+        return *self._penalised(coef, intercept, value, self.join(grad, grad0)), H
 
     def column_moments(self) -> tuple[Array, Array]:
         """Means and mean squares of the features."""
@@ -126,8 +128,8 @@ class LinearObjective(NamedTuple):
         return H
 
     def penalties(self) -> Array:
-        """The L2 strength of every parameter: none for intercepts."""
-        return self.per_parameter(self.alpha, 0.0)
+        """The L2 strength of every parameter."""
+        return self.per_parameter(self.alpha, self.constant_l2)
 
     def per_parameter(self, values: Any, constant: float) -> Array:
         """A number for every parameter from one (or one for each feature), and that of intercepts."""
@@ -140,9 +142,10 @@ class LinearObjective(NamedTuple):
         alpha = np.asarray(self.alpha)
         return self._replace(rows=self.rows.on_columns(columns), alpha=alpha[columns] if alpha.ndim else self.alpha)
 
-    def _penalised(self, coef: Array, value: float, gradient: Array) -> tuple[float, Array]:
-        penalty = self.join(self.alpha * coef, np.zeros(coef.shape[:-1]))
-        return value / self.weight + 0.5 * float(np.sum(self.alpha * coef * coef)), gradient / self.weight + penalty
+    def _penalised(self, coef: Array, intercept: Any, value: float, gradient: Array) -> tuple[float, Array]:
+        pull = self.constant_l2 * np.asarray(intercept)
+        penalty = 0.5 * float(np.sum(self.alpha * coef * coef) + np.sum(pull * intercept))
+        return value / self.weight + penalty, gradient / self.weight + self.join(self.alpha * coef, pull)
 
 
 def linear_predictor(X: Any, coef: Array, intercept: Any, offset: Any) -> Any:

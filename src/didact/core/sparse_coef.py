@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.parameters import attr
-from didact.core.typing import Array
+from didact.core.rows.gather import dense
 
 
 class SparseCoefficients:
@@ -35,11 +35,6 @@ class SparseCoefficients:
         if is_sparse(self.coef_):
             self.coef_ = dense(self.coef_)[0] if self._vector else dense(self.coef_)
         return self
-
-
-def dense(coef: Any) -> Array:
-    """Coefficients as an array."""
-    return coef.toarray() if is_sparse(coef) else np.asarray(coef)
 
 
 def sparse_scores(X: Any, coef: Any, intercept: Any, dtype: Any) -> Any:
