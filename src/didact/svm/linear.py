@@ -25,6 +25,7 @@ from didact.core.estimator import Estimator, report_convergence
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, is_bool, one_of, param, whole
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.gram.dual_descent import Box, descend_rows, row_squares
 from didact.engines.linear.fit import fit_linear
@@ -75,6 +76,7 @@ class _LinearMachine(Estimator):
         with np.errstate(over="ignore"):
             norm = row_squares(data.X, self._constant())
         if not np.isfinite(norm).all():
+            refuse_non_finite(data.X, rows.names)
             refuse_extreme(data.X, rows.names)
         return data, norm
 

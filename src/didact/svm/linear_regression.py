@@ -16,7 +16,7 @@ from didact.engines.linear.scores import linear_scores
 from didact.engines.loop.iterate import Report
 from didact.engines.loop.result import Result
 from didact.parts.losses.regression import SquaredEpsilonInsensitive
-from didact.svm.base import TOLERANCE, WEIGHTS_ARE_C
+from didact.svm.base import WEIGHTS_ARE_C
 from didact.svm.linear import _LinearMachine, one_target, prices, weight_of
 from didact.svm.linear_classification import PENALISED
 
@@ -36,7 +36,8 @@ class LinearSVR(RegressorMixin, _LinearMachine):
 
     References
     ----------
-    Ho, Lin (2012), Large-scale linear support vector regression, JMLR 13, 3323–3348.
+    Ho, Lin (2012), Large-scale linear support vector regression, JMLR 13, 3323–3348; Hsieh et al. (2008),
+    doi:10.1145/1390156.1390208.
 
     Examples
     --------
@@ -52,8 +53,6 @@ class LinearSVR(RegressorMixin, _LinearMachine):
     _test_skips = {
         **dict.fromkeys(("constant_columns/constant", "constant_columns/shift"), PENALISED),
         "weight_scale": WEIGHTS_ARE_C,
-        "defaults/check_sample_weight_equivalence_on_dense_data": TOLERANCE,
-        "defaults/check_sample_weight_equivalence_on_sparse_data": TOLERANCE,
     }
     _attrs = [
         attr("coef_", "(n_features,) or (n_targets, n_features)", "Weights of the columns."),

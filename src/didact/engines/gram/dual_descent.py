@@ -33,6 +33,7 @@ from didact.core.typing import Array
 from didact.engines.gram.dual_loops import sweep_classes, sweep_rows
 from didact.engines.gram.smo import CHEAP, FACES, lifted_solve
 from didact.engines.loop.iterate import Report
+from didact.engines.loop.line_search import inner
 from didact.engines.loop.result import Result
 
 FIRST_SEED = 88172645463325252  # of the order of rows, the same in every fit: any order leads to the optimum
@@ -110,7 +111,8 @@ def descend_rows(X: Any, design: Any, norm: Array, box: Box, tol: float, max_ite
 
 def dual_value(box: Box, beta: Array, w: Array) -> float:
     """The objective of the dual."""
-    return float(0.5 * w @ w + 0.5 * box.ridge @ (beta * beta) - box.target @ beta + box.epsilon * np.abs(beta).sum())
+    squares = inner(w, w) + inner(box.ridge, beta * beta)
+    return 0.5 * squares - inner(box.target, beta) + box.epsilon * float(np.abs(beta).sum())
 
 
 def newton_on_face(X: Any, box: Box, beta: Array, w: Array) -> bool:

@@ -66,12 +66,12 @@ def sweep_rows(
     rows: Any, target: Array, lower: Array, upper: Array, ridge: Array, norm: Array, epsilon: float, constant: float,
     beta: Array, w: Array, order: Array, active: Array, threshold: float, seed: Array,
 ) -> float:  # fmt: skip
-    """One pass over the rows in play, in random order; returns the largest violation met.
+    """One pass over the rows in play, in random order; returns the largest violations met of either side, added.
 
     A row whose variable stays at a bound or at its kink by more than the threshold is left out.
     """
     p = w.shape[0] - 1
-    worst = 0.0
+    below, above = 0.0, 0.0
     s, m = 0, active[0]
     shuffle_first(order, m, seed)
     while s < m:
@@ -85,9 +85,9 @@ def sweep_rows(
         left = g + epsilon if b > 0.0 else g - epsilon
         rises, falls = b < upper[i], b > lower[i]
         if rises and right < 0.0:
-            worst = max(worst, -right)
+            below = max(below, -right)
         elif falls and left > 0.0:
-            worst = max(worst, left)
+            above = max(above, left)
         elif (not rises or right > threshold) and (not falls or left < -threshold):
             m -= 1
             order[s] = order[m]
@@ -103,7 +103,7 @@ def sweep_rows(
             w[p] += (new - b) * constant
         s += 1
     active[0] = m
-    return worst
+    return below + above
 
 
 @jit(fastmath={"contract"})
