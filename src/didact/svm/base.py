@@ -1,23 +1,27 @@
 """Base of the support vector machines: the kernel that parameters name, limits of the solver, values at new rows."""
 
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
-from didact.core.errors import InputError
+from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator, warn_convergence
+from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above, above_or_infinite, at_least, attr, is_bool, is_callable, one_of, param, whole
 from didact.core.rows import Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import Precomputed, images
+from didact.engines.gram.rows import Precomputed, block, images
 from didact.engines.gram.smo import Search, Solved
-from didact.kernels import RBF, Constant, Linear, Polynomial, Sigmoid
+from didact.kernels import RBF, Constant, Linear, Polynomial, Sigmoid, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows, width_of_gamma
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
+SOME = 200  # support vectors on which a kernel is looked at
+NEGATIVE = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
@@ -71,12 +75,21 @@ def time_limit_param() -> Any:
     return param(np.inf, above_or_infinite(0), "Seconds after which the fit ends with what it has, and a warning.")
 
 
-def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArray, w: Any) -> Any:
+def gamma_of_spread(X: AnyArray, w: Any, names: Any) -> float:
+    """1/(p · variance of X), or 1 if X is constant; columns whose squares overflow or vanish are refused."""
+    with np.errstate(all="ignore"):
+        spread = spread_of_rows(X, w)
+        gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
+    if not (np.isfinite(spread) and np.isfinite(gamma)):
+        refuse_extreme(X, names)
+    return gamma
+
+
+def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArray, w: Any, names: Any) -> Any:
     """The kernel that the parameters name, and γ."""
-    p = X.shape[1]
     if isinstance(gamma, str):
-        spread = spread_of_rows(X, w) if gamma == "scale" and kernel in ("poly", "rbf", "sigmoid") else 1.0
-        gamma = 1.0 / (p * spread) if spread > 0 else 1.0
+        scaled = gamma == "scale" and kernel in ("poly", "rbf", "sigmoid")
+        gamma = gamma_of_spread(X, w, names) if scaled else 1.0 / X.shape[1]
     if kernel == "linear":
         return Linear(), gamma
     if kernel == "poly":
@@ -134,10 +147,12 @@ class _KernelMachine(Estimator):
                     "precomputed kernel needs a value for every pair of fitted rows."
                 )
             X = np.asarray(to_numpy(X.toarray() if is_sparse(X) else X), np.float64)
+            refuse_asymmetric(X)
             self.kernel_ = "precomputed"
             self._gamma = 1.0
             return X, y, w, Precomputed(X)
-        self.kernel_, self._gamma = chosen_kernel(self.kernel, self.gamma, int(self.degree), float(self.coef0), X, w)
+        how = self.kernel, self.gamma, int(self.degree), float(self.coef0)
+        self.kernel_, self._gamma = chosen_kernel(*how, X, w, rows.names)
         return X, y, w, self.kernel_
 
     def _search(self: Any) -> Search:
@@ -157,6 +172,8 @@ class _KernelMachine(Estimator):
         else:
             chosen = X[support.tolist()] if is_tensor(X) else X[support]
             self.support_vectors_ = to_numpy(chosen) if is_tensor(X) else chosen.astype(self._dtype, copy=False)
+        if not isinstance(self.kernel_, (RBF, Linear)):
+            self._warn_indefinite(X, support[:SOME])
         self.kkt_residual_ = max(one.gap for one in solved)
         bad = [one for one in solved if not one.converged]
         self.fit_status_ = int(bool(bad))
@@ -165,6 +182,33 @@ class _KernelMachine(Estimator):
                 self,
                 f"the optimality conditions are violated by {self.kkt_residual_:.2g} ({bad[0].status}), more than "
                 f"tol = {self.tol:g}: raise max_iter or time_limit, or scale the columns of X.",
+            )
+
+    def _warn_indefinite(self: Any, X: AnyArray, some: Array) -> None:
+        """Say that the kernel is none, if it has a negative eigenvalue on some of the support vectors."""
+        if self.kernel == "precomputed":
+            K = X[np.ix_(some, some)]
+        else:
+            rows = self.support_vectors_[: len(some)]
+            K = to_numpy(block(self.kernel_, rows, rows))
+        if len(some) and not is_positive_semidefinite(K, tol=NEGATIVE):
+            warnings.warn(
+                f"{type(self).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the "
+                "problem is not convex and what was found need not be the best: take another kernel, or other "
+                "parameters of it.",
+                stacklevel=users_level(),
+            )
+
+
+def refuse_asymmetric(K: Array) -> None:
+    """Refuse a kernel matrix that differs from its transpose by more than rounding."""
+    for a in range(0, len(K), SOME):
+        difference = np.abs(K[a : a + SOME] - K[:, a : a + SOME].T)
+        if difference.max(initial=0.0) > NEGATIVE * np.abs(K[a : a + SOME]).max():
+            i, j = np.unravel_index(difference.argmax(), difference.shape)
+            raise InputError(
+                f"The kernel matrix X is not symmetric: X[{a + i}, {j}] is {K[a + i, j]:g}, and X[{j}, {a + i}] is "
+                f"{K[j, a + i]:g}. Both are the kernel of the same two rows."
             )
 
 

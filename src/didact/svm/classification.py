@@ -30,12 +30,13 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import Precomputed, images
-from didact.engines.gram.smo import Dual, Search, Solved, solve_dual
-from didact.kernels import Linear
+from didact.engines.gram.rows import Precomputed, block, images
+from didact.engines.gram.smo import ROUNDING, Dual, Search, Solved, solve_dual
+from didact.kernels import Kernel, Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.base import (
     SKIPS,
+    SOME,
     WEIGHTS_ARE_C,
     _KernelMachine,
     cache_size_param,
@@ -51,6 +52,7 @@ from didact.svm.base import (
     values_at,
 )
 from didact.svm.calibration import folds, probabilities, sigmoid
+from didact.svm.pairs import arranged, by_class, spread, votes
 
 HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
 MOVED = "A polynomial of xᵀz changes with the origin of x."
@@ -85,15 +87,32 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
         part = kernel.K[np.ix_(task.rows, task.rows)]
         kernel = Precomputed(part)
     if hard:
-        bound = np.where(np.isfinite(bound), bound, HARD)
+        most = HARD / typical_value(kernel, part)
+        bound = np.where(np.isfinite(bound), bound, most)
     dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
     solved = solve_dual(kernel, part, dual, how, report)
-    if hard and (solved.alpha >= HARD).any():
+    if hard and ((solved.alpha >= most).any() or (solved.status == ROUNDING and separates(sign, solved) <= 0.0)):
         raise InputError(
             "The classes cannot be separated by this kernel, so there is no hard margin (C=inf): use a finite C, or "
             "another kernel."
         )
     return solved
+
+
+def separates(sign: Array, solved: Solved) -> float:
+    """The least y f(x) of all rows: positive if all are on their sides."""
+    return float((sign * (solved.u - solved.rho)).min())
+
+
+def typical_value(kernel: Any, X: AnyArray) -> float:
+    """The mean of k(x, x), in which α is measured."""
+    if isinstance(kernel, Precomputed):
+        values = np.diag(kernel.K)
+    elif isinstance(kernel, Kernel):
+        values = to_numpy(kernel.diagonal(X))
+    else:
+        values = np.diag(to_numpy(block(kernel, X[:SOME], X[:SOME])))
+    return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 
 class SVC(ClassifierMixin, _KernelMachine):
@@ -335,45 +354,3 @@ def tasks_of(codes: Array, K: int, counts: Array, strategy: str) -> list[Task]:
         rows = every[(codes[every] == i) | (codes[every] == j)]
         found.append(Task(rows, codes[rows] == i))
     return found
-
-
-def arranged(table: Array, codes: Array, K: int, strategy: str) -> Array:
-    """Coefficients (n_SV, n_decisions) as (K − 1, n_SV), a row for each other class in order; or transposed."""
-    if K == 2 or strategy == "ovr":
-        return table.T.copy()
-    out = np.zeros((K - 1, len(table)))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        out[j - 1, codes == i] = table[codes == i, k]
-        out[i, codes == j] = table[codes == j, k]
-    return out
-
-
-def spread(dual_coef: Array, codes: Array, K: int, strategy: str) -> Array:
-    """The inverse of `arranged`."""
-    if K == 2 or strategy == "ovr":
-        return dual_coef.T
-    out = np.zeros((len(codes), K * (K - 1) // 2))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        out[codes == i, k] = dual_coef[j - 1, codes == i]
-        out[codes == j, k] = dual_coef[i, codes == j]
-    return out
-
-
-def votes(pairs: Array, K: int) -> Array:
-    """How many pairs each class wins."""
-    found = np.zeros((len(pairs), K))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        first = pairs[:, k] > 0
-        found[:, i] += first
-        found[:, j] += ~first
-    return found
-
-
-def by_class(pairs: Any, K: int) -> Array:
-    """Votes, and the sum of confidences squashed to less than half a vote, which breaks ties."""
-    values = to_numpy(pairs)
-    total = np.zeros((len(values), K))
-    for k, (i, j) in enumerate(combinations(range(K), 2)):
-        total[:, i] += values[:, k]
-        total[:, j] -= values[:, k]
-    return np.asarray(votes(values, K) + total / (3.0 * (np.abs(total) + 1.0)), values.dtype)

@@ -100,14 +100,18 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
         bound = np.ones(n) if w is None else to_numpy(w).astype(np.float64)
         if not bound.any():
             raise InputError("All sample weights are zero: no row counts.")
-        start = filled(bound, self.nu * bound.sum())
+        unit = bound[bound > 0].mean()  # α and the values are proportional to the weights
+        bound = bound / unit
+        total = self.nu * bound.sum()
+        how = self._search()._replace(tol=self.tol * min(1.0, total))  # the values are at most the sum of α
+        start = filled(bound, total)
         dual = Dual(row=np.arange(n), sign=np.ones(n), linear=np.zeros(n), bound=bound, start=start)
         with FitProgress(self, None, X=X, sample_weight=sample_weight) as progress:
-            solved = solve_dual(kernel, X, dual, self._search(), progress.report)
+            solved = solve_dual(kernel, X, dual, how, progress.report)
         support = np.flatnonzero(solved.alpha)
         self._keep(X, support, [solved])
-        self.dual_coef_ = solved.alpha[None, support].astype(self._dtype)
-        self.offset_ = np.array([inner_offset(solved, bound)], self._dtype)
+        self.dual_coef_ = (unit * solved.alpha[None, support]).astype(self._dtype)
+        self.offset_ = np.array([unit * inner_offset(solved, bound)], self._dtype)
         self.intercept_, self.n_iter_ = -self.offset_, int(solved.n_iter)
         self.n_support_ = np.array([len(support)], np.int32)
         return self
