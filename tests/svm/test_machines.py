@@ -91,7 +91,7 @@ def test_classes_agree_with_scikit_learn(params, shape):
 def test_one_against_the_rest_is_each_class_alone():
     model = SVC(strategy="ovr", tol=1e-8).fit(X, Y)
     for k in range(3):
-        alone = SVC(tol=1e-8).fit(X, Y == k)
+        alone = SVC(tol=1e-8).fit(X, k == Y)
         np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-6)
 
 
@@ -192,14 +192,82 @@ def test_bad_input_is_refused_in_a_sentence():
         SVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, Y)
     with pytest.raises(InputError, match=r"returned shape \(1, 1\)"):
         SVC(kernel=lambda A, B: np.ones((1, 1))).fit(X, Y)
-    with pytest.raises(ValueError, match="'C' parameter"):
-        SVC(C=0.0).fit(X, Y)
+    for C in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="'C' parameter"):
+            SVC(C=C).fit(X, Y)
+    with pytest.raises(InputError, match="at least two classes"):
+        SVC().fit(X, Y == 1, sample_weight=(Y == 1).astype(float))
+    with pytest.raises(ValueError, match="Sample weights must contain"):
+        SVC().fit(X, Y, sample_weight=np.zeros(150))
 
 
-def test_a_kernel_that_is_not_positive_semidefinite_still_ends():
+def test_a_kernel_that_is_not_positive_semidefinite_ends_with_a_warning():
     """Its dual is not convex, so that a stationary point is all that can be found."""
-    model = SVC(kernel="sigmoid", gamma=2.0, coef0=-1.0).fit(TWO, LABELS)
+    with pytest.warns(UserWarning, match="not positive semidefinite on the fitted rows"):
+        model = SVC(kernel="sigmoid", gamma=1.0, coef0=-1.0).fit(TWO - TWO.mean(axis=0), LABELS)
     assert np.isfinite(model.decision_function(TWO)).all()
+    for cls in (SVC, SVR, OneClassSVM):
+        with pytest.warns(UserWarning, match="not positive semidefinite"):
+            cls(kernel="precomputed").fit(-TWO @ TWO.T, LABELS)
+
+
+def test_a_matrix_that_is_not_symmetric_is_no_kernel():
+    K = RBF(1.0)(TWO)
+    K[3, 7] += 0.1
+    with pytest.raises(InputError, match=r"not symmetric: X\[3, 7\] is .* X\[7, 3\] is"):
+        SVC(kernel="precomputed").fit(K, LABELS)
+
+
+@pytest.mark.parametrize("cls", [SVC, SVR, OneClassSVM])
+def test_sizes_whose_squares_overflow_or_vanish_are_refused(cls):
+    with pytest.raises(InputError, match=r"columns 0, 1 has values up to .* overflow: divide it"):
+        cls().fit(1e160 * TWO, LABELS)
+    with pytest.raises(InputError, match=r"columns 0, 1 has no values above .* vanish: multiply it"):
+        cls().fit(1e-163 * TWO, LABELS)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_hard_margin_goes_with_the_units_of_the_rows(unit):
+    rows = unit * np.array([[0.0], [1.0], [3.0], [4.0]])
+    assert SVC(C=np.inf, kernel="linear").fit(rows, [0, 0, 1, 1]).margins_[0] == pytest.approx(unit, rel=1e-3)
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(60, 3))
+    with pytest.raises(InputError, match="cannot be separated"):
+        SVC(C=np.inf, kernel="linear").fit(unit * mixed, mixed[:, 0] + 0.3 * rng.normal(size=60) > 0)
+
+
+def test_the_border_of_one_class_does_not_depend_on_the_unit_of_weights():
+    rows = np.random.default_rng(0).normal(size=(97, 3))
+    expected = OneClassSVM(nu=0.2).fit(rows).predict(rows)
+    for unit in (1e-300, 1e-3, 1e300):
+        np.testing.assert_array_equal(
+            OneClassSVM(nu=0.2).fit(rows, sample_weight=np.full(97, unit)).predict(rows), expected
+        )
+    few = OneClassSVM(nu=1e-9).fit(rows)  # a tube so thin that α sums to 1e-7: hardly a row is outside
+    assert (few.predict(rows) < 0).sum() <= 1
+
+
+def test_a_row_on_two_margins_is_a_tie():
+    """Of one class against the rest: the value is −1 in both, and rounding must not choose. Order changes nothing."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(240, 5)), rng.integers(0, 3, 240)
+    how = {"kernel": "poly", "gamma": 0.2, "coef0": 1.0, "strategy": "ovr", "tol": 1e-10}
+    model, order = SVC(**how).fit(rows, y), rng.permutation(240)
+    values = np.sort(model.decision_function(rows), axis=1)
+    assert (values[:, -1] - values[:, -2] < 1e-8).any(), "there is a tie to be broken"
+    np.testing.assert_array_equal(SVC(**how).fit(rows[order], y[order]).predict(rows), model.predict(rows))
+
+
+def test_newton_steps_keep_the_sum_of_the_variables():
+    """On a singular matrix, too: three free variables on one line."""
+    rows = np.array([[1.0], [2.0], [3.0], [5.0]])
+    K, sign = rows @ rows.T, np.array([1.0, -1.0, 1.0, -1.0])
+    alpha = np.array([0.3, 0.4, 0.5, 0.4])
+    f = K @ (sign * alpha) - sign
+    smo.newton_on_free(K, alpha, sign, np.ones(4), f)
+    assert abs(sign @ alpha) < 1e-12
+    np.testing.assert_allclose(f, K @ (sign * alpha) - sign, atol=1e-9)
+    assert ((alpha >= 0) & (alpha <= 1)).all()
 
 
 def test_linear_kernels_have_weights():

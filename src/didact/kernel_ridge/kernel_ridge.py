@@ -212,8 +212,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             return X.toarray() if is_sparse(X) else X
         with np.errstate(over="ignore", invalid="ignore"):  # refused below, in words
             K = gram(self.kernel_, X, X)
-        if isinstance(self.kernel_, Kernel):
-            diagonal = self.kernel_.diagonal(X)
+            diagonal = self.kernel_.diagonal(X) if isinstance(self.kernel_, Kernel) else None
+        if diagonal is not None:
             index = range(X.shape[0])
             K[index, index] = diagonal  # also what depends on being the same row, such as white noise
         if not finite_sum(K):

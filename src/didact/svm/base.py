@@ -80,7 +80,7 @@ def gamma_of_spread(X: AnyArray, w: Any, names: Any) -> float:
     with np.errstate(all="ignore"):
         spread = spread_of_rows(X, w)
         gamma = 1.0 / (X.shape[1] * spread) if spread > 0 else 1.0
-    if not (np.isfinite(spread) and np.isfinite(gamma)):
+    if not (0.0 < spread < np.inf and np.isfinite(gamma)):
         refuse_extreme(X, names)
     return gamma
 
