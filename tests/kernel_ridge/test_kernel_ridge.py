@@ -100,7 +100,3 @@ def test_bad_input_is_refused_in_a_sentence():
         KernelRidge(alphas=[0.0, 1.0]).fit(X, Y)
     with pytest.raises(InputError, match="NaN"):
         KernelRidge(kernel=Linear()).fit(np.where(X > 2, np.nan, X), Y)
-    with pytest.raises(InputError, match="The kernel gave NaN or infinity"):
-        KernelRidge(kernel=lambda a, b: np.nan).fit(X, Y)
-    with pytest.raises(InputError, match=r"columns 0, 1, 2 has values up to .* overflow"):
-        KernelRidge().fit(1e160 * X, Y)

@@ -23,7 +23,6 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
@@ -210,15 +209,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")
             return X.toarray() if is_sparse(X) else X
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below, in words
-            K = gram(self.kernel_, X, X)
-            diagonal = self.kernel_.diagonal(X) if isinstance(self.kernel_, Kernel) else None
-        if diagonal is not None:
+        K = gram(self.kernel_, X, X)
+        if isinstance(self.kernel_, Kernel):
+            diagonal = self.kernel_.diagonal(X)
             index = range(X.shape[0])
             K[index, index] = diagonal  # also what depends on being the same row, such as white noise
-        if not finite_sum(K):
-            refuse_extreme(X, getattr(self, "feature_names_in_", None))
-            raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
         return K if is_tensor(K) else np.asarray(K, np.float64)
 
     def _chosen(self, K: Array, Y: Array, w: Array) -> Array:

@@ -14,7 +14,7 @@ from didact.core.parameters import above, above_or_infinite, at_least, attr, is_
 from didact.core.rows import Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import Precomputed, block, images
+from didact.engines.gram.rows import GivenGram, block, images
 from didact.engines.gram.smo import Search, Solved
 from didact.kernels import RBF, Constant, Linear, Polynomial, Sigmoid, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows, width_of_gamma
@@ -150,7 +150,7 @@ class _KernelMachine(Estimator):
             refuse_asymmetric(X)
             self.kernel_ = "precomputed"
             self._gamma = 1.0
-            return X, y, w, Precomputed(X)
+            return X, y, w, GivenGram(X)
         how = self.kernel, self.gamma, int(self.degree), float(self.coef0)
         self.kernel_, self._gamma = chosen_kernel(*how, X, w, rows.names)
         return X, y, w, self.kernel_

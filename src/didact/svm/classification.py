@@ -30,8 +30,8 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import Precomputed, block, images
-from didact.engines.gram.smo import ROUNDING, Dual, Search, Solved, solve_dual
+from didact.engines.gram.rows import GivenGram, block, images
+from didact.engines.gram.smo import AT_ROUNDING, Dual, Search, Solved, solve_dual
 from didact.kernels import Kernel, Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.base import (
@@ -83,15 +83,15 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
     n, whole = len(sign), len(task.rows) == X.shape[0]
     hard = not np.isfinite(bound).all()
     part: Any = X if whole else (X[task.rows.tolist()] if is_tensor(X) else X[task.rows])
-    if isinstance(kernel, Precomputed) and not whole:
+    if isinstance(kernel, GivenGram) and not whole:
         part = kernel.K[np.ix_(task.rows, task.rows)]
-        kernel = Precomputed(part)
+        kernel = GivenGram(part)
     if hard:
         most = HARD / typical_value(kernel, part)
         bound = np.where(np.isfinite(bound), bound, most)
     dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
     solved = solve_dual(kernel, part, dual, how, report)
-    if hard and ((solved.alpha >= most).any() or (solved.status == ROUNDING and separates(sign, solved) <= 0.0)):
+    if hard and ((solved.alpha >= most).any() or (solved.status == AT_ROUNDING and separates(sign, solved) <= 0.0)):
         raise InputError(
             "The classes cannot be separated by this kernel, so there is no hard margin (C=inf): use a finite C, or "
             "another kernel."
@@ -106,7 +106,7 @@ def separates(sign: Array, solved: Solved) -> float:
 
 def typical_value(kernel: Any, X: AnyArray) -> float:
     """The mean of k(x, x), in which α is measured."""
-    if isinstance(kernel, Precomputed):
+    if isinstance(kernel, GivenGram):
         values = np.diag(kernel.K)
     elif isinstance(kernel, Kernel):
         values = to_numpy(kernel.diagonal(X))
@@ -198,26 +198,28 @@ class SVC(ClassifierMixin, _KernelMachine):
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="labels")
         X, y, w, kernel = self._prepared(rows)
-        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
-        w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
-        counts = np.bincount(codes, w, len(self.classes_))
-        if (counts > 0).sum() < 2:
-            raise InputError(f"SVC needs at least two classes with weight; y has {int((counts > 0).sum())} class.")
-        factors = weigh_classes(self.class_weight, Counts(self.classes_, counts))
-        self.class_weight_ = np.ones(len(counts)) if factors is None else factors
-        bound = np.where(w > 0, np.where(w > 0, w, 1.0) * self.class_weight_[codes] * self.C, 0.0)
-        tasks = tasks_of(codes, len(counts), bound > 0, self.strategy)
-        if len(tasks) == 1:
-            with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
-                solved = [separate(kernel, X, tasks[0], bound[tasks[0].rows], self._search(), progress.report)]
-        else:
-            solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], self._search()), tasks)
+        codes, w, bound = self._priced(y, w)
+        tasks = tasks_of(codes, len(self.classes_), bound > 0, self.strategy)
+        with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
+            how = self._search(), progress.report if len(tasks) == 1 else None
+            solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], *how), tasks)
         self._store(X, codes, tasks, solved)
         self.probA_ = self.probB_ = np.empty(0)
         if self.probability is True:
             deprecated(PROBABILITY)
             self._calibrate(kernel, X, codes, bound, w)
         return self
+
+    def _priced(self, y: Any, w: Any) -> tuple[Array, Array, Array]:
+        """Codes of the labels, weights, and the bound of α of each row."""
+        self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
+        w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
+        counts = np.bincount(codes, w, len(self.classes_))
+        if (counts > 0).sum() < 2:
+            raise InputError(f"SVC needs at least two classes with weight; y has {int((counts > 0).sum())} class.")
+        factors = weigh_classes(self.class_weight, Counts(self.classes_, counts))
+        self.class_weight_ = np.ones(len(counts)) if factors is None else factors
+        return codes, w, np.where(w > 0, np.where(w > 0, w, 1.0) * self.class_weight_[codes] * self.C, 0.0)
 
     def _calibrate(self, kernel: Any, X: AnyArray, codes: Array, bound: Array, w: Array) -> None:
         """A and B of the sigmoid of every decision, from values of rows that were held out."""
@@ -238,7 +240,7 @@ class SVC(ClassifierMixin, _KernelMachine):
             return np.full(len(rows), 1.0 if part.positive.all() else -1.0)
         one = separate(kernel, X, part, bound[part.rows], self._search())
         beta = np.where(part.positive, 1.0, -1.0) * one.alpha
-        if isinstance(kernel, Precomputed):
+        if isinstance(kernel, GivenGram):
             return np.asarray(kernel.K[np.ix_(rows, part.rows)] @ beta - one.rho)
         held, seen = (X[r.tolist()] if is_tensor(X) else X[r] for r in (rows, part.rows[one.alpha > 0]))
         return images(kernel, held, seen, beta[one.alpha > 0]) - one.rho

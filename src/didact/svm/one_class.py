@@ -43,6 +43,17 @@ def filled(bound: Array, total: float) -> Array:
     return np.clip(total - before, 0.0, bound)
 
 
+def around(n: int, w: Any, nu: float) -> tuple[Dual, float]:
+    """The dual of n rows whose weights have the mean 1, and their unit: α and the values are proportional to them."""
+    weights = np.ones(n) if w is None else to_numpy(w).astype(np.float64)
+    if not weights.any():
+        raise InputError("All sample weights are zero: no row counts.")
+    unit = float(weights[weights > 0].mean())
+    bound = weights / unit
+    start = filled(bound, nu * bound.sum())
+    return Dual(row=np.arange(n), sign=np.ones(n), linear=np.zeros(n), bound=bound, start=start), unit
+
+
 def inner_offset(solved: Solved, bound: Array) -> float:
     """ρ, not above any free support vector's value: these lie on the border, and rounding must not put them outside."""
     on_border = solved.u[(solved.alpha > 0) & (solved.alpha < bound)]
@@ -96,22 +107,14 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":
         """Find the boundary; y is ignored."""
         X, _, w, kernel = self._prepared(self._rows(X, None, sample_weight, target="none"))
-        n = X.shape[0]
-        bound = np.ones(n) if w is None else to_numpy(w).astype(np.float64)
-        if not bound.any():
-            raise InputError("All sample weights are zero: no row counts.")
-        unit = bound[bound > 0].mean()  # α and the values are proportional to the weights
-        bound = bound / unit
-        total = self.nu * bound.sum()
-        how = self._search()._replace(tol=self.tol * min(1.0, total))  # the values are at most the sum of α
-        start = filled(bound, total)
-        dual = Dual(row=np.arange(n), sign=np.ones(n), linear=np.zeros(n), bound=bound, start=start)
+        dual, unit = around(X.shape[0], w, self.nu)
+        how = self._search()._replace(tol=self.tol * min(1.0, dual.start.sum()))  # values are at most the sum of α
         with FitProgress(self, None, X=X, sample_weight=sample_weight) as progress:
             solved = solve_dual(kernel, X, dual, how, progress.report)
         support = np.flatnonzero(solved.alpha)
         self._keep(X, support, [solved])
         self.dual_coef_ = (unit * solved.alpha[None, support]).astype(self._dtype)
-        self.offset_ = np.array([unit * inner_offset(solved, bound)], self._dtype)
+        self.offset_ = np.array([unit * inner_offset(solved, dual.bound)], self._dtype)
         self.intercept_, self.n_iter_ = -self.offset_, int(solved.n_iter)
         self.n_support_ = np.array([len(support)], np.int32)
         return self

@@ -105,19 +105,12 @@ class SVR(RegressorMixin, _KernelMachine):
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="outputs")
         X, y, w, kernel = self._prepared(rows)
-        Y = to_numpy(y).astype(np.float64)
-        self._several = Y.ndim == 2
-        targets = list(Y.T) if self._several else [Y]
-        bound = self.C * (np.ones(len(Y)) if w is None else to_numpy(w).astype(np.float64))
-        if not bound.any():
-            raise InputError("All sample weights are zero: no row counts.")
-        duals = [tube(t, self.epsilon, bound) for t in targets]
-        if len(duals) == 1:
-            with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
-                solved = [solve_dual(kernel, X, duals[0], self._search(), progress.report)]
-        else:
-            solved = parallel_map(lambda dual: solve_dual(kernel, X, dual, self._search()), duals)
-        beta = np.stack([coefficients(d, one.alpha, len(Y)) for d, one in zip(duals, solved, strict=True)])
+        self._several = y.ndim == 2
+        duals = self._tubes(to_numpy(y).astype(np.float64), w)
+        with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
+            how = self._search(), progress.report if len(duals) == 1 else None
+            solved = parallel_map(lambda dual: solve_dual(kernel, X, dual, *how), duals)
+        beta = np.stack([coefficients(d, one.alpha, len(y)) for d, one in zip(duals, solved, strict=True)])
         support = np.flatnonzero(beta.any(axis=0))
         self._keep(X, support, solved)
         self.dual_coef_ = beta[:, support].astype(self._dtype)
@@ -125,6 +118,13 @@ class SVR(RegressorMixin, _KernelMachine):
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_ = int(max(one.n_iter for one in solved))
         return self
+
+    def _tubes(self, Y: Array, w: Any) -> list[Dual]:
+        """A dual for each target."""
+        bound = self.C * (np.ones(len(Y)) if w is None else to_numpy(w).astype(np.float64))
+        if not bound.any():
+            raise InputError("All sample weights are zero: no row counts.")
+        return [tube(t, self.epsilon, bound) for t in (Y.T if Y.ndim == 2 else [Y])]
 
     @property
     def coef_(self) -> Array:

@@ -37,7 +37,7 @@ from didact.engines.loop.line_search import inner
 from didact.engines.loop.result import Result
 
 FIRST_SEED = 88172645463325252  # of the order of rows, the same in every fit: any order leads to the optimum
-CREEPING = 20  # sweeps between two attempts to step on all free variables at once
+SWEEPS_BETWEEN = 20  # sweeps between two attempts to step on all free variables at once
 MOST_FREE = 1000  # variables in such a step
 
 
@@ -102,7 +102,7 @@ def descend_rows(X: Any, design: Any, norm: Array, box: Box, tol: float, max_ite
             active[0], threshold = len(order), np.inf
             continue
         threshold = worst
-        if step % CREEPING == 0:
+        if step % SWEEPS_BETWEEN == 0:
             with blas_for(MOST_FREE):
                 if newton_on_face(X, box, beta, w):
                     active[0], threshold = len(order), np.inf

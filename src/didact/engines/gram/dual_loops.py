@@ -34,7 +34,7 @@ from didact.engines.stochastic.row_loops import (
 )
 
 ZERO_ROW = 1e-300  # curvature of a row of zeros: its variable goes to a bound
-AHEAD = 2  # rows between one that is worked on and one that is asked of the memory
+ROWS_AHEAD = 2  # rows between one that is worked on and one that is asked of the memory
 
 
 @jit
@@ -76,8 +76,8 @@ def sweep_rows(
     shuffle_first(order, m, seed)
     while s < m:
         i = order[s]
-        if s + AHEAD < m:
-            ask1(rows, order[s + AHEAD])
+        if s + ROWS_AHEAD < m:
+            ask1(rows, order[s + ROWS_AHEAD])
         b = beta[i]
         z = scattered_dot(rows, i, w) if scattered1(rows) else row_dot(rows, i, w)
         g = z + constant * w[p] - target[i] + ridge[i] * b

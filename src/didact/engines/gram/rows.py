@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.smo_loops import add_rows
-from didact.engines.gram.tuning import TILE, UPDATE_PIECE
+from didact.engines.gram.tuning import GRAM_TILE, UPDATE_PIECE
 from didact.kernels.base import Kernel
 from didact.kernels.radial import RBF, in_widths
 
 
-class Precomputed:
+class GivenGram:
     """A given Gram matrix, in the place of a kernel and rows."""
 
     def __init__(self, K: AnyArray):
@@ -44,14 +44,14 @@ def block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
 
 def gram(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """The Gram matrix of two sets of rows, in tiles on all threads."""
-    if is_tensor(A) or not isinstance(kernel, Kernel) or not kernel.takes_vectors() or A.shape[0] <= TILE:
+    if is_tensor(A) or not isinstance(kernel, Kernel) or not kernel.takes_vectors() or A.shape[0] <= GRAM_TILE:
         return block(kernel, A, X)
     out = np.empty((A.shape[0], X.shape[0]), A.dtype)
     tiled(lambda a, b: out.__setitem__(slice(a, b), kernel.gram(A[a:b], X)), A.shape[0])
     return out
 
 
-def tiled(work: Any, n: int, size: int = TILE) -> None:
+def tiled(work: Any, n: int, size: int = GRAM_TILE) -> None:
     """work(begin, end) for pieces of n rows, on all threads."""
     pieces = max(-(-n // size), min(thread_count(), -(-n // 64)))
     edges = np.linspace(0, n, pieces + 1).astype(int).tolist()
@@ -65,13 +65,13 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array) -> Array:
     fast = exponents(kernel, A, X) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
 
     def piece(a: int, b: int) -> None:
-        K = block(kernel, A[a:b], X) if fast is None else exponentials(fast[0][a:b], fast[1])
+        K = block(kernel, A[a:b], X) if fast is None else gaussian_values(fast[0][a:b], fast[1])
         out[a:b] = to_numpy(K @ weights)
 
     if not isinstance(kernel, Kernel):
         piece(0, A.shape[0])
     else:
-        tiled(piece, A.shape[0], max(64, min(4 * TILE, (1 << 19) // max(X.shape[0], 1))))
+        tiled(piece, A.shape[0], max(64, min(4 * GRAM_TILE, (1 << 19) // max(X.shape[0], 1))))
     return out
 
 
@@ -86,7 +86,7 @@ def exponents(kernel: RBF, A: Array, X: Array, dtype: Any = np.float64) -> tuple
     return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
 
 
-def exponentials(left: Array, right: Array) -> Array:
+def gaussian_values(left: Array, right: Array) -> Array:
     """The values of a Gaussian kernel from such rows."""
     found = left @ right.T
     np.minimum(found, 0.0, out=found)
@@ -132,16 +132,14 @@ class GramRows:
     def _allocate(self) -> None:
         shape = (self.capacity, self.n)
         if is_tensor(self.X):
-            import torch
-
-            self.cache = torch.empty(shape, dtype=self.X.dtype, device=self.X.device)
+            self.cache = namespace(self.X).empty(shape, dtype=self.X.dtype, device=self.X.device)
         else:
             self.cache = np.empty(shape, self.dtype)
         self.row_of, self.used = np.full(self.capacity, -1), np.full(self.capacity, -1)
 
     def _fill(self, rows: Array, slots: Array) -> None:
         """Compute rows into slots of the cache."""
-        if isinstance(self.kernel, Precomputed):
+        if isinstance(self.kernel, GivenGram):
             self.cache[slots] = self.kernel.K[rows]
         elif is_tensor(self.X):
             self.cache[slots.tolist()] = block(self.kernel, self.X[rows.tolist()], self.X)
@@ -149,16 +147,16 @@ class GramRows:
             left = self.left[rows]
 
             def gaussian(a: int, b: int) -> None:
-                self.cache[slots, a:b] = exponentials(left, self.right[a:b])
+                self.cache[slots, a:b] = gaussian_values(left, self.right[a:b])
 
-            tiled(gaussian, self.n, 4 * TILE)
+            tiled(gaussian, self.n, 4 * GRAM_TILE)
         elif isinstance(self.kernel, Kernel) and self.kernel.takes_vectors():
             chosen = self.X[rows]
 
             def values(a: int, b: int) -> None:
                 self.cache[slots, a:b] = self.kernel.gram(chosen, self.X[a:b])
 
-            tiled(values, self.n, 4 * TILE)
+            tiled(values, self.n, 4 * GRAM_TILE)
         else:
             self.cache[slots] = block(self.kernel, self.X[rows], self.X)
         self._check(rows, slots)
@@ -184,10 +182,10 @@ class GramRows:
         elif len(slots) * self.n < UPDATE_PIECE:
             add_rows(self.cache, slots, weights, 0, self.n, u)
         else:
-            tiled(lambda a, b: add_rows(self.cache, slots, weights, a, b, u), self.n, 4 * TILE)
+            tiled(lambda a, b: add_rows(self.cache, slots, weights, a, b, u), self.n, 4 * GRAM_TILE)
 
     def some(self, keep: Array, megabytes: float, working: int) -> "GramRows":
         """The rows of fewer active x; what is cached stays."""
         X = self.X[keep.tolist()] if is_tensor(self.X) else (self.X[keep] if self.X is not None else None)
-        kernel = Precomputed(self.kernel.K[np.ix_(keep, keep)]) if isinstance(self.kernel, Precomputed) else self.kernel
-        return GramRows(kernel, X if not isinstance(kernel, Precomputed) else kernel.K, self.dtype, megabytes, working)
+        kernel = GivenGram(self.kernel.K[np.ix_(keep, keep)]) if isinstance(self.kernel, GivenGram) else self.kernel
+        return GramRows(kernel, X if not isinstance(kernel, GivenGram) else kernel.K, self.dtype, megabytes, working)

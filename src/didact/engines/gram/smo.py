@@ -30,16 +30,16 @@ from scipy import linalg
 from didact.core.backend import is_tensor
 from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GramRows, Precomputed, images
+from didact.engines.gram.rows import GivenGram, GramRows, images
 from didact.engines.gram.smo_loops import pairs
 from didact.engines.gram.tuning import SHRINK_EVERY, SHRINK_SHARE, WORKING_SET
 from didact.engines.loop.iterate import Report
 
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
-INNER = 0.1  # a working set is solved to this share of the violation outside
-PATIENCE = 10  # steps for each variable of a working set, before Newton steps on all of them
-STUCK = 100  # working sets in a row after which a violation that stays the same is rounding
-ROUNDING = "as far as rounding allows"
+SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
+STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
+LINGERING = 100  # working sets in a row after which a violation that stays the same is rounding
+AT_ROUNDING = "as far as rounding allows"
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
 RIDGE = 1e-12  # of the mean of k(x, x): Gram matrices of few columns are singular
@@ -82,20 +82,24 @@ class Solved(NamedTuple):
 
 
 def solve_dual(kernel: Any, X: AnyArray, dual: Dual, how: Search, report: Report | None = None) -> Solved:
-    """Minimise the dual on rows X seen through a kernel, or on a `Precomputed` matrix."""
+    """Minimise the dual on rows X seen through a kernel, or on a `GivenGram` matrix."""
     n = X.shape[0]
     alpha, deadline = dual.start.copy(), time.monotonic() + how.seconds
     u, steps, last = _images(kernel, X, coefficients(dual, alpha, n)), 0, np.inf
-    dtype: Any = np.float32 if how.tol >= SINGLE and not isinstance(kernel, Precomputed) else np.float64
+    dtype: Any = np.float32 if how.tol >= SINGLE and not isinstance(kernel, GivenGram) else np.float64
     while True:
         loop = _WorkingSets(kernel, X, dual, how, dtype, alpha, u, report, deadline, steps)
         status, steps = loop.run(), loop.steps
         u = _images(kernel, X, coefficients(dual, alpha, n))
         gap, rho = violation(dual, alpha, u)
-        if gap <= how.tol or status != "converged":
-            return Solved(alpha, u, rho, gap, steps, "converged" if gap <= how.tol else status)
-        if gap >= last and dtype is np.float64:  # no better than before: what rounding allows
-            return Solved(alpha, u, rho, gap, steps, ROUNDING)
+        if gap <= how.tol:
+            status = "converged"
+        elif status == "converged" and gap >= last and dtype is np.float64:  # no better than before
+            status = AT_ROUNDING
+        elif status == "converged":
+            status = ""
+        if status:
+            return Solved(alpha=alpha, u=u, rho=rho, gap=gap, n_iter=steps, status=status)
         if not loop.shrunk or gap >= last:
             dtype = np.float64
         last = gap
@@ -111,7 +115,7 @@ def _images(kernel: Any, X: AnyArray, beta: Array) -> Array:
     used = np.flatnonzero(beta)
     if not len(used):
         return np.zeros(len(beta))
-    if isinstance(kernel, Precomputed):
+    if isinstance(kernel, GivenGram):
         return np.asarray(kernel.K[:, used] @ beta[used])
     return images(kernel, X, X[used.tolist()] if is_tensor(X) else X[used], beta[used])
 
@@ -164,8 +168,8 @@ class _WorkingSets:
                 return "stopped"
             if self.gap <= self.how.tol:
                 return "converged"
-            if self.idle > STUCK:
-                return ROUNDING
+            if self.idle > LINGERING:
+                return AT_ROUNDING
             if 0 <= self.how.max_iter <= self.steps or time.monotonic() > self.deadline:
                 return "iteration limit"
             rounds += 1
@@ -192,8 +196,8 @@ class _WorkingSets:
         K = self.rows.square(slots, different)
         K = K if len(different) == len(rows) and (index == np.arange(len(rows))).all() else K[np.ix_(index, index)]
         alpha, values = self.alpha[these], f[chosen].copy()
-        limit = min(PATIENCE * self.q, limit_of(self.how, self.steps))
-        goal = max(INNER * self.gap, 0.5 * self.how.tol)
+        limit = min(STEPS_EACH * self.q, limit_of(self.how, self.steps))
+        goal = max(SHARE_INSIDE * self.gap, 0.5 * self.how.tol)
         steps, left = pairs(K, alpha, d.sign, d.bound, values, goal, limit)
         self.steps += steps
         if left > goal:

@@ -13,7 +13,7 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
 
-FLAT = 1e-12  # the least curvature along a step
+LEAST_CURVATURE = 1e-12  # the least curvature along a step
 
 
 @jit_unmanaged(fastmath={"contract"})
@@ -37,13 +37,13 @@ def pairs(
                 largest = max(largest, f[k])
                 b = f[k] - least
                 if b > 0.0 and i >= 0:
-                    a = max(K[i, i] + K[k, k] - 2.0 * K[i, k], FLAT)
+                    a = max(K[i, i] + K[k, k] - 2.0 * K[i, k], LEAST_CURVATURE)
                     if b * b > gain * a:
                         j, gain = k, b * b / a
         gap = largest - least
         if i < 0 or j < 0 or gap <= tol:
             return step, gap
-        a = max(K[i, i] + K[j, j] - 2.0 * K[i, j], FLAT)
+        a = max(K[i, i] + K[j, j] - 2.0 * K[i, j], LEAST_CURVATURE)
         most_i = bound[i] - alpha[i] if sign[i] > 0 else alpha[i]
         most_j = alpha[j] if sign[j] > 0 else bound[j] - alpha[j]
         delta = (f[j] - f[i]) / a
