@@ -1,6 +1,6 @@
 """Coefficients kept as a sparse matrix: for linear models whose L1 penalty has left few of them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +14,7 @@ from didact.core.rows.gather import dense
 class SparseCoefficients:
     """Mixed into linear models with `coef_`: `sparsify` and `densify`."""
 
-    _attrs = [attr("n_iter_", "int", "Passes over the rows.")]
-
+    _attrs: ClassVar[Any] = [attr("n_iter_", "int", "Passes over the rows.")]
     coef_: Any
 
     def sparsify(self) -> Any:

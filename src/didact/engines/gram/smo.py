@@ -197,7 +197,8 @@ class _WorkingSets:
         K = K if len(different) == len(rows) and (index == np.arange(len(rows))).all() else K[np.ix_(index, index)]
         alpha, values = self.alpha[these], f[chosen].copy()
         limit = min(STEPS_EACH * self.q, limit_of(self.how, self.steps))
-        goal = max(SHARE_INSIDE * self.gap, 0.5 * self.how.tol)
+        share = SHARE_INSIDE if len(these) < len(v) else 0.0  # a set of all variables is solved at once
+        goal = max(share * self.gap, 0.5 * self.how.tol)
         steps, left = pairs(K, alpha, d.sign, d.bound, values, goal, limit)
         self.steps += steps
         if left > goal:
