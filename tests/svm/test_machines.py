@@ -9,7 +9,7 @@ import torch
 from scipy.optimize import minimize
 from sklearn import svm
 from sklearn.datasets import load_diabetes, load_iris, make_classification
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import log_loss
 
 from didact.core.errors import InputError
@@ -135,6 +135,16 @@ def test_the_tube_of_regression():
     np.testing.assert_allclose(error[abs(beta) == 50.0] * np.sign(beta[abs(beta) == 50.0]) >= 20.0 - 1e-7, True)
     free = (beta != 0) & (abs(beta) < 50.0)
     np.testing.assert_allclose(error[free], 20.0 * np.sign(beta[free]), atol=1e-6)
+
+
+def test_a_tube_without_a_price():
+    """With C=inf all rows lie within ε, or there is no such function; a constant needs no support vectors."""
+    x = np.linspace(0, 6, 30)[:, None]
+    model = SVR(C=np.inf, epsilon=0.05, tol=1e-6).fit(x, np.sin(x[:, 0]))
+    assert abs(model.predict(x) - np.sin(x[:, 0])).max() <= 0.05 + 1e-5
+    with pytest.raises(InputError, match="No function of this kernel comes within epsilon"):
+        SVR(C=np.inf, kernel="linear", epsilon=0.05).fit(x, np.sin(x[:, 0]))
+    np.testing.assert_allclose(SVR(C=np.inf).fit(x, np.ones(30)).predict(x), 1.0, atol=0.1)
 
 
 def test_several_targets_are_fitted_one_by_one():
@@ -302,6 +312,14 @@ def test_pairs_that_agree_give_the_probabilities_they_came_from():
     p = np.random.default_rng(0).dirichlet(np.ones(4), 10)
     r = np.stack([p[:, i] / (p[:, i] + p[:, j]) for i, j in combinations(range(4), 2)], axis=1)
     np.testing.assert_allclose(coupled(r, 4), p, atol=1e-10)
+
+
+def test_probabilities_have_to_be_asked_for_before_the_fit():
+    model = SVC().fit(TWO, LABELS).set_params(probability=True)
+    with pytest.raises(NotFittedError, match="fitted with probability=False"):
+        model.predict_proba(TWO)
+    with pytest.warns(FutureWarning, match="`probability` parameter was deprecated"):
+        SVC(probability=False).fit(TWO, LABELS)
 
 
 def test_probabilities_have_to_be_asked_for():

@@ -16,10 +16,11 @@ from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import GivenGram, block, images
 from didact.engines.gram.smo import Search, Solved
-from didact.kernels import RBF, Constant, Linear, Polynomial, Sigmoid, is_positive_semidefinite
+from didact.kernels import RBF, Constant, Kernel, Linear, Polynomial, Sigmoid, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows, width_of_gamma
 
 ROUNDED = 1e3  # rounding errors of the largest value of a row: a sum of many terms may lose as many
+HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
 SOME = 200  # support vectors on which a kernel is looked at
 NEGATIVE = 1e-6  # of the largest value: what rounding may do to eigenvalues, and to symmetry
 NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -198,6 +199,17 @@ class _KernelMachine(Estimator):
                 "parameters of it.",
                 stacklevel=users_level(),
             )
+
+
+def typical_value(kernel: Any, X: AnyArray) -> float:
+    """The mean of k(x, x), in which α is measured."""
+    if isinstance(kernel, GivenGram):
+        values = np.diag(kernel.K)
+    elif isinstance(kernel, Kernel):
+        values = to_numpy(kernel.diagonal(X))
+    else:
+        values = np.diag(to_numpy(block(kernel, X[:SOME], X[:SOME])))
+    return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 
 def refuse_asymmetric(K: Array) -> None:

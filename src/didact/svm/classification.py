@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from didact.core.backend import is_tensor, like, namespace, to_numpy
@@ -30,13 +31,13 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GivenGram, block, images
+from didact.engines.gram.rows import GivenGram, images
 from didact.engines.gram.smo import AT_ROUNDING, Dual, Search, Solved, solve_dual
-from didact.kernels import Kernel, Linear
+from didact.kernels import Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.base import (
+    HARD,
     SKIPS,
-    SOME,
     WEIGHTS_ARE_C,
     _KernelMachine,
     cache_size_param,
@@ -49,12 +50,12 @@ from didact.svm.base import (
     shrinking_param,
     time_limit_param,
     tol_param,
+    typical_value,
     values_at,
 )
 from didact.svm.calibration import folds, probabilities, sigmoid
 from didact.svm.pairs import arranged, by_class, spread, votes
 
-HARD = 1e7  # the bound that stands for infinity, in units of one over the mean of k(x, x)
 MOVED = "A polynomial of xᵀz changes with the origin of x."
 FOLDS = 5
 PROBABILITY = (
@@ -88,7 +89,7 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
         kernel = GivenGram(part)
     if hard:
         most = HARD / typical_value(kernel, part)
-        bound = np.where(np.isfinite(bound), bound, most)
+        bound = np.minimum(bound, most)
     dual = Dual(row=np.arange(n), sign=sign, linear=-np.ones(n), bound=bound, start=np.zeros(n))
     solved = solve_dual(kernel, part, dual, how, report)
     if hard and ((solved.alpha >= most).any() or (solved.status == AT_ROUNDING and separates(sign, solved) <= 0.0)):
@@ -102,17 +103,6 @@ def separate(kernel: Any, X: AnyArray, task: Task, bound: Array, how: Search, re
 def separates(sign: Array, solved: Solved) -> float:
     """The least y f(x) of all rows: positive if all are on their sides."""
     return float((sign * (solved.u - solved.rho)).min())
-
-
-def typical_value(kernel: Any, X: AnyArray) -> float:
-    """The mean of k(x, x), in which α is measured."""
-    if isinstance(kernel, GivenGram):
-        values = np.diag(kernel.K)
-    elif isinstance(kernel, Kernel):
-        values = to_numpy(kernel.diagonal(X))
-    else:
-        values = np.diag(to_numpy(block(kernel, X[:SOME], X[:SOME])))
-    return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 
 class SVC(ClassifierMixin, _KernelMachine):
@@ -205,8 +195,9 @@ class SVC(ClassifierMixin, _KernelMachine):
             solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], *how), tasks)
         self._store(X, codes, tasks, solved)
         self.probA_ = self.probB_ = np.empty(0)
-        if self.probability is True:
+        if self.probability != "deprecated":
             deprecated(PROBABILITY)
+        if self.probability is True:
             self._calibrate(kernel, X, codes, bound, w)
         return self
 
@@ -297,15 +288,21 @@ class SVC(ClassifierMixin, _KernelMachine):
     @available_if(fits_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """P of each class (n, n_classes): sigmoids of the decision values, coupled over all pairs."""
-        sums = self._sums()
-        return self._map_rows(X, posterior, self.probA_, self.probB_, len(self.classes_), self.strategy == "ovo", *sums)
+        sums = self._sigmoids(), len(self.classes_), self.strategy == "ovo", *self._sums()
+        return self._map_rows(X, posterior, *sums)
+
+    def _sigmoids(self) -> Array:
+        """A and B of all decisions."""
+        self._after_fit()
+        if not len(self.probA_):
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        return np.stack([self.probA_, self.probB_])
 
     @available_if(fits_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the probabilities (n, n_classes)."""
-        sums = self._sums()
-        K, pairs = len(self.classes_), self.strategy == "ovo"
-        return self._map_rows(X, log_posterior, self.probA_, self.probB_, K, pairs, *sums)
+        sums = self._sigmoids(), len(self.classes_), self.strategy == "ovo", *self._sums()
+        return self._map_rows(X, log_posterior, *sums)
 
     def predict(self, X: Any) -> Any:
         """The class of each row: the sign, the most votes of all pairs, or the largest value (ties: the first)."""
@@ -315,9 +312,9 @@ class SVC(ClassifierMixin, _KernelMachine):
         return self._map_rows(X, labels, self.classes_, self.strategy == "ovo", self.break_ties, self.tol, *sums)
 
 
-def posterior(X: AnyArray, A: Array, B: Array, K: int, pairs: bool, *sums: Any) -> AnyArray:
+def posterior(X: AnyArray, sigmoids: Array, K: int, pairs: bool, *sums: Any) -> AnyArray:
     """Probabilities of the classes."""
-    return probabilities(values_at(X, *sums), A, B, K, pairs)
+    return probabilities(values_at(X, *sums), *sigmoids, K, pairs)
 
 
 def log_posterior(X: AnyArray, *sums: Any) -> AnyArray:

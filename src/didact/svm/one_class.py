@@ -108,7 +108,9 @@ class OneClassSVM(OutlierMixin, _KernelMachine):
         """Find the boundary; y is ignored."""
         X, _, w, kernel = self._prepared(self._rows(X, None, sample_weight, target="none"))
         dual, unit = around(X.shape[0], w, self.nu)
-        how = self._search()._replace(tol=self.tol * min(1.0, dual.start.sum()))  # values are at most the sum of α
+        # Values are at most the sum of α; a tolerance in units of the user's weights, unless these are far from 1.
+        tol = self.tol * min(1.0, dual.start.sum()) / min(max(unit, 1.0), 10.0)
+        how = self._search()._replace(tol=tol)
         with FitProgress(self, None, X=X, sample_weight=sample_weight) as progress:
             solved = solve_dual(kernel, X, dual, how, progress.report)
         support = np.flatnonzero(solved.alpha)

@@ -15,13 +15,14 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
-from didact.core.parameters import above, at_least, attr, param
+from didact.core.parameters import above_or_infinite, at_least, attr, param
 from didact.core.progress import FitProgress
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
-from didact.engines.gram.smo import Dual, coefficients, solve_dual
+from didact.engines.gram.smo import AT_ROUNDING, Dual, Solved, coefficients, solve_dual
 from didact.kernels import Linear
 from didact.svm.base import (
+    HARD,
     SKIPS,
     WEIGHTS_ARE_C,
     _KernelMachine,
@@ -34,7 +35,13 @@ from didact.svm.base import (
     shrinking_param,
     time_limit_param,
     tol_param,
+    typical_value,
     values_at,
+)
+
+NO_TUBE = (
+    "No function of this kernel comes within epsilon of all rows (C=inf): use a finite C, a larger epsilon, or another "
+    "kernel."
 )
 
 
@@ -84,7 +91,7 @@ class SVR(RegressorMixin, _KernelMachine):
         attr("n_support_", "(1,)", "Number of support vectors."),
     ]
 
-    C: float = param(1.0, above(0), "Price of an error beyond the tube.")
+    C: float = param(1.0, above_or_infinite(0), "Price of an error beyond the tube; inf: there must be none.")
     epsilon: float = param(0.1, at_least(0), "Half width of the tube inside which errors cost nothing.")
     kernel: Any = kernel_param()
     degree: int = degree_param()
@@ -106,10 +113,10 @@ class SVR(RegressorMixin, _KernelMachine):
         rows = self._rows(X, y, sample_weight, target="outputs")
         X, y, w, kernel = self._prepared(rows)
         self._several = y.ndim == 2
-        duals = self._tubes(to_numpy(y).astype(np.float64), w)
+        duals = self._tubes(to_numpy(y).astype(np.float64), w, HARD / typical_value(kernel, X))
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
             how = self._search(), progress.report if len(duals) == 1 else None
-            solved = parallel_map(lambda dual: solve_dual(kernel, X, dual, *how), duals)
+            solved = parallel_map(lambda dual: self._solved(kernel, X, dual, *how), duals)
         beta = np.stack([coefficients(d, one.alpha, len(y)) for d, one in zip(duals, solved, strict=True)])
         support = np.flatnonzero(beta.any(axis=0))
         self._keep(X, support, solved)
@@ -119,11 +126,21 @@ class SVR(RegressorMixin, _KernelMachine):
         self.n_iter_ = int(max(one.n_iter for one in solved))
         return self
 
-    def _tubes(self, Y: Array, w: Any) -> list[Dual]:
-        """A dual for each target."""
-        bound = self.C * (np.ones(len(Y)) if w is None else to_numpy(w).astype(np.float64))
-        if not bound.any():
+    def _solved(self, kernel: Any, X: Any, dual: Dual, *how: Any) -> Solved:
+        """The optimum of a dual; without a price there may be none."""
+        found = solve_dual(kernel, X, dual, *how)
+        outside = (found.alpha >= dual.bound)[dual.bound > 0].any() or found.status == AT_ROUNDING
+        if np.isinf(self.C) and outside:
+            raise InputError(NO_TUBE)
+        return found
+
+    def _tubes(self, Y: Array, w: Any, most: float) -> list[Dual]:
+        """A dual for each target; `most` stands for infinity."""
+        weights = np.ones(len(Y)) if w is None else to_numpy(w).astype(np.float64)
+        if not weights.any():
             raise InputError("All sample weights are zero: no row counts.")
+        with np.errstate(invalid="ignore"):
+            bound = self.C * weights if np.isfinite(self.C) else np.where(weights > 0, most * (np.ptp(Y) or 1.0), 0.0)
         return [tube(t, self.epsilon, bound) for t in (Y.T if Y.ndim == 2 else [Y])]
 
     @property

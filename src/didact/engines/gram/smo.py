@@ -38,7 +38,7 @@ from didact.engines.loop.iterate import Report
 SINGLE = 1e-5  # a tolerance for which float32 rows suffice at first, relative to the size of the kernel
 SHARE_INSIDE = 0.1  # a working set is solved to this share of the violation outside
 STEPS_EACH = 10  # steps for each variable of a working set, before Newton steps on all of them
-LINGERING = 100  # working sets in a row after which a violation that stays the same is rounding
+LINGERING = 40  # working sets in a row after which a violation that stays the same is rounding
 AT_ROUNDING = "as far as rounding allows"
 FACES = 20  # Newton steps in a row, each of which ends at a bound; more if they cost fewer than
 CHEAP = 1e9  # multiply–adds together
