@@ -314,7 +314,7 @@ class SVC(ClassifierMixin, _KernelMachine):
 
 def posterior(X: AnyArray, sigmoids: Array, K: int, pairs: bool, *sums: Any) -> AnyArray:
     """Probabilities of the classes."""
-    return probabilities(values_at(X, *sums), *sigmoids, K, pairs)
+    return probabilities(values_at(X, *sums), sigmoids[0], sigmoids[1], K, pairs)
 
 
 def log_posterior(X: AnyArray, *sums: Any) -> AnyArray:
