@@ -86,7 +86,7 @@ def gamma_of_spread(X: AnyArray, w: Any, names: Any) -> float:
     return gamma
 
 
-def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArray, w: Any, names: Any) -> Any:
+def chosen_kernel(kernel: Any, gamma: Any, degree: int, coef0: float, X: AnyArray, w: Any, names: Any = None) -> Any:
     """The kernel that the parameters name, and γ."""
     if isinstance(gamma, str):
         scaled = gamma == "scale" and kernel in ("poly", "rbf", "sigmoid")
