@@ -140,7 +140,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     >>> from didact.kernels import RBF
     >>> x = np.linspace(0, 6, 40)[:, None]
     >>> model = KernelRidge(kernel=RBF(1.0), alphas=np.logspace(-6, 2, 9)).fit(x, np.sin(x[:, 0]))
-    >>> float(model.alpha_), bool(abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-4)
+    >>> float(model.alpha_), bool(abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-3)
     (1e-06, True)
     """
 
