@@ -268,3 +268,16 @@ class SameProgram(Check):
         values = [c["objective"] for c in candidates]
         best = min((v for v, off in zip(values, wrong) if off <= self.agree), default=min(values))
         return np.maximum(np.abs(relative(values, best)), wrong).tolist()
+
+
+@dataclass(frozen=True)
+class LowestObjective(Check):
+    """How much higher than the lowest the objective is that an adapter computes from its model, relative."""
+
+    agree: float = 1e-4
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        for c in candidates:
+            c["objective"] = float(c["answer"]["objective"])
+        values = [c["objective"] for c in candidates]
+        return relative(values, min(values))

@@ -234,6 +234,23 @@ def queries(p: int, m: int) -> np.ndarray:
     return np.random.default_rng([SEED, p, HELD]).standard_normal((m, p))
 
 
+def waves(rng: np.random.Generator, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """Standard normal columns for kernels, and a function of eight of them with waves, products and kinks."""
+    X = rng.standard_normal((n, p))
+    f = 1.5 * np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) - 0.8 + X[:, 4] + np.tanh(X[:, 5] + X[:, 6])
+    return X, f - 0.3 * (X[:, 7] ** 2 - 1.0)
+
+
+def wave_labels(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X, f = waves(rng, n, p)
+    return X, draw_labels(rng, 2 * f)
+
+
+def wave_values(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    X, f = waves(rng, n, p)
+    return X, f + 0.5 * rng.standard_normal(n)
+
+
 def draw_labels(rng: np.random.Generator, logit: np.ndarray) -> np.ndarray:
     return (rng.random(logit.size) < 1 / (1 + np.exp(-logit))).astype(np.int64)
 

@@ -54,6 +54,23 @@ def classes(rows: int, columns: int, K: int = 2) -> tuple[Any, Any]:
     return X, np.searchsorted(np.quantile(z, np.arange(1, K) / K), z)
 
 
+def bent_classes(rows: int, columns: int) -> tuple[Any, Any]:
+    """A table and two classes with a bent border."""
+    X, z = numbers(rows, columns)
+    return X, (z > 0).astype(int)
+
+
+def words(rows: int, columns: int, K: int) -> tuple[Any, Any]:
+    """Sparse rows of about a hundred entries, and one of K classes."""
+    import numpy as np
+    from scipy import sparse
+
+    rng = np.random.default_rng(SEED)
+    X = sparse.random_array((rows, columns), density=100 / columns, rng=rng, format="csr", dtype=np.float64)
+    X = sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X, (X @ rng.standard_normal((columns, K))).argmax(axis=1)
+
+
 def counts(rows: int, columns: int) -> tuple[Any, Any]:
     """A table and counts with a mean of about 1.5."""
     import numpy as np
@@ -158,6 +175,13 @@ ROWS = {
         options={"n_neighbors": 101, "column": 0},
         peer=False,
     ),
+    "SVC": Row(bent_classes, (10_000, 30), "svm.SVC", 8),
+    "SVC, predict": Row(bent_classes, (10_000, 30), "svm.SVC", 8, "predict"),
+    "SVC, 10 classes": Row(classes, (20_000, 50, 10), "svm.SVC", 8),
+    "SVR": Row(numbers, (8_000, 10), "svm.SVR", 8),
+    "OneClassSVM": Row(numbers, (20_000, 10), "svm.OneClassSVM", 8),
+    "LinearSVC": Row(classes, LARGE, "svm.LinearSVC", 8),
+    "LinearSVC, sparse, 10 classes": Row(words, (20_000, 50_000, 10), "svm.LinearSVC", 8),
     "DecisionTreeClassifier, exact": Row(
         classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, peer=False
     ),

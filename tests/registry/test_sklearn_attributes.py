@@ -83,6 +83,6 @@ def agree(name, ours, theirs):
     """Two attributes have the same shape, and numbers agree as far as the solvers went."""
     assert ours.shape == theirs.shape, name
     if theirs.dtype.kind in "fiu":
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5 * max(1.0, np.abs(theirs).max()), err_msg=name)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5 * np.abs(theirs).max(initial=1.0), err_msg=name)
     else:
         np.testing.assert_array_equal(ours, theirs, err_msg=name)

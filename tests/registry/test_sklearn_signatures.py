@@ -33,6 +33,7 @@ OWN_DEFAULTS = {
 # Public names of scikit-learn's classes that are no methods or attributes for users.
 INTERNAL = {
     "param": "a variable left over in the body of the class",
+    "unused_param": "a variable left over in the body of the class",
     "loss_functions": "a table of its compiled losses",
 }
 

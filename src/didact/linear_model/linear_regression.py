@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_host
+from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_host
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import at_least, attr, is_bool, param
 from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.threads import blas_for
 from didact.core.typing import Array
-from didact.engines.components.score_loops import AS_SCORES, score_rows
-from didact.engines.components.score_tables import exactly, in_memory, line_tables
 from didact.engines.linear.conjugate_gradients import conjugate_gradients
 from didact.engines.linear.least_squares import (
     lengths,
@@ -34,9 +32,9 @@ from didact.engines.linear.least_squares import (
     solve_twice,
     triangle,
 )
+from didact.engines.linear.scores import linear_scores
 from didact.engines.loop.result import Result
 from didact.linear_model.infer import infer_least_squares, ready
-from didact.linear_model.sparse_coef import sparse_scores
 from didact.parts.statistics.column_loops import sparse_column_sums
 from didact.parts.statistics.moments import Sums, moments
 
@@ -168,19 +166,7 @@ def normal_product(block: Block, V: Array, shift: Array) -> Sums:
     return Sums((X.T @ U, U.sum(axis=0)))
 
 
-def predict(X: Any, coef: Array, intercept: Any) -> Any:
-    """X·coef + intercept for rows of any kind; coef is (p,) or (k, p), which may be sparse."""
-    dtype = float_type(X)
-    if is_sparse(coef):
-        return sparse_scores(X, coef, intercept, dtype)
-    tables = line_tables(np.atleast_2d(coef), intercept) if in_memory(X) else None
-    if tables is not None:
-        found = score_rows(X, tables, AS_SCORES)[0]
-        return found if np.ndim(coef) == 2 else found[:, 0]
-    X = exactly(X)
-    coef, intercept = (like(np.asarray(part, float_type(X)), X) for part in (coef, intercept))
-    found = X @ (coef if coef.ndim == 1 else coef.T) + intercept
-    return found.astype(dtype, copy=False) if isinstance(found, np.ndarray) else found
+predict = linear_scores
 
 
 def one_or_many(solution: Solution, y_ndim: int, dtype: Any, flat: bool = False) -> tuple[Array, Any]:

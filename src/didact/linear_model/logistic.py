@@ -19,42 +19,26 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.backend import float_type, is_sparse, namespace
 from didact.core.compat import LOGISTIC_SOLVERS, UNPENALISED, limit_reached, own_solver
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above_or_infinite, at_least, attr, between, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
-from didact.core.rows import Block, Rows
+from didact.core.rows import Rows
+from didact.core.rows.gather import dense
+from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
-from didact.engines.components.score_loops import AS_CODES, AS_LOG_POSTERIOR, AS_POSTERIOR, score_rows
-from didact.engines.components.score_tables import in_memory, line_tables
+from didact.engines.components.score_loops import AS_LOG_POSTERIOR, AS_POSTERIOR
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import LinearObjective, parted, table_of
+from didact.engines.linear.scores import class_answers, decision, encode, predict_labels
 from didact.engines.loop.result import Result
 from didact.engines.smooth.newton import newton_direction
 from didact.linear_model.infer import infer_classes, ready
-from didact.linear_model.linear_regression import predict as linear_scores
 from didact.linear_model.logistic_penalty import USE, penalty_param, strength_and_share
-from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.classification import Logistic, Softmax, SquaredLogistic, SquaredSoftmax
-from didact.parts.statistics.counts import label_codes, label_counts, labels_of, weigh_classes
-
-
-def encode(block: Block, classes: Array, class_weights: Array | None) -> Block:
-    """A block with class codes for labels (0.0 and 1.0 if there are two) and class weights folded into w."""
-    X, w = block.X, block.weight
-    two = len(classes) == 2 and class_weights is None and not is_tensor(X)
-    codes = label_codes(block.y, classes, np.float64 if two else np.int64)
-    xp = namespace(X, codes)
-    if is_tensor(X):
-        codes = xp.asarray(codes, device=X.device)
-    if class_weights is not None:
-        each = like(class_weights, X)[codes]
-        w = each if w is None else w * each
-    if len(classes) == 2:
-        codes = xp.astype(codes, X.dtype if is_tensor(X) else xp.float64, copy=False)
-    return block._replace(y=codes, weight=w)
+from didact.parts.statistics.counts import label_counts, weigh_classes
 
 
 def build(rows: Rows, classes: int, weight: float, C: float, l1_ratio: float, loss: str, fit_intercept: bool,
@@ -97,34 +81,6 @@ def probabilities(scores: Any) -> Any:
         return Softmax().probabilities(scores)
     zero = xp.zeros_like(scores)  # the logistic gradient at y = 0 is the probability of class 1
     return xp.stack([Logistic().gradient(zero, -scores), Logistic().gradient(zero, scores)], axis=1)
-
-
-def decision(X: Any, coef: Array, intercept: Array) -> Any:
-    """Decision values: (n,) for two classes, (n, K) for more."""
-    scores = linear_scores(X, coef, intercept)
-    return scores[:, 0] if coef.shape[0] == 1 else scores
-
-
-def class_answers(X: Any, coef: Array, intercept: Array, answer: int) -> Any:
-    """Codes, probabilities or their logarithms in one compiled pass, for dense rows in memory; else None."""
-    if is_sparse(coef) or not in_memory(X):
-        return None
-    tables = line_tables(coef, intercept, classes=2)
-    found, lost = (None, ()) if tables is None else score_rows(X, tables, answer)
-    return None if len(lost) else found
-
-
-def predict_labels(X: Any, coef: Array, intercept: Array, classes: Array) -> Any:
-    """The most probable label of each row."""
-    found = class_answers(X, coef, intercept, AS_CODES)
-    if found is not None:
-        return labels_of(found, classes)
-    scores = decision(X, coef, intercept)
-    xp = namespace(scores)
-    codes = xp.astype(scores > 0, xp.int64) if scores.ndim == 1 else xp.argmax(scores, axis=1)
-    if is_tensor(X):
-        return xp.asarray(classes, device=X.device)[codes] if classes.dtype.kind in "biuf" else classes[to_numpy(codes)]
-    return classes[codes]
 
 
 def predict_probabilities(X: Any, coef: Array, intercept: Array) -> Any:

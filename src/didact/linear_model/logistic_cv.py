@@ -34,15 +34,15 @@ from didact.core.parameters import (
     whole,
 )
 from didact.core.rows import MemoryRows
+from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.fit import fit_linear
 from didact.engines.linear.objective import table_of
+from didact.engines.linear.scores import decision, predict_labels
 from didact.linear_model.infer import no_inference
 from didact.linear_model.logistic import (
     LogisticRegression,
     build,
-    decision,
-    predict_labels,
     predict_log_probabilities,
     predict_probabilities,
 )
@@ -64,7 +64,6 @@ from didact.linear_model.regularization_path import (
     tabulate,
     total_weight,
 )
-from didact.linear_model.sparse_coef import SparseCoefficients
 
 WARN_SCORING = (
     "The default value of the parameter 'scoring' will change from None, i.e. accuracy, to 'neg_log_loss' in version "

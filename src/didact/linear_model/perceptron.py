@@ -21,17 +21,18 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import Estimator, warn_convergence
 from didact.core.parameters import above, at_least, attr, between, is_bool, none, one_of, param, random_state, whole
 from didact.core.rows import Block, Rows
+from didact.core.rows.gather import dense
+from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
+from didact.engines.linear.scores import decision
 from didact.engines.loop.result import Result
 from didact.engines.stochastic.passes import stochastic
 from didact.engines.stochastic.sgd import Rate, Training, Weights
 from didact.engines.stochastic.sgd_loops import BIAS, TIME, UPDATES
 from didact.engines.stochastic.voted_perceptron import Store, Voters, gathered, stores, voted, voted_scores
-from didact.linear_model.logistic import decision
 from didact.linear_model.sgd_base import ORDER_MATTERS, kept_state, learn_once, penalty_noun, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
-from didact.linear_model.sparse_coef import SparseCoefficients, dense
 from didact.parts.losses.margin import Perceptron as PerceptronLoss
 
 TRIAL_ROWS = 5_000  # so many rows are tried before a loss that no longer falls ends a fit

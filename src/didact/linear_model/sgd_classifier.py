@@ -9,14 +9,14 @@ from sklearn.utils.metaestimators import available_if
 from didact.core.backend import float_type, namespace
 from didact.core.parameters import attr, none, one_of, param
 from didact.core.rows import Rows
+from didact.core.sparse_coef import SparseCoefficients
 from didact.core.typing import Array
 from didact.engines.linear.objective import parted
+from didact.engines.linear.scores import decision, predict_labels
 from didact.engines.stochastic.sgd import Weights
 from didact.engines.stochastic.sgd_loops import TIME
-from didact.linear_model.logistic import decision, predict_labels
 from didact.linear_model.sgd_base import _SGD, LOSSES, ORDER_MATTERS, kept_state, learn_once, resume, start, train
 from didact.linear_model.sgd_labels import labelled, labelled_part, outputs
-from didact.linear_model.sparse_coef import SparseCoefficients
 
 
 def class_shares(X: Any, coef: Array, intercept: Array, loss: Any) -> Any:

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from didact.core.backend import float_type
 from didact.core.parameters import attr, one_of, param
 from didact.core.rows import Rows
+from didact.core.sparse_coef import SparseCoefficients
 from didact.core.threads import parallel_values
 from didact.engines.linear.objective import parted
 from didact.engines.stochastic.sgd import Weights
@@ -26,7 +27,6 @@ from didact.linear_model.sgd_base import (
     start,
     train,
 )
-from didact.linear_model.sparse_coef import SparseCoefficients
 from didact.parts.noun import Loss
 
 NAMES = ("squared_error", "absolute_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")

@@ -73,6 +73,14 @@ SIGNATURES = {
         ),
         "QuadraticDiscriminantAnalysis": "*",
     },
+    "svm": {
+        "LinearSVC": "penalty loss * random_state verbose",
+        "LinearSVR": "* random_state verbose",
+        "OneClassSVM": "* verbose=False",
+        "SVC": "* verbose=False",
+        "SVR": "* verbose=False",
+    },
+    "kernel_ridge": {"KernelRidge": "alpha *"},
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -21,6 +21,7 @@ KINDS = {
     "distance": "didact.parts.distances",
     "window": "didact.parts.windows",
     "distribution": "didact.distributions",
+    "kernel": "didact.kernels",
 }
 PLACES = {
     "categories": "didact.core.categories.Categories",

@@ -96,7 +96,7 @@ def _fit_in_units(objective: LinearObjective, l1: Any, units: Array, x0: Array, 
 def _fit(objective: LinearObjective, l1: Any, x0: Array, how: How, steep: float = STEEP_GRADIENT) -> Result:
     solver, tol, max_iter, warm, report = how
     if np.any(np.asarray(l1) > 0):
-        return _fit_l1(objective, objective.per_parameter(l1, 0.0), tol, max_iter, x0, report, steep)
+        return _fit_l1(objective, objective.per_parameter(l1, objective.constant_l1), tol, max_iter, x0, report, steep)
     sample = _sample(objective) if solver != "newton" else None
     if sample is not None and not warm:
         x0 = fit_linear(sample, 0.0, "auto", max(tol, 1e-4), 20, x0).x

@@ -44,6 +44,8 @@ class LinearObjective(NamedTuple):
     fit_intercept: bool = True
     outputs: int = 1  # the number of coefficient vectors
     reference: bool = False  # whether one more output comes last, whose linear predictor is 0
+    constant_l2: float = 0.0  # the L2 strength of intercepts, which most models leave free
+    constant_l1: float = 0.0  # and their L1 strength, where there is an L1 part
 
     @property
     def size(self) -> int:
@@ -120,8 +122,8 @@ class LinearObjective(NamedTuple):
         return H
 
     def penalties(self) -> Array:
-        """The L2 strength of every parameter: none for intercepts."""
-        return self.per_parameter(self.alpha, 0.0)
+        """The L2 strength of every parameter."""
+        return self.per_parameter(self.alpha, self.constant_l2)
 
     def per_parameter(self, values: Any, constant: float) -> Array:
         """A number for every parameter from one (or one for each feature), and that of intercepts."""

@@ -200,3 +200,8 @@ class SquaredEpsilonInsensitive(Loss, NamedTuple("SquaredEpsilonInsensitive", [(
         """Twice the excess over ±ε."""
         r = z - y
         return 2.0 * (r - min(max(r, -self.epsilon), self.epsilon))
+
+    def value_grad_hess1(self, y: float, z: float) -> tuple[float, float, float]:
+        """x², 2x and 2·[x ≠ 0], for the excess x of z − y over ±ε."""
+        x = z - y - min(max(z - y, -self.epsilon), self.epsilon)
+        return x * x, 2.0 * x, 2.0 if x != 0.0 else 0.0

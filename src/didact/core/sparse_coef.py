@@ -1,6 +1,6 @@
 """Coefficients kept as a sparse matrix: for linear models whose L1 penalty has left few of them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -8,14 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from didact.core.backend import is_sparse, like, to_numpy
 from didact.core.parameters import attr
-from didact.core.typing import Array
+from didact.core.rows.gather import dense
 
 
 class SparseCoefficients:
     """Mixed into linear models with `coef_`: `sparsify` and `densify`."""
 
-    _attrs = [attr("n_iter_", "int", "Passes over the rows.")]
-
+    _attrs: ClassVar[Any] = [attr("n_iter_", "int", "Passes over the rows.")]
     coef_: Any
 
     def sparsify(self) -> Any:
@@ -35,11 +34,6 @@ class SparseCoefficients:
         if is_sparse(self.coef_):
             self.coef_ = dense(self.coef_)[0] if self._vector else dense(self.coef_)
         return self
-
-
-def dense(coef: Any) -> Array:
-    """Coefficients as an array."""
-    return coef.toarray() if is_sparse(coef) else np.asarray(coef)
 
 
 def sparse_scores(X: Any, coef: Any, intercept: Any, dtype: Any) -> Any:

@@ -1,0 +1,260 @@
+r"""Kernel ridge regression: least squares with a penalty, in the features of a kernel.
+
+.. math:: \min_w\ \sum_i\omega_i(y_i - w^T\phi(x_i))^2 + \lambda\|w\|^2
+    \quad\Longrightarrow\quad f(x) = \sum_i c_i k(x, x_i),\qquad (K + \lambda\Omega^{-1})\,c = y
+
+1. One λ: a Cholesky factorisation, n³/3 multiply–adds.
+2. Many: with √Ω K √Ω = QΛQᵀ once, c and the leave-one-out errors of every λ cost n² each,
+
+.. math:: y_i - f_{-i}(x_i) = c_i / G_{ii},\qquad G = \sqrt\Omega\,Q(\Lambda+\lambda)^{-1}Q^T\sqrt\Omega .
+
+Saunders, Gammerman, Vovk (1998), Ridge regression learning algorithm in dual variables; Cawley, Talbot (2008),
+doi:10.1007/s10994-008-5055-9.
+"""
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator
+from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param
+from didact.core.rows.memory import finite_sum, refuse_non_finite
+from didact.core.typing import AnyArray, Array
+from didact.engines.gram.rows import gram, images
+from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from didact.kernels.radial import width_of_gamma
+
+NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
+SINGULAR = 1e-13  # of the largest eigenvalue: smaller ones are rounding
+
+
+class PairFunction(NamedTuple):
+    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
+
+    metric: Any
+    params: dict[str, Any]
+
+    def __call__(self, A: AnyArray, X: AnyArray) -> Array:
+        """All values."""
+        A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
+        how = {"filter_params": True} if isinstance(self.metric, str) else {}
+        return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
+
+
+def chosen_kernel(kernel: Any, gamma: float | None, degree: float, coef0: float, more: Any, p: int) -> Any:
+    """The kernel that scikit-learn's parameters name."""
+    if isinstance(kernel, Kernel) or kernel == "precomputed":
+        return kernel
+    if callable(kernel):
+        return PairFunction(kernel, more or {})
+    g = 1.0 / p if gamma is None else gamma
+    if kernel == "linear":
+        return Linear()
+    if kernel in ("rbf", "laplacian"):
+        return Constant() if g == 0 else RBF(width_of_gamma(g)) if kernel == "rbf" else Laplacian(1.0 / g)
+    if kernel in ("poly", "polynomial") and degree == int(degree):
+        return Polynomial(int(degree), g, coef0)
+    if kernel == "sigmoid":
+        return Sigmoid(g, coef0)
+    return PairFunction(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})
+
+
+def solve(K: AnyArray, Y: AnyArray, root: AnyArray, alpha: Array) -> AnyArray:
+    """c of (√Ω K √Ω + λ) (c/√Ω) = √Ω y, one system for each distinct λ; least squares where it is singular."""
+    xp = namespace(K)
+    S, T = root[:, None] * K * root, root[:, None] * Y
+    found = []
+    for k in range(T.shape[1]):
+        a = float(alpha[min(k, len(alpha) - 1)])
+        if k and len(alpha) == 1:
+            break
+        columns = T if len(alpha) == 1 else T[:, k : k + 1]
+        found.append(_solved(xp, S, columns, a))
+    return root[:, None] * (found[0] if len(found) == 1 else xp.concat(found, axis=1))
+
+
+def _solved(xp: Any, S: AnyArray, T: AnyArray, a: float) -> AnyArray:
+    """(S + aI)⁻¹T."""
+    if xp is not np:
+        return xp.linalg.solve(S + a * xp.eye(S.shape[0], dtype=S.dtype, device=S.device), T)
+    M = S.copy()
+    M.flat[:: len(M) + 1] += a
+    try:
+        return linalg.cho_solve(linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False), T)
+    except linalg.LinAlgError:  # not positive definite: an indefinite kernel, or λ = 0 and rows that depend
+        M = S.copy()
+        M.flat[:: len(M) + 1] += a
+        return linalg.lstsq(M, T, check_finite=False)[0]
+
+
+class Path(NamedTuple):
+    """Coefficients and leave-one-out errors for each of many λ."""
+
+    coef: list[Array]
+    errors: Array  # (λ, targets): weighted mean squares
+
+
+def leave_one_out(K: Array, Y: Array, w: Array, alphas: Array) -> Path:
+    """The whole path from one decomposition."""
+    root = np.sqrt(w)
+    values, Q = linalg.eigh(root[:, None] * K * root, check_finite=False)
+    values = np.where(values > SINGULAR * len(values) * abs(values).max(initial=0.0), values, 0.0)
+    T = Q.T @ (root[:, None] * Y)
+    squares, coefs, errors = Q * Q, [], []
+    counts = w > 0
+    for a in alphas:
+        inverse = np.divide(1.0, values + a, out=np.zeros_like(values), where=values + a > 0)
+        coefs.append(root[:, None] * (Q @ (inverse[:, None] * T)))
+        leverage = w * (squares @ inverse)
+        residual = np.divide(coefs[-1], leverage[:, None], out=np.zeros_like(Y), where=counts[:, None])
+        errors.append(w @ residual**2 / w.sum())
+    return Path(coefs, np.stack(errors))
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
+    r"""Ridge regression with a kernel, with the penalty given or chosen by exact leave-one-out errors.
+
+    .. math:: f(x) = \sum_i c_i k(x, x_i),\qquad (K + \lambda\Omega^{-1})\,c = y
+
+    Notes
+    -----
+    There is no constant term: add a constant to the kernel (``kernel + 1``), or centre y. Cost: n² evaluations of the
+    kernel and n³/3 multiply–adds for one λ; with `alphas`, one eigendecomposition (about 9n³) and n² for each λ. A
+    prediction takes n evaluations. Weights multiply squares, so that a weight of 2 is a row twice. Fitted rows are
+    kept. Tensors are computed on their device. Shape of computation: pairs.
+
+    References
+    ----------
+    Saunders, Gammerman, Vovk (1998); Cawley, Talbot (2008), doi:10.1007/s10994-008-5055-9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from didact.kernel_ridge import KernelRidge
+    >>> from didact.kernels import RBF
+    >>> x = np.linspace(0, 6, 40)[:, None]
+    >>> model = KernelRidge(kernel=RBF(1.0), alphas=np.logspace(-6, 2, 9)).fit(x, np.sin(x[:, 0]))
+    >>> float(model.alpha_), bool(abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-3)
+    (1e-06, True)
+    """
+
+    _tensors = True
+    _test_params = [{"kernel": "rbf"}, {"kernel": "rbf", "alphas": (0.1, 1.0, 10.0)}, {"kernel": "linear"}]
+    _test_skips = {
+        "weight_scale": "The penalty stands beside a sum over rows: ten times the weight is ten times the rows.",
+        "weights_equal_repetition/repeated:alphas": "What is left out at a time is a row with all of its weight.",
+        "check_sample_weight_equivalence_on_dense_data:alphas": "What is left out is a row with all of its weight.",
+        "check_sample_weight_equivalence_on_sparse_data:alphas": "What is left out is a row with all of its weight.",
+        "constant_columns/constant:kernel=rbf": "gamma=None is one over the number of columns.",
+        "constant_columns/zeros:kernel=rbf": "gamma=None is one over the number of columns.",
+        "constant_columns/constant:kernel=linear": "There is no constant term.",
+        "constant_columns/shift:kernel=linear": "There is no constant term.",
+    }
+    _attrs = [
+        attr("dual_coef_", "(n_samples,) or (n_samples, n_targets)", "c_i of the fitted rows."),
+        attr("X_fit_", "(n_samples, n_features)", "The fitted rows; for a precomputed kernel, the matrix."),
+        attr("kernel_", "kernel or callable", "The kernel."),
+        attr("alpha_", "float or (n_targets,)", "The penalty that was used."),
+        attr("loo_errors_", "(n_alphas,) or (n_alphas, n_targets)", "Mean squared errors, left out.", "alphas"),
+    ]
+
+    alpha: Any = param(1.0, [at_least(0), array_like], "The penalty λ, or one for each target.")
+    kernel: Any = param(
+        "linear",
+        [one_of(*NAMES), is_callable],
+        "A name of scikit-learn, any kernel of didact.kernels, or a function of two rows.",
+    )
+    gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p.")
+    degree: float = param(3, at_least(0), "Degree of the polynomial kernel.")
+    coef0: float = param(1.0, Real, "The constant of polynomial and sigmoid kernels.")
+    kernel_params: Any = param(None, [dict, none], "More arguments of a function.")
+    alphas: Any = param(None, [array_like, none], "Penalties to choose from, by leave-one-out errors.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
+        """Solve for the coefficients of the rows."""
+        rows = self._rows(X, y, sample_weight, target="outputs")
+        X, y, w, *_ = rows.whole()
+        if not finite_sum(X):
+            refuse_non_finite(X, rows.names)
+        K = self._gram(X)
+        Y = y if y.ndim == 2 else y[:, None]
+        w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
+        if self.alphas is not None:
+            coef = self._chosen(to_numpy(K).astype(np.float64), to_numpy(Y).astype(np.float64), w)
+        else:
+            alpha = penalties(self.alpha, Y.shape[1])
+            coef = to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
+            self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
+        if not np.isfinite(coef).all():
+            raise InputError("The coefficients are not finite: scale X and y, or raise alpha.")
+        self.dual_coef_ = coef.astype(float_type(X)) if y.ndim == 2 else coef[:, 0].astype(float_type(X))
+        self.X_fit_ = to_numpy(X) if is_tensor(X) else X
+        return self
+
+    def _gram(self, X: AnyArray) -> AnyArray:
+        """The Gram matrix of the fitted rows."""
+        self.kernel_ = chosen_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, X.shape[1])
+        if self.kernel_ == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")
+            return X.toarray() if is_sparse(X) else X
+        K = gram(self.kernel_, X, X)
+        if isinstance(self.kernel_, Kernel):
+            diagonal = self.kernel_.diagonal(X)
+            index = range(X.shape[0])
+            K[index, index] = diagonal  # also what depends on being the same row, such as white noise
+        return K if is_tensor(K) else np.asarray(K, np.float64)
+
+    def _chosen(self, K: Array, Y: Array, w: Array) -> Array:
+        """Coefficients of the λ with the least leave-one-out error."""
+        alphas = np.asarray(self.alphas, np.float64)
+        if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas).all() and (alphas > 0).all()):
+            raise ParameterError("alphas is a list of penalties, all of them positive and finite.")
+        path = leave_one_out(K, Y, w, alphas)
+        best = int(path.errors.mean(axis=1).argmin())
+        self.alpha_ = float(alphas[best])
+        self.loo_errors_ = path.errors if Y.shape[1] > 1 else path.errors[:, 0]
+        return path.coef[best]
+
+    def predict(self, X: Any) -> Any:
+        """f(x) of each row."""
+        self._after_fit()
+        return self._map_rows(X, values_at, self.kernel_, self.X_fit_, self.dual_coef_)
+
+
+def penalties(alpha: Any, targets: int) -> Array:
+    """One λ, or one for each target."""
+    values = np.atleast_1d(np.asarray(alpha, np.float64))
+    if values.ndim != 1 or values.size not in (1, targets):
+        raise ParameterError(
+            f"alpha has {values.size} entries, and y has {targets} columns: give one, or one for each."
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ParameterError("alpha must be finite and not negative.")
+    return values
+
+
+def values_at(X: AnyArray, kernel: Any, rows: Any, coef: Array) -> AnyArray:
+    """Σ c_i k(x, x_i)."""
+    if isinstance(kernel, str):
+        found = (X.toarray() if is_sparse(X) else to_numpy(X)) @ coef
+    else:
+        if is_sparse(rows) != is_sparse(X):
+            X, rows = (M.toarray() if is_sparse(M) else M for M in (X, rows))
+        found = images(kernel, X, like(rows, X), coef)
+    return like(np.asarray(found).astype(float_type(X)), X)
+
+
+def _like(a: Any, K: AnyArray) -> AnyArray:
+    return a if is_tensor(a) else like(a, K)

@@ -1,0 +1,340 @@
+r"""Kernels of distances: Gaussian (RBF), Laplacian, Matérn, rational quadratic, periodic.
+
+With one width w, or one for each column (automatic relevance determination),
+
+.. math:: s(x, z) = \sum_j (x_j - z_j)^2/w_j^2,\qquad k(x, z) = f(s).
+
+All s come from one matrix product of centred rows. ∂k/∂log w_j = −2f′(s)·(x_j − z_j)²/w_j², and the gradient of
+Σ A∘K for all p widths takes one product more: with M = −2A∘f′(s), it is 2Σ_i m_i x_ij² − 2x_jᵀMx_j.
+"""
+
+from math import gamma as gamma_function
+from math import pi, sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import kv
+
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
+from didact.core.errors import InputError
+from didact.core.typing import AnyArray
+from didact.kernels.base import Kernel, constant_like, inner_products, maximum, squares
+from didact.parts.noun import mask, require
+
+Width = float | tuple[float, ...]
+
+
+def read_width(width: Any) -> Width:
+    """A positive number, or one for each column."""
+    values = np.asarray(width, np.float64)
+    require(
+        values.ndim <= 1 and values.size > 0 and bool(np.isfinite(values).all()) and bool((values > 0).all()),
+        f"The width of a kernel is a positive number, or one for each column; got {width!r}.",
+    )
+    return float(values) if values.ndim == 0 else tuple(values.tolist())
+
+
+def in_widths(X: AnyArray, width: Width) -> AnyArray:
+    """Rows in units of the width."""
+    if isinstance(width, tuple) and len(width) != X.shape[1]:
+        raise InputError(f"The kernel has {len(width)} widths, and X has {X.shape[1]} columns.")
+    if not isinstance(width, tuple):
+        return X / width
+    if is_sparse(X):
+        return X.multiply(1.0 / np.asarray(width)).tocsr()
+    return X / like(np.asarray(width), X)
+
+
+def squared_distances(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+    """‖x_i − z_j‖² by a matrix product, of rows about their mean, which saves digits."""
+    xp = namespace(X)
+    if not is_sparse(X):
+        centre = xp.mean(X if Z is None else Z, axis=0)
+        X, Z = X - centre, None if Z is None else Z - centre
+    norms = squares(X)
+    S = inner_products(X, Z)
+    S *= -2.0
+    S += norms[:, None]
+    S += norms if Z is None else squares(Z)
+    S = maximum(S, 0.0)
+    if Z is None:
+        index = xp.arange(S.shape[0]) if xp is np else xp.arange(S.shape[0], device=S.device)
+        S[index, index] = 0.0
+    return S
+
+
+class Radial(Kernel):
+    """Base of kernels f(s): they write f and its derivative, for arrays s ≥ 0."""
+
+    __slots__ = ()
+    width: Width
+
+    def value(self, s: AnyArray) -> AnyArray:
+        """f(s)."""
+        raise NotImplementedError
+
+    def slope(self, s: AnyArray) -> AnyArray:
+        """f′(s); if it is infinite at 0, 0 there, as it is multiplied by s."""
+        raise NotImplementedError
+
+    def searched(self) -> tuple[str, ...]:
+        """The width or widths."""
+        return ("width",)
+
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """From squared distances in widths."""
+        return self.value(squared_distances(*self._in_widths(X, Z)))
+
+    def _in_widths(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
+        return in_widths(X, self.width), None if Z is None else in_widths(Z, self.width)
+
+    def diagonal(self, X: AnyArray) -> AnyArray:
+        """1."""
+        return constant_like(1.0, X, X.shape[0])
+
+    def partials(self, X: AnyArray) -> list[AnyArray]:
+        """−2f′(s)·s, or a term of it for each width."""
+        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
+        s = squared_distances(U)
+        M = -2.0 * self.slope(s)
+        if not isinstance(self.width, tuple):
+            return [M * s]
+        return [M * (U[:, j, None] - U[None, :, j]) ** 2 for j in range(U.shape[1])]
+
+    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
+        """All widths from one product with M."""
+        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
+        U = U - namespace(U).mean(U, axis=0)
+        s = squared_distances(U)
+        M = -2.0 * A * self.slope(s)
+        if not isinstance(self.width, tuple):
+            return [float((M * s).sum())]
+        each = 2.0 * M.sum(axis=1) @ (U * U) - 2.0 * (U * (M @ U)).sum(axis=0)
+        return [float(v) for v in to_numpy(each)]
+
+
+class RBF(Radial, NamedTuple("RBF", [("width", Any)])):
+    """k(x, z) = exp(−s/2), the Gaussian or squared exponential kernel; in scikit-learn's SVM, gamma = 1/(2w²).
+
+    >>> from didact.kernels import RBF
+    >>> RBF(2.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, width: Any = 1.0) -> Self:
+        """One width, or one for each column."""
+        return super().__new__(cls, read_width(width))
+
+    def value(self, s: AnyArray) -> AnyArray:
+        """exp(−s/2)."""
+        s = s * -0.5
+        return np.exp(s, out=s) if isinstance(s, np.ndarray) else namespace(s).exp(s)
+
+    def slope(self, s: AnyArray) -> AnyArray:
+        """−f/2."""
+        return -0.5 * self.value(s)
+
+
+class Matern(Radial, NamedTuple("Matern", [("width", Any), ("nu", float)])):
+    r"""Matérn's kernel: with r = √s and t = √(2ν) r, f = 2^{1−ν}/Γ(ν) t^ν K_ν(t); functions with ⌈ν⌉ − 1 derivatives.
+
+    ν = 1/2 is e^{−r}, 3/2 is (1 + √3 r)e^{−√3 r}, 5/2 is (1 + √5 r + 5r²/3)e^{−√5 r}, and ν → ∞ is the RBF kernel.
+    Stein (1999), doi:10.1007/978-1-4612-1494-6.
+
+    >>> from didact.kernels import Matern
+    >>> Matern(1.0, 0.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, width: Any = 1.0, nu: float = 1.5) -> Self:
+        """One width, or one for each column; ν > 0."""
+        require(nu > 0, f"nu of Matérn's kernel is positive, not {nu!r}.")
+        return super().__new__(cls, read_width(width), float(nu))
+
+    def value(self, s: AnyArray) -> AnyArray:
+        """f(s)."""
+        if self.nu == np.inf:
+            return RBF().value(s)
+        xp = namespace(s)
+        t = xp.sqrt(2.0 * self.nu * s)
+        factors = {0.5: 1.0, 1.5: 1.0 + t, 2.5: 1.0 + t + t * t / 3.0}
+        if self.nu in factors:
+            return factors[self.nu] * xp.exp(-t)
+        return _bessel(s, t, self.nu, self.nu, 1.0)
+
+    def slope(self, s: AnyArray) -> AnyArray:
+        """f′(s)."""
+        if self.nu == np.inf:
+            return RBF().slope(s)
+        xp = namespace(s)
+        t = xp.sqrt(2.0 * self.nu * s)
+        if self.nu == 0.5:
+            return mask(xp, t > 0, t) * xp.exp(-t) / (-2.0 * maximum(t, float(xp.finfo(t.dtype).tiny)))
+        factors = {1.5: -1.5, 2.5: -5 / 6 * (1.0 + t)}
+        if self.nu in factors:
+            return factors[self.nu] * xp.exp(-t)
+        return _bessel(s, t, self.nu, self.nu - 1.0, 0.0) * -self.nu
+
+
+def _bessel(s: AnyArray, t: AnyArray, nu: float, order: float, at_zero: float) -> AnyArray:
+    """2^{1−ν}/Γ(ν) t^order K_order(t), by SciPy; at t = 0 the given value, which is its limit or is not used."""
+    t = to_numpy(t).astype(np.float64)
+    found = np.full(t.shape, at_zero)
+    far = t > 0
+    found[far] = 2.0 ** (1.0 - nu) / gamma_function(nu) * t[far] ** order * kv(order, t[far])
+    return like(np.nan_to_num(found, posinf=at_zero).astype(to_numpy(s[:0]).dtype), s)
+
+
+class RationalQuadratic(Radial, NamedTuple("RationalQuadratic", [("width", Any), ("alpha", float)])):
+    """k(x, z) = (1 + s/(2α))^{−α}: a mixture of Gaussian kernels of many widths.
+
+    >>> from didact.kernels import RationalQuadratic
+    >>> RationalQuadratic(1.0, 0.5)([[0.0]], [[1.0]]).round(4)
+    array([[0.7071]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, width: Any = 1.0, alpha: float = 1.0) -> Self:
+        """One width, or one for each column; α > 0."""
+        require(0 < alpha < np.inf, f"alpha of the rational quadratic kernel is positive, not {alpha!r}.")
+        return super().__new__(cls, read_width(width), float(alpha))
+
+    def searched(self) -> tuple[str, ...]:
+        """Widths and α."""
+        return ("width", "alpha")
+
+    def value(self, s: AnyArray) -> AnyArray:
+        """f(s)."""
+        return (1.0 + s / (2.0 * self.alpha)) ** -self.alpha
+
+    def slope(self, s: AnyArray) -> AnyArray:
+        """f′(s)."""
+        return -0.5 * (1.0 + s / (2.0 * self.alpha)) ** (-self.alpha - 1.0)
+
+    def _in_alpha(self, X: AnyArray) -> AnyArray:
+        """∂K/∂log α."""
+        s = squared_distances(in_widths(X, self.width))
+        b = 1.0 + s / (2.0 * self.alpha)
+        return b**-self.alpha * (s / (2.0 * b) - self.alpha * namespace(b).log(b))
+
+    def partials(self, X: AnyArray) -> list[AnyArray]:
+        """Those of the widths, then that of α."""
+        return [*super().partials(X), self._in_alpha(X)]
+
+    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
+        """Those of the widths, then that of α."""
+        return [*super().pull(X, A), float((A * self._in_alpha(X)).sum())]
+
+
+class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
+    """k(x, z) = exp(−Σ_j |x_j − z_j|/w_j).
+
+    >>> from didact.kernels import Laplacian
+    >>> Laplacian(2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
+    array([[0.3679]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, width: Any = 1.0) -> Self:
+        """One width, or one for each column."""
+        return super().__new__(cls, read_width(width))
+
+    def searched(self) -> tuple[str, ...]:
+        """The width or widths."""
+        return ("width",)
+
+    def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
+        U, V = (in_widths(A.toarray() if is_sparse(A) else A, self.width) for A in (X, X if Z is None else Z))
+        if is_tensor(U):
+            import torch
+
+            return torch.cdist(U, V, p=1.0)
+        return cdist(U, V, "cityblock").astype(U.dtype, copy=False)
+
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """From sums of differences."""
+        D = self._apart(X, Z)
+        return namespace(D).exp(-D)
+
+    def diagonal(self, X: AnyArray) -> AnyArray:
+        """1."""
+        return constant_like(1.0, X, X.shape[0])
+
+    def partials(self, X: AnyArray) -> list[AnyArray]:
+        """K times the differences in widths."""
+        D = self._apart(X, None)
+        K = namespace(D).exp(-D)
+        if not isinstance(self.width, tuple):
+            return [K * D]
+        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
+        return [K * abs(U[:, j, None] - U[None, :, j]) for j in range(U.shape[1])]
+
+
+class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", float)])):
+    """k(x, z) = exp(−2 Σ_j sin²(π(x_j − z_j)/period)/w²): functions that repeat themselves. MacKay (1998).
+
+    >>> from didact.kernels import Periodic
+    >>> Periodic(1.0, 2.0)([[0.0]], [[1.0], [2.0]]).round(4)
+    array([[0.1353, 1.    ]])
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, width: float = 1.0, period: float = 1.0) -> Self:
+        """Width and period are positive."""
+        require(0 < width < np.inf and 0 < period < np.inf, "width and period of a periodic kernel are positive.")
+        return super().__new__(cls, float(width), float(period))
+
+    def searched(self) -> tuple[str, ...]:
+        """Width and period."""
+        return ("width", "period")
+
+    def _sines(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
+        """Σ sin²(a − b) = (p − Σ cos 2a cos 2b − Σ sin 2a sin 2b)/2, with a = πx/period."""
+        xp = namespace(X)
+        X, Z = (A.toarray() if is_sparse(A) else A for A in (X, X if Z is None else Z))
+        a, b = (2.0 * pi / self.period) * X, (2.0 * pi / self.period) * Z
+        S = (X.shape[1] - xp.cos(a) @ xp.cos(b).T - xp.sin(a) @ xp.sin(b).T) / 2.0
+        return maximum(S, 0.0)
+
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """From products of sines and cosines."""
+        S = self._sines(X, Z)
+        return namespace(S).exp(S * (-2.0 / self.width**2))
+
+    def diagonal(self, X: AnyArray) -> AnyArray:
+        """1."""
+        return constant_like(1.0, X, X.shape[0])
+
+    def partials(self, X: AnyArray) -> list[AnyArray]:
+        """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
+        X = X.toarray() if is_sparse(X) else X
+        xp, S, K = namespace(X), self._sines(X, None), self.gram(X)
+        turn = 0.0 * S
+        for j in range(X.shape[1]):
+            a = (pi / self.period) * (X[:, j, None] - X[None, :, j])
+            turn = turn + a * xp.sin(2.0 * a)
+        return [K * S * (4.0 / self.width**2), K * turn * (2.0 / self.width**2)]
+
+
+def width_of_gamma(gamma: float) -> float:
+    """The width of the RBF kernel exp(−γ‖x − z‖²)."""
+    return 1.0 / sqrt(2.0 * gamma)
+
+
+def spread_of_rows(X: AnyArray, w: AnyArray | None = None) -> float:
+    """The variance of all entries of X, from which scikit-learn's gamma='scale' comes; rows may have weights."""
+    xp = namespace(X)
+    w = constant_like(1.0, X, X.shape[0]) if w is None else w
+    total = float(w.sum()) * X.shape[1]
+    mean = float((w @ X).sum()) / total
+    if is_sparse(X):
+        return float((w @ X.multiply(X)).sum()) / total - mean * mean
+    return float(xp.sum(w @ xp.square(X - mean))) / total
