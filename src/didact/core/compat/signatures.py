@@ -73,6 +73,12 @@ SIGNATURES = {
         ),
         "QuadraticDiscriminantAnalysis": "*",
     },
+    "mixture": {
+        "GaussianMixture": "n_components * verbose",
+    },
+    "decomposition": {
+        "FactorAnalysis": "n_components *",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",
