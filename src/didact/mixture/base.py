@@ -64,7 +64,9 @@ class _Mixture(DensityMixin, Estimator):
         attr("means_", "(n_components, n_features)", "Means of the components."),
         attr("converged_", "bool", "Whether the last step of the best start gained less than tol."),
         attr("n_iter_", "int", "Steps of EM from the best start."),
-        attr("lower_bound_", "float", "Mean log-likelihood of a row, at the end of the best start; if hard, its bound."),
+        attr(
+            "lower_bound_", "float", "Mean log-likelihood of a row, at the end of the best start; if hard, its bound."
+        ),
         attr("lower_bounds_", "list of float", "The same after each step: it never falls."),
     ]
 
@@ -220,9 +222,7 @@ class _Mixture(DensityMixin, Estimator):
         """A generator, and how many of some rows are drawn from each component."""
         self._after_fit()
         if n_samples < 1:
-            raise InputError(
-                f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."
-            )
+            raise InputError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
         rng = streams(self.random_state if seed is None else seed, 1)[0]
         shares = np.asarray(self.weights_, np.float64)
         return rng, rng.multinomial(n_samples, shares / shares.sum())

@@ -49,7 +49,9 @@ class BernoulliMixture(_Mixture):
 
     alpha: float = param(0.0, at_least(0), "Ones and zeros that are added to each column of each component.")
     binarize: Any = param(
-        0.0, [Interval(Real, None, None, closed="neither"), none], "Values above count as 1, others as 0; None: they are."
+        0.0,
+        [Interval(Real, None, None, closed="neither"), none],
+        "Values above count as 1, others as 0; None: they are.",
     )
 
     _attrs = [attr("means_", "(n_components, n_features)", "Probabilities of a one.")]
@@ -93,5 +95,5 @@ def _zeros_and_ones(block: Block, threshold: float | None) -> Block:
                 f"{column}."
             )
         return block
-    above = xp.astype(X > threshold, X.dtype) if is_tensor(X) else (X > threshold).astype(X.dtype)
+    above = xp.astype(threshold < X, X.dtype) if is_tensor(X) else (threshold < X).astype(X.dtype)
     return block._replace(X=xp.where(xp.isnan(X), X, above))

@@ -26,6 +26,7 @@ from didact.core.typing import Array
 from didact.engines.components.mixture import GaussianFamily, fit_mixture, gaussians, responsibilities
 from didact.engines.components.posterior import log_density, most_probable, posterior
 from didact.engines.components.starts import row_shares
+from didact.parts.statistics.components import Components, components
 from didact.parts.statistics.moments import Sums
 
 SHARP = 4  # power of the random shares of a start: the first components differ
@@ -40,15 +41,17 @@ class OwnFamily(NamedTuple):
         """The function of rows that gives log p(x, k), and its arguments."""
         return joint_of, (self.model, theta)
 
-    def statistic(self, X: Any, R: Any, w: Any, theta: Any) -> Sums:
+    def statistic(self, X: Any, R: Any, w: Any, theta: Any) -> Any:
         """The user's sums for rows with responsibilities."""
         R = to_numpy(R) if w is None else to_numpy(R) * to_numpy(w)[:, None]
         found = self.model.statistics(to_numpy(X), R)
+        if hasattr(found, "merge"):
+            return found
         return Sums(tuple(found) if isinstance(found, (tuple, list)) else (found,))
 
-    def maximize(self, theta: Any, S: Sums) -> Any:
+    def maximize(self, theta: Any, S: Any) -> Any:
         """The user's M step."""
-        return self.model.maximize(*S.parts)
+        return self.model.maximize(*S.parts) if isinstance(S, Sums) else self.model.maximize(S)
 
     def log_prior(self, theta: Any) -> float:
         """The user's log prior, if there is one."""
@@ -80,19 +83,16 @@ class GaussianComponents:
         fn, args = GaussianFamily("full").scores(gaussians(*theta, "full"))
         return np.asarray(fn(X, *args))
 
-    def statistics(self, X: Array, R: Array) -> tuple[Array, ...]:
-        """Σ r, Σ r x, Σ r x xᵀ."""
-        return R.sum(axis=0), R.T @ X, np.stack([(X * r[:, None]).T @ X for r in R.T])
+    def statistics(self, X: Array, R: Array) -> Components:
+        """Weights, means and scatters."""
+        return components(X, R, "full")
 
-    def maximize(self, weight: Array, first: Array, second: Array) -> tuple[Array, Array, Array]:
+    def maximize(self, S: Components) -> tuple[Array, Array, Array]:
         """Shares, means and covariances."""
-        N = np.maximum(weight, np.finfo(float).tiny)[:, None]
-        means = first / N
-        covariances = second / N[:, :, None] - means[:, :, None] * means[:, None, :]
-        return weight / weight.sum(), means, covariances + self.reg_covar * np.eye(means.shape[1])
+        return GaussianFamily("full", self.reg_covar).maximize(None, S)[:3]
 
 
-def random_sums(block: Block, family: OwnFamily, seed: int, count: int) -> Sums:
+def random_sums(block: Block, family: OwnFamily, seed: int, count: int) -> Any:
     """The sums of one block with random responsibilities."""
     X = np.asarray(to_numpy(block.X), np.float64)
     shares = row_shares(X, seed, count) ** SHARP
@@ -116,7 +116,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
     - ``log_joint(X, theta)`` gives log p(x, k | θ) for each row and component, (n, K);
     - ``statistics(X, R)`` gives the sums over rows that the M step needs, an array or a tuple of arrays that add up over
-      blocks of rows, for responsibilities R (n, K) in which sample weights are included;
+      blocks of rows (or an object with the method ``merge``), for responsibilities R (n, K) times sample weights;
     - ``maximize(*sums)`` gives θ from these sums: anything, for example a tuple of arrays;
     - and, if it has one, ``log_prior(theta)`` is added to the log-likelihood.
 
@@ -156,9 +156,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
     _sparse = False
     _test_params = [{"random_state": 0}, {"random_state": 0, "hard": True}]
 
-    model: Any = param(
-        None, [has("log_joint", "statistics", "maximize"), none], "The components; None: two Gaussians."
-    )
+    model: Any = param(None, [has("log_joint", "statistics", "maximize"), none], "The components; None: two Gaussians.")
     n_init: int = param(1, whole(1), "Number of starts; the best counts.")
     tol: float = param(1e-6, at_least(0), "Gain of the mean log-likelihood of a row at which EM ends.")
     max_iter: int = param(500, whole(1), "Most steps from a start.")
@@ -176,7 +174,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
     ]
 
     @property
-    def _model(self) -> Any:
+    def _own(self) -> Any:
         return GaussianComponents() if self.model is None else self.model
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ExpectationMaximization":
@@ -194,8 +192,8 @@ class ExpectationMaximization(DensityMixin, Estimator):
         return self
 
     def _run(self, rows: Rows, rng: np.random.Generator, report: Any) -> tuple[Any, list[Any]]:
-        family, trace = OwnFamily(self._model), []  # type: tuple[OwnFamily, list[Any]]
-        S = rows.reduce(random_sums, family, int(rng.integers(1 << 62)), int(self._model.n_components))
+        family, trace = OwnFamily(self._own), []  # type: tuple[OwnFamily, list[Any]]
+        S = rows.reduce(random_sums, family, int(rng.integers(1 << 62)), int(self._own.n_components))
         total = float(rows.reduce(_weight).parts[0])
 
         def keep(state: Any) -> float:
@@ -208,16 +206,16 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
     def predict(self, X: Any) -> Any:
         """The number of the most probable component of each row."""
-        classes = np.arange(self._model.n_components)
-        return self._after_fit()._map_rows(X, most_probable, classes, joint_of, self._model, self.parameters_)
+        classes = np.arange(self._own.n_components)
+        return self._after_fit()._map_rows(X, most_probable, classes, joint_of, self._own, self.parameters_)
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of each component for each row, (n, K)."""
-        return self._after_fit()._map_rows(X, posterior, joint_of, self._model, self.parameters_)
+        return self._after_fit()._map_rows(X, posterior, joint_of, self._own, self.parameters_)
 
     def score_samples(self, X: Any) -> Any:
         """The log density of each row."""
-        return self._after_fit()._map_rows(X, log_density, joint_of, self._model, self.parameters_)
+        return self._after_fit()._map_rows(X, log_density, joint_of, self._own, self.parameters_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of rows X in memory."""
@@ -226,9 +224,9 @@ class ExpectationMaximization(DensityMixin, Estimator):
     def elbo(self, X: Any, q: Any = None, sample_weight: Any = None) -> float:
         """The lower bound J(q, θ) of the log-likelihood of rows X in memory; q None: the posterior, where it is tight."""
         block = self._after_fit()._rows(X, None, sample_weight, target="none", reset=False).whole()
-        if q is not None and np.shape(q) != (block.X.shape[0], self._model.n_components):
+        if q is not None and np.shape(q) != (block.X.shape[0], self._own.n_components):
             raise InputError(f"q must have a row for each row of X and a column for each component, not {np.shape(q)}.")
-        return bound_of(block.X, self._model, self.parameters_, q, block.weight)
+        return bound_of(block.X, self._own, self.parameters_, q, block.weight)
 
 
 def _weight(block: Block) -> Sums:

@@ -48,7 +48,11 @@ class ComponentPath:
 
     def summary(self) -> str:
         """The recommendation in words."""
-        names = {"bic": "BIC is lowest", "aic": "AIC is lowest", "test": "the likelihood of the held-out rows is highest"}
+        names = {
+            "bic": "BIC is lowest",
+            "aic": "AIC is lowest",
+            "test": "the likelihood of the held-out rows is highest",
+        }
         return f"{names[self.criterion]} with {self.best.n_components} components."
 
     def plot(self) -> Any:

@@ -55,12 +55,13 @@ def em(
     blend: Callable[[Any, Any, float], Any] | None = None,
     exact: Callable[[Any, Any], Any] | None = None,
     keep: Keep = None,
+    longer: float = LONGER,
 ) -> Result:
     """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
 
     `blend(old, new, share)` goes that share of the way from old to new, which may exceed 1; without it every step is
-    that of `maximize`. If `maximize` is not quite the M step, `exact` is, and takes its place where the likelihood would
-    fall. A step that would lower it all the same is not taken: it ends the loop, as converged if it is within tol.
+    that of `maximize`. While steps succeed they grow by the factor `longer`. If `maximize` is not quite the M step, `exact`
+    is, and takes its place where the likelihood would fall. A step that would lower it all the same is not taken: it ends the loop, as converged if it is within tol.
     """
 
     def step(s: EMState) -> EMState | None:
@@ -71,7 +72,7 @@ def em(
             x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)
             value, statistics = expect(x)
             if value >= s.log_likelihood - slack:
-                rate = LONGER * share if share == shares[0] else 1.0
+                rate = max(longer * share, 1.0) if share == shares[0] else 1.0
                 return EMState(
                     x=x, log_likelihood=value, statistics=statistics, gain=max(value - s.log_likelihood, 0.0), rate=rate
                 )

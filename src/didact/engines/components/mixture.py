@@ -254,7 +254,7 @@ def e_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
 def array_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
     """`e_step` by array functions."""
     X = block.X.toarray() if is_sparse(block.X) else block.X
-    X = X if is_tensor(X) or X.dtype.kind == "f" and X.itemsize == 8 else np.asarray(X, np.float64)
+    X = X if is_tensor(X) or (X.dtype.kind == "f" and X.itemsize == 8) else np.asarray(X, np.float64)
     fn, args = family.scores(theta)
     R, each = responsibilities(fn(X, *args), block.y, hard)
     w = block.weight
