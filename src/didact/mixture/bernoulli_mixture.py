@@ -45,7 +45,7 @@ class BernoulliMixture(_Mixture):
     """
 
     _tensors = True
-    _test_params = [{}, {"n_components": 2, "random_state": 0, "alpha": 1.0}]
+    _test_params = [{}, {"n_components": 3, "random_state": 0, "alpha": 1.0, "max_iter": 2000}]
 
     alpha: float = param(0.0, at_least(0), "Ones and zeros that are added to each column of each component.")
     binarize: Any = param(

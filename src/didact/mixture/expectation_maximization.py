@@ -110,13 +110,14 @@ def bound_of(X: Any, model: Any, theta: Any, q: Array | None, w: Array | None) -
 class ExpectationMaximization(DensityMixin, Estimator):
     r"""EM for components of your own: you give densities, sums and estimates, and it iterates, restarts and checks.
 
-    .. math:: r_{ik} = p(k\mid x_i,\theta),\qquad \theta \leftarrow \arg\max_\theta\sum_{ik}w_ir_{ik}\log p(x_i, k\mid\theta)
+    .. math:: r_{ik} = p(k\mid x_i,\theta),\qquad
+        \theta \leftarrow \arg\max_\theta\sum_{ik}w_ir_{ik}\log p(x_i, k\mid\theta)
 
     `model` has three methods and the attribute ``n_components``:
 
     - ``log_joint(X, theta)`` gives log p(x, k | θ) for each row and component, (n, K);
-    - ``statistics(X, R)`` gives the sums over rows that the M step needs, an array or a tuple of arrays that add up over
-      blocks of rows (or an object with the method ``merge``), for responsibilities R (n, K) times sample weights;
+    - ``statistics(X, R)`` gives the sums over rows that the M step needs, an array or a tuple of arrays that add up
+      over blocks of rows (or an object with the method ``merge``), for responsibilities R (n, K) times sample weights;
     - ``maximize(*sums)`` gives θ from these sums: anything, for example a tuple of arrays;
     - and, if it has one, ``log_prior(theta)`` is added to the log-likelihood.
 
@@ -154,6 +155,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
     """
 
     _sparse = False
+    _test_clusters = True
     _test_params = [{"random_state": 0}, {"random_state": 0, "hard": True}]
 
     model: Any = param(None, [has("log_joint", "statistics", "maximize"), none], "The components; None: two Gaussians.")
@@ -222,7 +224,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
         return float(np.mean(to_numpy(self.score_samples(X))))
 
     def elbo(self, X: Any, q: Any = None, sample_weight: Any = None) -> float:
-        """The lower bound J(q, θ) of the log-likelihood of rows X in memory; q None: the posterior, where it is tight."""
+        """The lower bound J(q, θ) of the log-likelihood of rows X in memory; q None: the posterior, where it is it."""
         block = self._after_fit()._rows(X, None, sample_weight, target="none", reset=False).whole()
         if q is not None and np.shape(q) != (block.X.shape[0], self._own.n_components):
             raise InputError(f"q must have a row for each row of X and a column for each component, not {np.shape(q)}.")

@@ -69,8 +69,8 @@ class GaussianMixture(_Mixture):
     _tensors = True
     _test_params = [
         {},
-        {"n_components": 2, "covariance_type": "tied", "random_state": 0},
-        {"n_components": 3, "covariance_type": "diag", "random_state": 0},
+        {"n_components": 3, "covariance_type": "tied", "random_state": 0, "max_iter": 2000},
+        {"n_components": 3, "covariance_type": "diag", "random_state": 0, "max_iter": 2000},
     ]
 
     covariance_type: str = param(

@@ -48,12 +48,8 @@ class ComponentPath:
 
     def summary(self) -> str:
         """The recommendation in words."""
-        names = {
-            "bic": "BIC is lowest",
-            "aic": "AIC is lowest",
-            "test": "the likelihood of the held-out rows is highest",
-        }
-        return f"{names[self.criterion]} with {self.best.n_components} components."
+        what = {"bic": "BIC is lowest", "aic": "AIC is lowest", "test": "Held-out rows are most likely"}[self.criterion]
+        return f"{what} with {self.best.n_components} component{'s' * (self.best.n_components > 1)}."
 
     def plot(self) -> Any:
         """The criteria against the number of components: a Matplotlib figure."""
@@ -75,7 +71,7 @@ def component_path(
     >>> from didact.mixture import GaussianMixture, component_path
     >>> X = np.random.default_rng(0).normal(size=(200, 1))
     >>> component_path(GaussianMixture(random_state=0), X, [1, 2]).summary()
-    'BIC is lowest with 1 components.'
+    'BIC is lowest with 1 component.'
     """
     if criterion not in ("bic", "aic", "test"):
         raise ParameterError(f"criterion must be 'bic', 'aic' or 'test', not {criterion!r}.")

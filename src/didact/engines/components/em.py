@@ -60,8 +60,9 @@ def em(
     """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
 
     `blend(old, new, share)` goes that share of the way from old to new, which may exceed 1; without it every step is
-    that of `maximize`. While steps succeed they grow by the factor `longer`. If `maximize` is not quite the M step, `exact`
-    is, and takes its place where the likelihood would fall. A step that would lower it all the same is not taken: it ends the loop, as converged if it is within tol.
+    that of `maximize`. While steps succeed they grow by the factor `longer`. If `maximize` is not quite the M step,
+    `exact` is, and takes its place where the likelihood would fall. A step that would lower it all the same is not
+    taken: it ends the loop, as converged if the fall is within tol.
     """
 
     def step(s: EMState) -> EMState | None:

@@ -99,7 +99,7 @@ def nearest(X: Any, centres: Array) -> Any:
 
 
 def nearest_rows_of(block: Block, family: Any, centres: Array, fill: Array) -> Components:
-    """The statistic of one block, each row in the component of its nearest centre, or of its code (y), if it has one."""
+    """The statistic of one block: each row belongs to its nearest centre, or to its code (y), if it has one."""
     X = filled(block.X, fill)
     codes = np.asarray(to_numpy(nearest(X, centres)))
     codes = codes if block.y is None else np.where(block.y >= 0, block.y, codes).astype(np.int64)
