@@ -75,7 +75,7 @@ class GaussianComponents:
     2
     """
 
-    def __init__(self, n_components: int = 2, reg_covar: float = 1e-6) -> None:
+    def __init__(self, n_components: int = 2, reg_covar: float = 1e-6) -> None:  # the least variance in any direction
         self.n_components, self.reg_covar = n_components, reg_covar
 
     def log_joint(self, X: Array, theta: tuple[Array, Array, Array]) -> Array:
@@ -89,7 +89,7 @@ class GaussianComponents:
 
     def maximize(self, S: Components) -> tuple[Array, Array, Array]:
         """Shares, means and covariances."""
-        return GaussianFamily("full", self.reg_covar).maximize(None, S)[:3]
+        return GaussianFamily("full", self.reg_covar).exact(None, S)[:3]
 
 
 def random_sums(block: Block, family: OwnFamily, seed: int, count: int) -> Any:
@@ -156,11 +156,14 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
     _sparse = False
     _test_clusters = True
+    _test_skips = {
+        "constant_columns": "random shares of a start come from the values of rows: other rows, another start"
+    }
     _test_params = [{"random_state": 0}, {"random_state": 0, "hard": True}]
 
     model: Any = param(None, [has("log_joint", "statistics", "maximize"), none], "The components; None: two Gaussians.")
     n_init: int = param(1, whole(1), "Number of starts; the best counts.")
-    tol: float = param(1e-6, at_least(0), "Gain of the mean log-likelihood of a row at which EM ends.")
+    tol: float = param(1e-4, at_least(0), "Gain of the mean log-likelihood of a row at which EM ends.")
     max_iter: int = param(500, whole(1), "Most steps from a start.")
     hard: bool = param(False, is_bool, "Whether rows belong wholly to their most probable component, as in k-means.")
     keep_parameters: bool = param(False, is_bool, "Whether to keep the parameters after each step, in `trace_`.")
@@ -195,8 +198,8 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
     def _run(self, rows: Rows, rng: np.random.Generator, report: Any) -> tuple[Any, list[Any]]:
         family, trace = OwnFamily(self._own), []  # type: tuple[OwnFamily, list[Any]]
-        S = rows.reduce(random_sums, family, int(rng.integers(1 << 62)), int(self._own.n_components))
         total = float(rows.reduce(_weight).parts[0])
+        S = rows.reduce(random_sums, family, int(rng.integers(1 << 62)), int(self._own.n_components))
 
         def keep(state: Any) -> float:
             trace.append(state.x)
@@ -232,4 +235,6 @@ class ExpectationMaximization(DensityMixin, Estimator):
 
 
 def _weight(block: Block) -> Sums:
-    return Sums((float(block.X.shape[0] if block.weight is None else to_numpy(block.weight).sum()),))
+    """The weight of the rows, and a sum that is not finite if some of them are not."""
+    total = float(block.X.shape[0] if block.weight is None else to_numpy(block.weight).sum())
+    return Sums((total, float(block.X.sum())))

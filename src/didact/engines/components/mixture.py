@@ -94,7 +94,7 @@ class GaussianFamily(NamedTuple):
         """The M step, with `added` on the diagonals; a component without weight stays as it was."""
         return self._estimate(theta, S, S.covariances(self.added))
 
-    def exact(self, theta: Gaussians, S: Components) -> Gaussians:
+    def exact(self, theta: Gaussians | None, S: Components) -> Gaussians:
         """The greatest expected likelihood of covariances whose eigenvalues are at least `added`."""
         found = S.covariances()
         if self.shape not in MATRICES:
@@ -156,13 +156,17 @@ class Bernoullis(NamedTuple):
 
 
 class BernoulliFamily(NamedTuple):
-    """How components of zeros and ones are scored and estimated; `alpha` ones and zeros are added to each column."""
+    """How components of zeros and ones are scored and estimated; `alpha` ones and zeros are added to each column.
+
+    Unless the threshold is NaN, values above it are scored as ones, and others as zeros.
+    """
 
     alpha: float = 0.0
+    threshold: float = np.nan
 
     def scores(self, theta: Bernoullis) -> tuple[Any, tuple[Array, ...]]:
         """The function of rows that gives log π_k p_k(x), and its arguments."""
-        return bernoulli_joint, (logs(theta.weights), theta.means)
+        return bernoulli_joint, (logs(theta.weights), theta.means, self.threshold)
 
     def statistic(self, X: Any, R: Any, w: Any, theta: Bernoullis | None) -> Components:
         """The statistic of rows: weights and means, of the values that are there."""
@@ -189,19 +193,27 @@ class BernoulliFamily(NamedTuple):
         return self.alpha * float((np.log(theta.means) + np.log1p(-theta.means)).sum()) if self.alpha else 0.0
 
 
-def _bernoulli_tables(log_prior: Array, means: Array) -> Any:
+def _bernoulli_tables(log_prior: Array, means: Array, threshold: float) -> Any:
     none = np.log1p(-means)
-    return line_tables(np.log(means) - none, log_prior + none.sum(axis=1)) if len(means) > 1 else None
+    return line_tables(np.log(means) - none, log_prior + none.sum(axis=1), threshold) if len(means) > 1 else None
 
 
 @scored_by(_bernoulli_tables)
-def bernoulli_joint(X: Any, log_prior: Array, means: Array) -> Any:
+def bernoulli_joint(X: Any, log_prior: Array, means: Array, threshold: float) -> Any:
     """log π_k + Σ_j log p(x_j) of zeros and ones (n, K), summed over the columns that are present."""
     xp, none = namespace(X), np.log1p(-means)
     missing = xp.isnan(X)
     there = xp.astype(~missing, X.dtype) if is_tensor(X) else (~missing).astype(X.dtype)
+    X = X if threshold != threshold else zeros_and_ones(X, threshold)
     filled = xp.where(missing, xp.zeros_like(X), X)
     return filled @ like((np.log(means) - none).T, X) + there @ like(none.T, X) + like(log_prior, X)
+
+
+def zeros_and_ones(X: Any, threshold: float) -> Any:
+    """1 for numbers above the threshold, 0 for others; NaN stays."""
+    xp = namespace(X)
+    above = xp.astype(threshold < X, X.dtype) if is_tensor(X) else (threshold < X).astype(X.dtype)
+    return xp.where(xp.isnan(X), X, above)
 
 
 def logs(weights: Array) -> Array:
