@@ -31,7 +31,7 @@ from didact.parts.families.log_densities import LOG_2PI
 
 MOST_SCORED = 2000  # columns of few rows, up to which steps are those of scoring, with p × p matrices
 LONGEST = 3.0  # step of the logarithm of a variance
-LEAST_NOISE = 1e-12  # of a column, relative to its variance, or absolute where that is 0
+LEAST_NOISE = 1e-6  # of a column, relative to its variance, or absolute where that is 0
 
 
 class Profile(NamedTuple):
@@ -85,7 +85,8 @@ def fit_factors(S: Spread, count: int, start: Array | None, tol: float, max_iter
     if not near.converged or near.n_iter == max_iter:
         return near
     # Scoring can gain little where EM would gain more: the end is one of both.
-    end = em(expect, m_step, near.x, tol, max_iter - near.n_iter, report, blended)
+    after = lambda iteration, value, x: report(near.n_iter + iteration, value, x)  # noqa: E731
+    end = em(expect, m_step, near.x, tol, max_iter - near.n_iter, after, blended)
     return dataclasses.replace(end, n_iter=near.n_iter + end.n_iter, history=near.history + end.history[1:])
 
 
@@ -101,7 +102,7 @@ class FactorAnalysis(_Latent):
     Notes
     -----
     One pass gives the covariance S; a step then costs one decomposition of a p × p matrix, of fewer rows than columns
-    an n × n one, whatever the number of rows. The log-likelihood never falls. Noise is at least 1e-12 of a column's
+    an n × n one, whatever the number of rows. The log-likelihood never falls. Noise is at least 1e-6 of a column's
     variance (Heywood cases). Rows may be fewer than columns. Cost: n p²/2, and p²(p + k) a step. Shape of computation:
     reduce.
 

@@ -52,6 +52,7 @@ class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Few hidden Gaussian factors behind many columns. Abstract."""
 
     _sparse = False
+    _test_clusters = True
 
     _attrs = [
         attr("components_", "(n_components, n_features)", "Loadings Λ."),

@@ -11,9 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from didact.core.rows import MemoryRows, Rows
+from didact.core.backend import namespace
+from didact.core.errors import InputError
+from didact.core.overflow import refuse_overflow
+from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.memory import refuse_non_finite, refuse_square
 from didact.core.typing import Array
-from didact.parts.statistics.row_components import row_components
+from didact.parts.statistics.moments import moments
 
 
 class Spread(NamedTuple):
@@ -45,17 +49,37 @@ class Spread(NamedTuple):
 
 def spread_of(rows: Rows) -> Spread:
     """The covariance of rows, in one pass."""
-    if isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features:
-        row_components(rows, "diagonal")  # refuses what overflows, by the names of columns
-        X, _, w = rows.gather(np.float64)
+    wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
+    found = _of_few_rows(rows) if wide else _of_many_rows(rows)
+    refuse_overflow(rows, (found.mean, found.variances))
+    if not found.variances.any():
+        raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
+    return found
+
+
+def _of_many_rows(rows: Rows) -> Spread:
+    refuse_square(rows.n_features, "use fewer columns, or fewer rows than columns, given as an array in memory")
+    S = rows.prepared(_beside_zeros).reduce(moments)
+    matrix = S.xx / S.weight
+    return Spread(weight=S.weight, mean=S.mean_x, variances=np.diag(matrix).copy(), matrix=matrix, rows=None)
+
+
+def _of_few_rows(rows: Rows) -> Spread:
+    X, _, w = rows.gather(np.float64)
+    with np.errstate(all="ignore"):
         mean = np.average(X, axis=0, weights=w)
         A = X - mean
         rest = np.average(A, axis=0, weights=w)  # the rounding error of the mean
         A = np.sqrt(w / w.sum())[:, None] * (A - rest)
-        return Spread(weight=float(w.sum()), mean=mean + rest, variances=(A * A).sum(axis=0), matrix=None, rows=A)
-    S = row_components(rows, "tied")
-    matrix = S.covariances()[0]
-    return Spread(weight=float(S.weight[0]), mean=S.mean[0], variances=np.diag(matrix).copy(), matrix=matrix, rows=None)
+        variances = (A * A).sum(axis=0)
+    if not np.isfinite(variances).all():
+        refuse_non_finite(X, rows.names)
+    return Spread(weight=float(w.sum()), mean=mean + rest, variances=variances, matrix=None, rows=A)
+
+
+def _beside_zeros(block: Block) -> Block:
+    """Rows with a target of zeros, as moments take them."""
+    return block._replace(y=namespace(block.X).zeros_like(block.X[:, 0]))
 
 
 def fixed_signs(components: Array) -> Array:
