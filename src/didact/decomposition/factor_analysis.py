@@ -165,7 +165,7 @@ class FactorAnalysis(_Latent):
         attributes = lambda noise: self._attributes(S, noise, k, dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:
             result = fit_factors(S, k, start, self.tol, self.max_iter, progress.report)
-        vars(self).update(attributes(result.x))
+        self.__dict__.update(attributes(result.x))
         self.loglike_ = [-float(value) for value in result.history[1:]]
         report_convergence(self, result)
         return self

@@ -23,9 +23,9 @@ from didact.engines.components.posterior import log_density, log_posterior, most
 from didact.engines.components.starts import (
     check_codes,
     coded_means,
-    nearest_rows_of,
+    nearest_sums,
+    placed_by_codes,
     random_shares_of,
-    seeded,
     start_centres,
 )
 from didact.engines.loop.result import Result
@@ -105,23 +105,19 @@ class _Mixture(DensityMixin, Estimator):
         again = self.warm_start and hasattr(self, "converged_")
         rows = self._coded_rows(X, y, sample_weight)
         total, fill = self._overview(rows)
-        dtype = float_type(rows)
-        runs = 1 if again else self.n_init
-        with FitProgress(
-            self, runs * self.max_iter, X=X, y=y, attributes=lambda theta: self._attributes(theta, dtype)
-        ) as progress:
-            results = []
+        dtype, runs = float_type(rows), 1 if again else self.n_init
+        attributes = lambda theta: self._attributes(theta, dtype)  # noqa: E731
+        results: list[Result] = []
+        with FitProgress(self, runs * self.max_iter, X=X, y=y, attributes=attributes) as progress:
             for rng in streams(self.random_state, runs):
                 start = self._parameters() if again else self._start(rows, rng, fill)
                 how = total, self.tol, self.max_iter, progress.report, self.hard
                 results.append(fit_mixture(rows, self._family, start, *how))
-                if progress.stopped:
-                    break
         best = min(results, key=lambda result: (bool(self._faults(result.x).any()), result.value))
         return self._finish(best, dtype)
 
     def _finish(self, best: Result, dtype: Any) -> Any:
-        vars(self).update(self._attributes(best.x, dtype))
+        self.__dict__.update(self._attributes(best.x, dtype))
         self.lower_bounds_ = [-float(value) for value in best.history[1:]]
         self.lower_bound_, self.converged_ = -float(best.value), best.converged
         self.n_iter_ = int(best.n_iter)
@@ -171,8 +167,8 @@ class _Mixture(DensityMixin, Estimator):
         if centres is None:
             centres = start_centres(rows, K, self.init_params, rng, fill)
             if self.use_labels:
-                centres = seeded(centres, rows.reduce(coded_means, K))
-        S = rows.reduce(nearest_rows_of, family, centres, fill)
+                centres = placed_by_codes(centres, rows.reduce(coded_means, K))
+        S = rows.reduce(nearest_sums, family, centres, fill)
         S = S._replace(mean=np.where(S.weight[:, None] > 0, S.mean, centres))
         return self._given(family.maximize(None, S))
 

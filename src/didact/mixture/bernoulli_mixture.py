@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from didact.core.backend import namespace, to_numpy
 from didact.core.errors import InputError
@@ -56,7 +55,7 @@ class BernoulliMixture(_Mixture):
     alpha: float = param(0.0, at_least(0), "Ones and zeros that are added to each column of each component.")
     binarize: Any = param(
         0.0,
-        [Interval(Real, None, None, closed="neither"), none],
+        [Real, none],
         "Values above count as 1, others as 0; None: X holds zeros and ones.",
     )
 

@@ -151,7 +151,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
     >>> X = np.random.default_rng(0).poisson(np.repeat([2.0, 20.0], 100))[:, None]
     >>> model = ExpectationMaximization(Poissons(), random_state=0).fit(X)
     >>> np.sort(model.parameters_[1]).round(1)
-    array([ 2. , 19.8])
+    array([ 2.3, 20.3])
     """
 
     _sparse = False

@@ -19,6 +19,22 @@ from didact.mixture.base import _Mixture
 from didact.mixture.conditionals import conditioned, expected_rows
 from didact.mixture.given import covariances_of, given_means, given_precisions, given_weights
 
+
+def fitted_numbers(theta: Gaussians, kind: str, dtype: Any) -> dict[str, Array]:
+    """Parameters as fitted attributes, in the shapes of a covariance type."""
+    one = {"tied": lambda a: a[0], "spherical": lambda a: a[:, 0]}.get(kind, lambda a: a)
+    matrices = theta.whiten.ndim == 3
+    precisions = theta.whiten @ theta.whiten.transpose(0, 2, 1) if matrices else theta.whiten**2
+    found = {
+        "weights_": theta.weights,
+        "means_": theta.means,
+        "covariances_": one(theta.covariances),
+        "precisions_": one(precisions),
+        "precisions_cholesky_": one(theta.whiten),
+    }
+    return {name: np.ascontiguousarray(value, dtype) for name, value in found.items()}
+
+
 SHAPES = {"full": "full", "tied": "tied", "diag": "diagonal", "spherical": "spherical"}
 
 
@@ -117,31 +133,21 @@ class GaussianMixture(_Mixture):
         return gaussians(weights, means, covariances, SHAPES[kind])
 
     def _attributes(self, theta: Gaussians, dtype: Any) -> dict[str, Any]:
-        one = {"tied": lambda a: a[0], "spherical": lambda a: a[:, 0]}.get(self.covariance_type, lambda a: a)
-        matrices = theta.whiten.ndim == 3
-        precisions = theta.whiten @ theta.whiten.transpose(0, 2, 1) if matrices else theta.whiten**2
-        found = {
-            "weights_": theta.weights,
-            "means_": theta.means,
-            "covariances_": one(theta.covariances),
-            "precisions_": one(precisions),
-            "precisions_cholesky_": one(theta.whiten),
-        }
-        faults = {"collapsed_": self._faults(theta)}
-        return {name: np.ascontiguousarray(value, dtype) for name, value in found.items()} | faults
+        return fitted_numbers(theta, self.covariance_type, dtype) | {"collapsed_": self._faults(theta)}
 
     def _parameters(self) -> Gaussians:
         whiten = np.asarray(self.precisions_cholesky_, np.float64)
-        means = np.asarray(self.means_, np.float64)
+        weights, means = np.asarray(self.weights_, np.float64), np.asarray(self.means_, np.float64)
         if self.covariance_type in ("diag", "spherical"):
             whiten = whiten[:, None] if self.covariance_type == "spherical" else whiten
             log_dets = -2 * np.log(np.broadcast_to(whiten, means.shape)).sum(axis=1)
-            return Gaussians(np.asarray(self.weights_, np.float64), means, 1.0 / whiten**2, whiten, log_dets)
-        whiten = whiten[None] if self.covariance_type == "tied" else whiten
-        halves = [linalg.solve_triangular(W, np.eye(len(W))) for W in whiten]
-        covariances = np.stack([H.T @ H for H in halves])
-        log_dets = -2 * np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
-        return Gaussians(np.asarray(self.weights_, np.float64), means, covariances, whiten, log_dets)
+            covariances = 1.0 / whiten**2
+        else:
+            whiten = whiten[None] if self.covariance_type == "tied" else whiten
+            log_dets = -2 * np.log(np.diagonal(whiten, axis1=1, axis2=2)).sum(axis=1)
+            halves = [linalg.solve_triangular(W, np.eye(len(W))) for W in whiten]
+            covariances = np.stack([H.T @ H for H in halves])
+        return Gaussians(weights=weights, means=means, covariances=covariances, whiten=whiten, log_dets=log_dets)
 
     def _faults(self, theta: Gaussians) -> Array:
         return collapsed(theta, SHAPES[self.covariance_type], self.reg_covar)
@@ -187,9 +193,9 @@ class GaussianMixture(_Mixture):
         found = conditioned(logs(theta.weights), theta.means, self._matrices(), index, x)
         others = np.setdiff1d(np.arange(theta.means.shape[1]), index)
         model = GaussianMixture(**self.get_params(deep=False) | {"covariance_type": "full"})
-        vars(model).update(model._attributes(gaussians(*found, "full"), self.means_.dtype))
-        kept = {"converged_": self.converged_, "n_iter_": self.n_iter_, "n_features_in_": len(others)}
-        vars(model).update(kept, lower_bound_=self.lower_bound_, lower_bounds_=list(self.lower_bounds_))
+        numbers = fitted_numbers(gaussians(*found, "full"), "full", self.means_.dtype)
+        kept = {name: getattr(self, name) for name in ("converged_", "n_iter_", "lower_bound_", "lower_bounds_")}
+        model.__dict__.update(numbers, collapsed_=self.collapsed_, n_features_in_=len(others), **kept)
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_[others]
         return model

@@ -43,7 +43,7 @@ class ComponentPath:
     def best(self) -> Any:
         """The model that the criterion chooses."""
         if self.criterion == "test":
-            return self.models[int(np.argmax(self.test_score))]
+            return self.models[int(np.argmax(np.asarray(self.test_score)))]
         return self.models[int(np.argmin(self.bic if self.criterion == "bic" else self.aic))]
 
     def summary(self) -> str:

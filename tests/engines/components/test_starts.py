@@ -6,7 +6,7 @@ import pytest
 from didact.core.errors import InputError
 from didact.core.rows.memory import Block
 from didact.engines.components import starts
-from didact.engines.components.starts import check_codes, row_shares, sample_rows, seeded
+from didact.engines.components.starts import check_codes, placed_by_codes, row_shares, sample_rows
 from didact.parts.statistics.components import components
 
 
@@ -45,7 +45,7 @@ def test_keys_are_spread_evenly():
 
 def test_known_rows_place_their_centres():
     known = components(np.array([[9.0], [11.0]]), np.array([[0.0, 1.0], [0.0, 1.0]]), "diagonal")
-    np.testing.assert_array_equal(seeded(np.array([[10.5], [0.0]]), known), [[0.0], [10.0]])
+    np.testing.assert_array_equal(placed_by_codes(np.array([[10.5], [0.0]]), known), [[0.0], [10.0]])
 
 
 def test_codes_that_are_no_components_are_refused():

@@ -32,18 +32,18 @@ from didact.parts.statistics.components import MATRICES, Components, complete, c
 from didact.parts.statistics.gaps import Parameters, expected_components
 from didact.parts.statistics.members import NO_RESPONSIBILITY
 
-ZERO = 1e-15  # the least probability of a value of a Bernoulli component, so that its logarithm stays finite
+LEAST_SHARE = 1e-15  # the least probability of a value of a Bernoulli component, so that its logarithm stays finite
 
 
-class Step(NamedTuple):
+class MixtureStep(NamedTuple):
     """An E step: the weighted sum of log p(x) or, of hard assignments, of log p(x, k); the statistic of components."""
 
     value: float
     statistic: Any
 
-    def merge(self, other: "Step") -> "Step":
+    def merge(self, other: "MixtureStep") -> "MixtureStep":
         """The step of both sets of rows together."""
-        return Step(self.value + other.value, self.statistic.merge(other.statistic))
+        return MixtureStep(self.value + other.value, self.statistic.merge(other.statistic))
 
 
 class Gaussians(NamedTuple):
@@ -127,7 +127,8 @@ def gaussians(weights: Array, means: Array, covariances: Array, shape: str) -> G
         if len(bad):
             raise _failed(bad[0], shape)
         log_dets = np.log(np.broadcast_to(covariances, means.shape)).sum(axis=1)
-        return Gaussians(weights, means, covariances, 1.0 / np.sqrt(covariances), log_dets)
+        whiten = 1.0 / np.sqrt(covariances)
+        return Gaussians(weights=weights, means=means, covariances=covariances, whiten=whiten, log_dets=log_dets)
     whiten, log_dets = np.empty_like(covariances), np.empty(len(covariances))
     identity = np.eye(means.shape[1])
     for k, C in enumerate(covariances):
@@ -136,7 +137,7 @@ def gaussians(weights: Array, means: Array, covariances: Array, shape: str) -> G
         except (ParameterError, ValueError) as error:
             raise _failed(k, shape) from error
         whiten[k], log_dets[k] = linalg.solve_triangular(L, identity, lower=True).T, log_det(L)
-    return Gaussians(weights, means, covariances, whiten, log_dets)
+    return Gaussians(weights=weights, means=means, covariances=covariances, whiten=whiten, log_dets=log_dets)
 
 
 def _failed(k: int, shape: str) -> Singular:
@@ -164,7 +165,7 @@ class BernoulliFamily(NamedTuple):
     alpha: float = 0.0
     threshold: float = np.nan
 
-    def scores(self, theta: Bernoullis) -> tuple[Any, tuple[Array, ...]]:
+    def scores(self, theta: Bernoullis) -> tuple[Any, tuple[Any, ...]]:
         """The function of rows that gives log π_k p_k(x), and its arguments."""
         return bernoulli_joint, (logs(theta.weights), theta.means, self.threshold)
 
@@ -186,7 +187,7 @@ class BernoulliFamily(NamedTuple):
 
     def clipped(self, theta: Bernoullis) -> Bernoullis:
         """Parameters without probabilities of 0 and 1."""
-        return theta._replace(means=np.clip(theta.means, ZERO, 1 - ZERO))
+        return theta._replace(means=np.clip(theta.means, LEAST_SHARE, 1 - LEAST_SHARE))
 
     def log_prior(self, theta: Bernoullis) -> float:
         """The logarithm of the conjugate prior whose counts are `alpha`, up to a constant."""
@@ -246,7 +247,7 @@ def responsibilities(joint: Any, codes: Any = None, hard: bool = False) -> tuple
 
 
 @compiled_pass
-def e_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
+def e_step(block: Block, family: Any, theta: Any, hard: bool) -> MixtureStep:
     """The E step of a block, with the statistic of the M step; y holds codes of components that are known, or None."""
     X, codes, w = block.X, block.y, block.weight
     fn, args = family.scores(theta)
@@ -256,14 +257,14 @@ def e_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
     if tables is None:
         return block_by_block(array_step, block, family, theta, hard)
     value, *sums, lost = mixture_sums(X, w, codes, tables, np.ascontiguousarray(theta.means, np.float64), hard)
-    step = Step(value, family.of_sums(theta, *sums))
+    step = MixtureStep(value, family.of_sums(theta, *sums))
     if len(lost):
         rest = Block(X[lost], None if codes is None else codes[lost], None if w is None else w[lost])
         step = step.merge(block_by_block(array_step, rest, family, theta, hard))
     return step
 
 
-def array_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
+def array_step(block: Block, family: Any, theta: Any, hard: bool) -> MixtureStep:
     """`e_step` by array functions."""
     X = block.X.toarray() if is_sparse(block.X) else block.X
     X = X if is_tensor(X) or (X.dtype.kind == "f" and X.itemsize == 8) else np.asarray(X, np.float64)
@@ -277,7 +278,7 @@ def array_step(block: Block, family: Any, theta: Any, hard: bool) -> Step:
         (value,) = to_host(total)
     else:
         value = each.sum() if w is None else np.asarray(w, np.float64) @ each
-    return Step(float(value), family.statistic(X, R, w, theta))
+    return MixtureStep(float(value), family.statistic(X, R, w, theta))
 
 
 def fit_mixture(

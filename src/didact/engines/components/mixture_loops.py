@@ -33,10 +33,9 @@ from didact.core.typing import Array
 from didact.engines.components.score_loops import LEAST_EXPONENT, WHITENED, Tables, look, score_tile
 from didact.engines.components.tuning import SUM_BYTES
 from didact.engines.linear.pass_loops import ROWS, TILE, flat_view, number_column, whole_vectors
+from didact.engines.linear.softmax_loops import NO_CODES
 from didact.parts.exp_loops import exp1, log1, ratio1
 from didact.parts.statistics.moment_loops import NEAR, add_strip, aligned_zeros
-
-NO_CODES = read_only(np.zeros(0, np.int64))
 
 
 def mixture_sums(
@@ -56,8 +55,8 @@ def mixture_sums(
     tile = min(max(NEAR // wide // ROWS * ROWS, 2 * ROWS), TILE)
 
     def loop(turn: Array) -> None:
-        room = aligned_zeros(tile, wide), aligned_zeros(tile, wide), aligned_zeros(rank, tile)
-        room += aligned_zeros(whole_vectors(K), tile), aligned_zeros(3, tile)
+        sizes = (tile, wide), (tile, wide), (rank, tile), (whole_vectors(K), tile), (3, tile)
+        room = [aligned_zeros(*size) for size in sizes]
         arguments: list[Any] = [turn, edges, *rows, p, *tables, means, hard, *room, G, values, lost]
         mixture_pass(*arguments)
 
@@ -212,5 +211,12 @@ def _add_squares(k: int, rows: int, p: int, A: Array, Z: Array, means: Array, G:
 def warm() -> None:
     """Compile for both float types."""
     for dtype in (np.float64, np.float32):
-        tables = Tables(WHITENED, 1, aligned_zeros(1, LANES), aligned_zeros(1, LANES), np.zeros((1, 1)), np.zeros(1))
+        tables = Tables(
+            kind=WHITENED,
+            classes=1,
+            table=aligned_zeros(1, LANES),
+            centres=aligned_zeros(1, LANES),
+            origins=np.zeros((1, 1)),
+            constants=np.zeros(1),
+        )
         mixture_sums(np.ones((1, 1), dtype), None, None, tables, np.zeros((1, 1)), False)

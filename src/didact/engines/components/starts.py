@@ -17,7 +17,7 @@ from didact.engines.components.lloyd import kmeans, plus_plus
 from didact.engines.components.tuning import START_ROWS
 from didact.parts.statistics.components import Components, components
 
-MIX_1, MIX_2, STEP = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2, HASH_STRIDE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
 
 
 class RowSample(NamedTuple):
@@ -47,7 +47,7 @@ def row_keys(X: Array, seed: int) -> Array:
     keys = np.full(len(X), np.uint64(seed % (1 << 63)), np.uint64)
     with np.errstate(over="ignore"):
         for column in bits.T:
-            keys = _mixed(keys ^ column.astype(np.uint64)) + STEP
+            keys = _mixed(keys ^ column.astype(np.uint64)) + HASH_STRIDE
         return _mixed(keys)
 
 
@@ -61,7 +61,7 @@ def row_shares(X: Array, seed: int, K: int) -> Array:
     """Random responsibilities (n, K) that depend on a row's values alone."""
     keys = row_keys(X, seed)
     with np.errstate(over="ignore"):
-        columns = [_mixed(keys + np.uint64(k + 1) * STEP) >> np.uint64(11) for k in range(K)]
+        columns = [_mixed(keys + np.uint64(k + 1) * HASH_STRIDE) >> np.uint64(11) for k in range(K)]
     shares = np.stack(columns, axis=1) * 2.0**-53 + 2.0**-54
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
@@ -98,9 +98,9 @@ def nearest(X: Any, centres: Array) -> Any:
     return xp.argmax((X - like(middle, X)) @ like(C.T, X) - like(0.5 * (C * C).sum(axis=1), X), axis=1)
 
 
-def nearest_rows_of(block: Block, family: Any, centres: Array, fill: Array) -> Components:
+def nearest_sums(block: Block, family: Any, centres: Array, fill: Array) -> Components:
     """The statistic of one block: each row belongs to its nearest centre, or to its code (y), if it has one."""
-    X = filled(block.X, fill)
+    X = gaps_filled(block.X, fill)
     codes = np.asarray(to_numpy(nearest(X, centres)))
     codes = codes if block.y is None else np.where(block.y >= 0, block.y, codes).astype(np.int64)
     found: Components = family.statistic(X, codes, block.weight, None)
@@ -109,7 +109,7 @@ def nearest_rows_of(block: Block, family: Any, centres: Array, fill: Array) -> C
 
 def random_shares_of(block: Block, family: Any, seed: int, count: int, fill: Array) -> Components:
     """The statistic of one block with random responsibilities; rows with a code (y) belong to its component."""
-    X = filled(block.X, fill)
+    X = gaps_filled(block.X, fill)
     R = row_shares(to_numpy(X), seed, count)
     if block.y is not None:
         R = np.where((block.y >= 0)[:, None], np.arange(count) == block.y[:, None], R)
@@ -117,7 +117,7 @@ def random_shares_of(block: Block, family: Any, seed: int, count: int, fill: Arr
     return found
 
 
-def filled(X: Any, fill: Array) -> Any:
+def gaps_filled(X: Any, fill: Array) -> Any:
     """Dense rows with missing values filled by column."""
     X = X.toarray() if is_sparse(X) else X
     xp = namespace(X)
@@ -134,7 +134,7 @@ def coded_means(block: Block, count: int) -> Components:
     return components(X, R, "diagonal", w)
 
 
-def seeded(centres: Array, known: Components) -> Array:
+def placed_by_codes(centres: Array, known: Components) -> Array:
     """Centres in which those of components with known rows are the means of these, in place of the nearest ones."""
     out, there = np.array(centres), known.weight > 0
     free = list(range(len(centres)))
