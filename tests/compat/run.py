@@ -29,6 +29,8 @@ FILES = {
     "tree": ["tree", "export", "monotonic_tree"],
     "ensemble": ["bagging", "base", "common", "forest", "stacking", "voting", "weight_boosting"],
     "neighbors": ["neighbors", "kde", "graph", "neighbors_pipeline"],
+    "mixture": ["gaussian_mixture", "mixture"],
+    "decomposition": ["factor_analysis"],
     "naive_bayes": [],
     "discriminant_analysis": [],
     "multiclass": [],

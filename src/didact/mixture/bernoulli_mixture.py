@@ -77,8 +77,10 @@ class BernoulliMixture(_Mixture):
         return {"weights_": theta.weights.astype(dtype), "means_": theta.means.astype(dtype)}
 
     def _parameters(self) -> Bernoullis:
-        means = np.asarray(self.means_, np.float64)
-        return BernoulliFamily().clipped(Bernoullis(np.asarray(self.weights_, np.float64), means))
+        weights, means = np.asarray(self.weights_, np.float64), np.asarray(self.means_, np.float64)
+        if means.shape != (len(weights), self.n_features_in_):  # compiled code reads as many numbers
+            raise InputError(f"means_ {means.shape} and weights_ {weights.shape} do not belong together: fit it anew.")
+        return BernoulliFamily().clipped(Bernoullis(weights, means))
 
     def _n_parameters(self) -> int:
         K, p = self.means_.shape

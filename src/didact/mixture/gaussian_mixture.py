@@ -138,6 +138,7 @@ class GaussianMixture(_Mixture):
     def _parameters(self) -> Gaussians:
         whiten = np.asarray(self.precisions_cholesky_, np.float64)
         weights, means = np.asarray(self.weights_, np.float64), np.asarray(self.means_, np.float64)
+        self._require_shapes(weights, means, whiten)
         if self.covariance_type in ("diag", "spherical"):
             whiten = whiten[:, None] if self.covariance_type == "spherical" else whiten
             log_dets = -2 * np.log(np.broadcast_to(whiten, means.shape)).sum(axis=1)
@@ -148,6 +149,16 @@ class GaussianMixture(_Mixture):
             halves = [linalg.solve_triangular(W, np.eye(len(W))) for W in whiten]
             covariances = np.stack([H.T @ H for H in halves])
         return Gaussians(weights=weights, means=means, covariances=covariances, whiten=whiten, log_dets=log_dets)
+
+    def _require_shapes(self, weights: Array, means: Array, whiten: Array) -> None:
+        """Compiled code reads as many numbers as these shapes say: a file or a user may have set others."""
+        K, p = len(weights), getattr(self, "n_features_in_", means.shape[-1])
+        shapes = {"full": (K, p, p), "tied": (p, p), "diag": (K, p), "spherical": (K,)}
+        if weights.ndim != 1 or means.shape != (K, p) or whiten.shape != shapes[self.covariance_type]:
+            raise InputError(
+                f"weights_ {weights.shape}, means_ {means.shape} and precisions_cholesky_ {whiten.shape} do not belong "
+                f"to one mixture of covariance_type={self.covariance_type!r} with {p} columns: fit it anew."
+            )
 
     def _faults(self, theta: Gaussians) -> Array:
         return collapsed(theta, SHAPES[self.covariance_type], self.reg_covar)
