@@ -44,6 +44,8 @@ SAMPLE = {  # for `make test`: quick, and one of each kind
     "tree": "test_importances or test_min_samples_leaf or test_class_weight_errors",
     "ensemble": "test_probability or test_staged or test_oob_score_regressors or test_iris",
     "neighbors": "test_kneighbors_classifier or test_kneighbors_regressor or test_radius_neighbors_boundary",
+    "mixture": "test_gaussian_mixture_attributes or test_check_means or test_sample or test_bic",
+    "decomposition": "test_",
     "naive_bayes": "test_",
     "discriminant_analysis": "test_",
     "multiclass": "test_ovo",
