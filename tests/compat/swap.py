@@ -14,7 +14,16 @@ import sys
 import pytest
 
 MODULES = (
-    *("linear_model", "tree", "ensemble", "neighbors", "naive_bayes", "discriminant_analysis", "mixture", "decomposition"),
+    *(
+        "linear_model",
+        "tree",
+        "ensemble",
+        "neighbors",
+        "naive_bayes",
+        "discriminant_analysis",
+        "mixture",
+        "decomposition",
+    ),
     "multiclass",
 )
 BASES = {"sklearn.neighbors._base.KNeighborsMixin": "didact.neighbors.base.KNeighborsQueries"}  # asked for by type

@@ -87,6 +87,8 @@ def fit_factors(S: Spread, count: int, start: Array | None, tol: float, max_iter
     # Scoring can gain little where EM would gain more: the end is one of both.
     after = lambda iteration, value, x: report(near.n_iter + iteration, value, x)  # noqa: E731
     end = em(expect, m_step, near.x, tol, max_iter - near.n_iter, after, blended)
+    if not end.value < near.value:
+        return near
     return dataclasses.replace(end, n_iter=near.n_iter + end.n_iter, history=near.history + end.history[1:])
 
 

@@ -143,9 +143,9 @@ def gaussians(weights: Array, means: Array, covariances: Array, shape: str) -> G
 def _failed(k: int, shape: str) -> Singular:
     whose = "that the components share" if shape == "tied" else f"of component {k}"
     return Singular(
-        "Fitting the mixture model failed because some components have ill-defined empirical covariance: the "
-        f"covariance {whose} is singular, as its rows lie in a plane or are equal. Take fewer components, raise "
-        "reg_covar, or scale the columns."
+        "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
+        "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or "
+        f"scale the input data. The covariance {whose} is singular."
     )
 
 
