@@ -150,3 +150,10 @@ def test_bad_input_in_one_sentence():
         FactorAnalysis(1, noise_variance_init=[1.0]).fit(X)
     with pytest.raises(InputError, match="rows of 1 factors"):
         FactorAnalysis(1).fit(X).inverse_transform(X)
+
+
+def test_only_proportions_of_weights_count():
+    X = factors(n=60)
+    one, other = FactorAnalysis(2).fit(X), FactorAnalysis(2).fit(X, sample_weight=np.full(60, 0.001))
+    np.testing.assert_allclose(other.get_covariance(), one.get_covariance(), rtol=1e-10)
+    np.testing.assert_allclose(other.loglike_, one.loglike_, rtol=1e-10)

@@ -270,3 +270,25 @@ def test_a_column_without_values_is_named():
     X = np.column_stack([np.arange(6.0), np.full(6, np.nan)])
     with pytest.raises(InputError, match="Column 1 has no value"):
         GaussianMixture().fit(X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_origin_and_the_unit_do_not_matter(kind):
+    """Rows far from 0, or tiny ones, differ as before: no start takes them for equal."""
+    X, _ = clusters(n=90)
+    how = {"covariance_type": kind, "random_state": 0, "reg_covar": 0.0, "tol": 1e-10, "max_iter": 500}
+    plain = GaussianMixture(3, **how).fit(X)
+    assert GaussianMixture(3, **how).fit(X + 1e8).lower_bound_ == pytest.approx(plain.lower_bound_, abs=1e-4)
+    tiny = GaussianMixture(3, **how).fit(X * 2.0**-300)
+    assert tiny.lower_bound_ == pytest.approx(plain.lower_bound_ + 3 * 300 * np.log(2), rel=1e-9)
+    huge = GaussianMixture(3, **how | {"reg_covar": 50.0}).fit(X)
+    assert not huge.collapsed_.any()  # what is added is larger than what the rows vary by
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_components_without_rows(kind):
+    X = np.repeat([[0.0, 0.0], [1.0, 3.0], [2.0, 1.0]], 4, axis=0)
+    X[::2] += 0.1
+    model = quiet(GaussianMixture(12, covariance_type=kind, random_state=0), X)
+    assert np.isfinite(model.means_).all()
+    assert np.isfinite(model.score(X))

@@ -18,10 +18,14 @@ from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.memory import refuse_non_finite, refuse_square
 from didact.core.typing import Array
 from didact.parts.statistics.moments import moments
+from didact.parts.statistics.weights import WeightRange, weight_range
 
 
 class Spread(NamedTuple):
-    """Weight, mean and variances of the rows, and their covariance as a matrix or as centred rows A with S = AᵀA."""
+    """Mean and variances of the rows, and their covariance as a matrix or as centred rows A with S = AᵀA.
+
+    `weight` is the number of rows that the weights stand for (`parts.statistics.weights`).
+    """
 
     weight: float
     mean: Array
@@ -52,6 +56,7 @@ def spread_of(rows: Rows) -> Spread:
     wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
     found = _of_few_rows(rows) if wide else _of_many_rows(rows)
     refuse_overflow(rows, (found.mean, found.variances))
+    found = found._replace(weight=rows.reduce(_weights).settled(rows).cases)
     if not found.variances.any():
         raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
     return found
@@ -75,6 +80,10 @@ def _of_few_rows(rows: Rows) -> Spread:
     if not np.isfinite(variances).all():
         refuse_non_finite(X, rows.names)
     return Spread(weight=float(w.sum()), mean=mean + rest, variances=variances, matrix=None, rows=A)
+
+
+def _weights(block: Block) -> WeightRange:
+    return weight_range(block.weight, block.X.shape[0])
 
 
 def _beside_zeros(block: Block) -> Block:

@@ -32,6 +32,7 @@ from didact.parts.statistics.components import MATRICES, Components, complete, c
 from didact.parts.statistics.gaps import Parameters, expected_components
 from didact.parts.statistics.members import NO_RESPONSIBILITY
 
+LARGE_ADDED = 1e-3  # of the variance of all rows: what is added to variances is then no mere safeguard
 LEAST_SHARE = 1e-15  # the least probability of a value of a Bernoulli component, so that its logarithm stays finite
 
 
@@ -108,11 +109,10 @@ class GaussianFamily(NamedTuple):
         means, empty = S.mean, S.weight <= NO_RESPONSIBILITY
         if empty.any():
             means, covariances = np.array(means), np.array(covariances)
-            pooled = S.pool().covariances(self.added) if self.shape == "full" else covariances[~empty].mean(axis=0)
             if theta is not None:
                 means[empty] = theta.means[empty]
             if self.shape != "tied":
-                covariances[empty] = pooled if theta is None else theta.covariances[empty]
+                covariances[empty] = covariances[~empty].mean(axis=0) if theta is None else theta.covariances[empty]
         return gaussians(S.weight / S.weight.sum(), means, covariances, self.shape)
 
     def log_prior(self, theta: Gaussians) -> float:
@@ -298,13 +298,15 @@ def fit_mixture(
 def collapsed(theta: Gaussians, shape: str, added: float, share: float = 1e-8) -> Array:
     """Which components have no weight, or a variance below a share of that of all rows in some direction, (K,).
 
-    Directions in which the rows do not vary at all do not count. If the components share a covariance, all or none.
+    Directions in which the rows do not vary at all do not count, nor do variances that `added` drowns. If the
+    components share a covariance, all or none have collapsed.
     """
     w, d = theta.weights, theta.means - theta.weights @ theta.means
     own = theta.covariances - (added * np.eye(d.shape[1]) if shape in MATRICES else added)
     if shape in MATRICES:
         each = own if shape == "full" else np.broadcast_to(own, (len(w), *own.shape[1:]))
         T = reduce(np.add, (a * (C + np.outer(m, m)) for a, C, m in zip(w, each, d, strict=True)))
+        share = share if added < LARGE_ADDED * np.trace(T) / len(T) else 0.0
         values, V = np.linalg.eigh(T)
         V = V[:, values > len(T) * np.finfo(float).eps * max(values[-1], 0.0)]
         half = V / np.sqrt(np.einsum("ij,ij->j", V, T @ V))
@@ -312,6 +314,7 @@ def collapsed(theta: Gaussians, shape: str, added: float, share: float = 1e-8) -
     else:
         own = np.broadcast_to(own, d.shape)
         T = w @ (own + d * d)
+        share = share if added < LARGE_ADDED * T.mean() else 0.0
         T = np.full_like(T, T.mean()) if shape == "spherical" else T
         low = np.where(T > 0, own / np.where(T > 0, T, 1.0), 1.0).min(axis=1)
     return (low < share) | (w <= NO_RESPONSIBILITY)

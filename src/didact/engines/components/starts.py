@@ -41,13 +41,12 @@ def _distinct(keys: Array, X: Array, weight: Array) -> RowSample:
 
 
 def row_keys(X: Array, seed: int) -> Array:
-    """A hash of each row's values, in single precision, as 64 bits (splitmix64)."""
-    bits = np.ascontiguousarray(X, np.float32)
-    bits = (bits + np.float32(0.0)).view(np.uint32)  # no −0
+    """A hash of each row's values as 64 bits (splitmix64)."""
+    bits = (np.ascontiguousarray(X, np.float64) + 0.0).view(np.uint64)  # no −0
     keys = np.full(len(X), np.uint64(seed % (1 << 63)), np.uint64)
     with np.errstate(over="ignore"):
         for column in bits.T:
-            keys = _mixed(keys ^ column.astype(np.uint64)) + HASH_STRIDE
+            keys = _mixed(keys ^ column) + HASH_STRIDE
         return _mixed(keys)
 
 
