@@ -191,7 +191,7 @@ class BernoulliFamily(NamedTuple):
 
     def log_prior(self, theta: Bernoullis) -> float:
         """The logarithm of the conjugate prior whose counts are `alpha`, up to a constant."""
-        return self.alpha * float((np.log(theta.means) + np.log1p(-theta.means)).sum()) if self.alpha else 0.0
+        return self.alpha * float((np.log(theta.means) + np.log1p(-theta.means)).sum()) if self.alpha else -np.inf
 
 
 def _bernoulli_tables(log_prior: Array, means: Array, threshold: float) -> Any:
@@ -306,7 +306,7 @@ def collapsed(theta: Gaussians, shape: str, added: float, share: float = 1e-8) -
     if shape in MATRICES:
         each = own if shape == "full" else np.broadcast_to(own, (len(w), *own.shape[1:]))
         T = reduce(np.add, (a * (C + np.outer(m, m)) for a, C, m in zip(w, each, d, strict=True)))
-        share = share if added < LARGE_ADDED * np.trace(T) / len(T) else 0.0
+        share = share if added < LARGE_ADDED * np.trace(T) / len(T) else -np.inf
         values, V = np.linalg.eigh(T)
         V = V[:, values > len(T) * np.finfo(float).eps * max(values[-1], 0.0)]
         half = V / np.sqrt(np.einsum("ij,ij->j", V, T @ V))
@@ -314,7 +314,7 @@ def collapsed(theta: Gaussians, shape: str, added: float, share: float = 1e-8) -
     else:
         own = np.broadcast_to(own, d.shape)
         T = w @ (own + d * d)
-        share = share if added < LARGE_ADDED * T.mean() else 0.0
+        share = share if added < LARGE_ADDED * T.mean() else -np.inf
         T = np.full_like(T, T.mean()) if shape == "spherical" else T
         low = np.where(T > 0, own / np.where(T > 0, T, 1.0), 1.0).min(axis=1)
     return (low < share) | (w <= NO_RESPONSIBILITY)
