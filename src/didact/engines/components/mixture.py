@@ -191,7 +191,7 @@ class BernoulliFamily(NamedTuple):
 
     def log_prior(self, theta: Bernoullis) -> float:
         """The logarithm of the conjugate prior whose counts are `alpha`, up to a constant."""
-        return self.alpha * float((np.log(theta.means) + np.log1p(-theta.means)).sum()) if self.alpha else -np.inf
+        return self.alpha * float((np.log(theta.means) + np.log1p(-theta.means)).sum()) if self.alpha else 0.0
 
 
 def _bernoulli_tables(log_prior: Array, means: Array, threshold: float) -> Any:
