@@ -39,11 +39,6 @@ class _Mixture(DensityMixin, Estimator):
     _sparse = False
     _missing = True
     _test_clusters = True
-    _test_skips = {
-        "constant_columns/constant": "a column more is a dimension more, also if all rows agree in it",
-        "constant_columns/zeros": "a column more is a dimension more, also if all rows agree in it",
-        "check_sample_weight_equivalence_on_dense_data:covariance_type=tied": "too few rows for a shared covariance",
-    }
 
     n_components: int = param(1, whole(1), "Number K of components.")
     tol: float = param(1e-3, at_least(0), "Gain of the mean log-likelihood of a row at which EM ends.")

@@ -158,7 +158,6 @@ class ExpectationMaximization(DensityMixin, Estimator):
     _test_clusters = True
     _test_skips = {
         "constant_columns": "random shares of a start come from the values of rows: other rows, another start",
-        "float32": "random shares of a start come from the values of rows: rounded ones are another start",
     }
     _test_params = [{"random_state": 0}, {"random_state": 0, "hard": True}]
 
