@@ -122,7 +122,7 @@ class GaussianMixture(_Mixture):
     ]
 
     @property
-    def _test_skips(self) -> dict[str, str]:
+    def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
         return ANOTHER_DIMENSION | (FEW_FOR_TIED if self.covariance_type == "tied" else {})
 
     @property
