@@ -148,6 +148,22 @@ ROWS = {
     "QuadraticDiscriminantAnalysis, predict": Row(
         classes, LARGE, "discriminant_analysis.QuadraticDiscriminantAnalysis", 8, "predict"
     ),
+    "GaussianMixture, 10 steps": Row(
+        classes,
+        (500_000, 10),
+        "mixture.GaussianMixture",
+        8,
+        options={"n_components": 8, "tol": 0.0, "max_iter": 10, "random_state": 0},
+    ),
+    "GaussianMixture, predict_proba": Row(
+        classes,
+        (500_000, 10),
+        "mixture.GaussianMixture",
+        8,
+        "predict_proba",
+        options={"n_components": 8, "max_iter": 3, "random_state": 0},
+    ),
+    "FactorAnalysis": Row(classes, (500_000, 50), "decomposition.FactorAnalysis", 4, options={"n_components": 5}),
     "ClusterwiseRegressor": Row(
         numbers, (60_000, 20), "ensemble.ClusterwiseRegressor", 4, options={"random_state": 0}, peer=False
     ),

@@ -19,6 +19,8 @@ _SUBMODULES = frozenset(
         "naive_bayes",
         "neighbors",
         "discriminant_analysis",
+        "mixture",
+        "decomposition",
         "multiclass",
         "decision",
         "feature_extraction",

@@ -51,6 +51,9 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
         "test_kneighbors_classifier or test_kneighbors_regressor or test_radius_neighbors_boundary",
         "neighbors kde graph neighbors_pipeline",
     ),
+    "mixture": Module(
+        "test_gaussian_mixture_attributes or test_check_means or test_sample or test_bic", "gaussian_mixture mixture"
+    ),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),
     "multiclass": Module("test_ovo"),

@@ -22,6 +22,8 @@ BUDGET = {
     "GaussianNB": 10,
     "QuadraticDiscriminantAnalysis": 10,
     "ClusterwiseRegressor": 85,
+    "GaussianMixture": 30,
+    "BernoulliMixture": 11,
     "KNeighborsClassifier": 16,
     "CondensedNearestNeighbor": 26,
     "KernelDensity": 47,

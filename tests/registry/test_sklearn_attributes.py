@@ -15,6 +15,7 @@ OTHER = {
     "eps_": "the tolerance in the units of the duality gap, there of the sum over the rows",
     "tree_": "a tree of our own, with the same arrays",
     "scalings_": "columns have either sign",
+    "components_": "rows have either sign",
     "code_book_": RANDOM,
     "t_": STEPS,
     "solver_": "solvers have names of their own",
@@ -26,6 +27,7 @@ PARAMS = {
     "LinearDiscriminantAnalysis": {"store_covariance": True},
     "QuadraticDiscriminantAnalysis": {"store_covariance": True},
     "RidgeCV": {"store_cv_results": True},
+    "FactorAnalysis": {"n_components": 1, "svd_method": "lapack"},
     "RidgeClassifierCV": {"store_cv_results": True},
     "OneVsOneClassifier": {"estimator": TheirLogisticRegression()},
     "OutputCodeClassifier": {"estimator": TheirLogisticRegression()},
@@ -42,6 +44,8 @@ def data(name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 4))
     z = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=90)
+    if name == "FactorAnalysis":
+        X += 2 * rng.normal(size=(90, 1))  # without a common factor there are several maxima
     if name.endswith("NB") and name != "GaussianNB":
         X = np.floor(np.abs(2 * X))
     frame = pd.DataFrame(X, columns=list("abcd"))

@@ -81,6 +81,12 @@ SIGNATURES = {
         "SVR": "* verbose=False",
     },
     "kernel_ridge": {"KernelRidge": "alpha *"},
+    "mixture": {
+        "GaussianMixture": "n_components * verbose",
+    },
+    "decomposition": {
+        "FactorAnalysis": "n_components *",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -17,7 +17,7 @@ overrelaxed bound optimization methods, ICML.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from didact.engines.loop.iterate import Report, iterate
+from didact.engines.loop.iterate import Keep, Report, iterate
 from didact.engines.loop.result import Result
 
 LIKELIHOOD_ROUNDING = 1e-12  # relative size of a fall of the log-likelihood that is rounding
@@ -53,11 +53,16 @@ def em(
     max_iter: int,
     report: Report | None = None,
     blend: Callable[[Any, Any, float], Any] | None = None,
+    exact: Callable[[Any, Any], Any] | None = None,
+    keep: Keep = None,
+    longer: float = LONGER,
 ) -> Result:
     """Iterate from `start` until a step gains at most tol; `value` is minus the log-likelihood.
 
     `blend(old, new, share)` goes that share of the way from old to new, which may exceed 1; without it every step is
-    that of `maximize`, and one that lowers the likelihood ends the loop.
+    that of `maximize`. While steps succeed they grow by the factor `longer`. If `maximize` is not quite the M step,
+    `exact` is, and takes its place where the likelihood would fall. A step that would lower it all the same is not
+    taken: it ends the loop, as converged if the fall is within tol.
     """
 
     def step(s: EMState) -> EMState | None:
@@ -68,11 +73,16 @@ def em(
             x = proposal if blend is None or share == 1.0 else blend(s.x, proposal, share)
             value, statistics = expect(x)
             if value >= s.log_likelihood - slack:
-                rate = LONGER * share if share == shares[0] else 1.0
+                rate = max(longer * share, 1.0) if share == shares[0] else 1.0
                 return EMState(
                     x=x, log_likelihood=value, statistics=statistics, gain=max(value - s.log_likelihood, 0.0), rate=rate
                 )
-        return None
+        if exact is not None:
+            x = exact(s.x, s.statistics)
+            value, statistics = expect(x)
+            if value >= s.log_likelihood - slack:
+                return EMState(x, value, statistics, max(value - s.log_likelihood, 0.0))
+        return s._replace(gain=0.0) if s.log_likelihood - value <= tol else None
 
     value, statistics = expect(start)
-    return iterate(EMState(start, value, statistics, float("inf")), step, tol, max_iter, report)
+    return iterate(EMState(start, value, statistics, float("inf")), step, tol, max_iter, report, keep)

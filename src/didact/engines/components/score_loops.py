@@ -108,24 +108,37 @@ def score_pass(
                 if column_step == 1:
                     ask_for(X, first + rows * row_step, row_step, min(rows, edges[piece + 1] - start - rows), p)
             else:
-                for i in range(rows):
-                    spare[2, i] = 1.0
-                copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
-            if kind == SOME_LINES:
-                _binarize(threshold, rows, p, A)
-                for i in range(0, rows, LANES):
-                    set_all_scores(A, i, table, Z)
-            elif kind == DIAGONAL:
-                _diagonal(A, rows, classes, table, centres, constants, Z)
-            elif kind == WHITENED:
-                _whitened(A, rows, p, classes, table, centres, origins, constants, B, Y, Z)
-            elif kind == CATEGORIES:
-                _categories(A, rows, p, classes, table, constants, places, Z)
-            _look(start, rows, classes, Z, spare, lost)
+                score_tile(
+                    X, first, row_step, column_step, rows, p, kind, classes, table, centres, origins, constants, places,
+                    threshold, A, B, Y, Z, spare,
+                )  # fmt: skip
+            look(start, rows, classes, Z, spare, lost)
             if answer == AS_CODES:
                 _largest(start, rows, classes, Z, spare, codes)
             else:
                 _answers(answer, start, rows, classes, Z, spare, out)
+
+
+@jit_unmanaged
+def score_tile(
+    X: Array, first: int, row_step: int, column_step: int, rows: int, p: int, kind: int, classes: int, table: Array,
+    centres: Array, origins: Array, constants: Array, places: Array, threshold: float, A: Array, B: Array, Y: Array,
+    Z: Array, spare: Array,
+) -> None:  # fmt: skip
+    """Copy (x, 1) of some rows to A, and put their scores into Z; of all kinds but `ONE_LINE`."""
+    for i in range(rows):
+        spare[2, i] = 1.0
+    copy_rows(X, first, row_step, column_step, rows, p, spare[2], A)
+    if kind == SOME_LINES:
+        _binarize(threshold, rows, p, A)
+        for i in range(0, rows, LANES):
+            set_all_scores(A, i, table, Z)
+    elif kind == DIAGONAL:
+        _diagonal(A, rows, classes, table, centres, constants, Z)
+    elif kind == WHITENED:
+        _whitened(A, rows, p, classes, table, centres, origins, constants, B, Y, Z)
+    elif kind == CATEGORIES:
+        _categories(A, rows, p, classes, table, constants, places, Z)
 
 
 @jit_unmanaged
@@ -205,7 +218,7 @@ def _categories(
 
 
 @jit_unmanaged
-def _look(start: int, rows: int, classes: int, Z: Array, spare: Array, lost: Array) -> None:
+def look(start: int, rows: int, classes: int, Z: Array, spare: Array, lost: Array) -> None:
     """The largest score of each row; rows with a score that is no number, or without a finite one, are marked."""
     for i in range(rows):
         spare[0, i] = Z[0, i]

@@ -1,0 +1,126 @@
+r"""What models of hidden Gaussian factors share: scores, densities, draws, and the covariance of the columns.
+
+.. math:: x = \mu + \Lambda^Tz + e,\qquad z \sim N(0, \Phi),\quad e \sim N(0, \Psi),\qquad
+    x \sim N(\mu, \Lambda^T\Phi\Lambda + \Psi)
+
+.. math:: E[z\mid x] = (\Phi^{-1} + \Lambda\Psi^{-1}\Lambda^T)^{-1}\Lambda\Psi^{-1}(x-\mu)
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from didact.core.backend import float_type, to_numpy
+from didact.core.errors import InputError
+from didact.core.estimator import Estimator
+from didact.core.parameters import attr
+from didact.core.random import streams
+from didact.core.rows import Block
+from didact.core.typing import Array
+from didact.engines.components.low_rank import LowRank, Whitener
+from didact.engines.components.scores import wide_joint
+from didact.parts.statistics.moments import Sums
+
+
+def score_matrix(loadings: Array, noise: Array, correlation: Array, bartlett: bool = False) -> Array:
+    """The matrix (p, k) by which centred rows become scores of the factors."""
+    scaled = loadings / noise
+    precision = scaled @ loadings.T
+    if not bartlett:
+        precision = precision + np.linalg.inv(correlation)
+    return np.linalg.lstsq(precision, scaled, rcond=None)[0].T if len(precision) else scaled.T
+
+
+def projected(X: Any, mean: Array, matrix: Array) -> Any:
+    """Scores of rows."""
+    return ((np.asarray(to_numpy(X), np.float64) - mean) @ matrix).astype(float_type(X), copy=False)
+
+
+def restored(Z: Any, mean: Array, loadings: Array) -> Any:
+    """Rows from scores."""
+    return (np.asarray(to_numpy(Z), np.float64) @ loadings + mean).astype(float_type(Z), copy=False)
+
+
+def log_densities(X: Any, mean: Array, covariance: LowRank, whitener: Whitener) -> Any:
+    """log p(x) of each row."""
+    found = wide_joint(np.asarray(to_numpy(X), np.float64), np.zeros(1), mean[None], [covariance], [whitener])
+    return found[:, 0].astype(float_type(X), copy=False)
+
+
+class _Latent(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Few hidden Gaussian factors behind many columns. Abstract."""
+
+    _sparse = False
+    _test_clusters = True
+
+    _attrs = [
+        attr("components_", "(n_components, n_features)", "Loadings Λ."),
+        attr("mean_", "(n_features,)", "Means of the columns."),
+    ]
+
+    @property
+    def _noise(self) -> Array:
+        """Variances of the noise of the columns."""
+        raise NotImplementedError
+
+    @property
+    def _correlation(self) -> Array:
+        """Φ."""
+        return np.eye(len(self.components_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _density(self) -> tuple[Array, LowRank, Whitener]:
+        loadings = np.asarray(self.components_, np.float64)
+        factor = loadings.T @ np.linalg.cholesky(self._correlation) if len(loadings) else loadings.T
+        covariance = LowRank(self._noise, factor)
+        return np.asarray(self.mean_, np.float64), covariance, Whitener.of(covariance)
+
+    def transform(self, X: Any) -> Any:
+        """The expected factors of each row, (n, n_components)."""
+        matrix = score_matrix(np.asarray(self._after_fit().components_, np.float64), self._noise, self._correlation)
+        return self._map_rows(X, projected, np.asarray(self.mean_, np.float64), matrix)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows from factors: μ + Λᵀz."""
+        self._after_fit()
+        Z = np.asarray(to_numpy(X))
+        if Z.ndim != 2 or Z.shape[1] != len(self.components_):
+            raise InputError(f"inverse_transform takes rows of {len(self.components_)} factors; got shape {Z.shape}.")
+        return restored(Z, np.asarray(self.mean_, np.float64), np.asarray(self.components_, np.float64))
+
+    def get_covariance(self) -> Array:
+        """The covariance of the columns in the model, ΛᵀΦΛ + Ψ."""
+        return self._after_fit()._density()[1].dense()
+
+    def get_precision(self) -> Array:
+        """Its inverse."""
+        _, _, whitener = self._after_fit()._density()
+        return whitener.solve(np.eye(len(self.mean_)))
+
+    def score_samples(self, X: Any) -> Any:
+        """The log density of each row."""
+        return self._after_fit()._map_rows(X, log_densities, *self._density())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean log density of the rows X."""
+        rows = self._after_fit()._rows(X, None, sample_weight, target="none", reset=False)
+        value, weight = rows.reduce(summed_densities, *self._density()).parts
+        return float(value / weight)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Rows drawn from the model."""
+        mean, covariance, _ = self._after_fit()._density()
+        rng = streams(random_state, 1)[0]
+        factors, noise = (rng.normal(size=(n_samples, size)) for size in covariance.factor.shape[::-1])
+        return mean + factors @ covariance.factor.T + noise * np.sqrt(covariance.diagonal)
+
+
+def summed_densities(block: Block, mean: Array, covariance: LowRank, whitener: Whitener) -> Sums:
+    """The weighted sum of log densities, and of weights."""
+    each = log_densities(np.asarray(to_numpy(block.X), np.float64), mean, covariance, whitener)
+    w = np.ones(len(each)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
+    return Sums((float(w @ each), float(w.sum())))

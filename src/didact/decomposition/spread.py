@@ -1,0 +1,99 @@
+r"""The covariance of the rows for models of few hidden factors: a p × p matrix, or of fewer rows than columns the rows.
+
+.. math:: S = \frac1W\sum_iw_i(x_i-\mu)(x_i-\mu)^T = A^TA
+
+The largest eigenvalues of a scaled :math:`S` are those of the n × n matrix :math:`AA^T` where n < p: n² p operations in
+place of p³, and no matrix p × p.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.backend import namespace
+from didact.core.errors import InputError
+from didact.core.overflow import refuse_overflow
+from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.rows.memory import refuse_non_finite, refuse_square
+from didact.core.typing import Array
+from didact.parts.statistics.moments import moments
+from didact.parts.statistics.weights import WeightRange, weight_range
+
+
+class Spread(NamedTuple):
+    """Mean and variances of the rows, and their covariance as a matrix or as centred rows A with S = AᵀA.
+
+    `weight` is the number of rows that the weights stand for (`parts.statistics.weights`).
+    """
+
+    weight: float
+    mean: Array
+    variances: Array
+    matrix: Array | None
+    rows: Array | None
+
+    def top(self, count: int, scale: Array) -> tuple[Array, Array, float]:
+        """The largest eigenvalues of D⁻¹SD⁻¹, falling, their vectors (p, count), and its trace; D = diag(scale)."""
+        trace = float((self.variances / scale**2).sum())
+        if count == 0:
+            return np.zeros(0), np.zeros((len(scale), 0)), trace
+        if self.matrix is not None:
+            M = self.matrix / np.outer(scale, scale)
+            values, vectors = linalg.eigh(M, subset_by_index=[len(M) - count, len(M) - 1], check_finite=False)
+            return values[::-1], vectors[:, ::-1], trace
+        A = np.asarray(self.rows) / scale
+        few = min(count, len(A))
+        values, U = linalg.eigh(A @ A.T, subset_by_index=[len(A) - few, len(A) - 1], check_finite=False)
+        values, U = np.maximum(values[::-1], 0.0), U[:, ::-1]
+        vectors = A.T @ (U / np.sqrt(np.where(values > 0, values, 1.0)))
+        short = count - few
+        return np.append(values, np.zeros(short)), np.hstack([vectors, np.zeros((len(scale), short))]), trace
+
+
+def spread_of(rows: Rows) -> Spread:
+    """The covariance of rows, in one pass."""
+    wide = isinstance(rows, MemoryRows) and rows.n_rows < rows.n_features
+    found = _of_few_rows(rows) if wide else _of_many_rows(rows)
+    refuse_overflow(rows, (found.mean, found.variances))
+    found = found._replace(weight=rows.reduce(_weights).settled(rows).cases)
+    if not found.variances.any():
+        raise InputError("All rows are equal, as with n_samples = 1: there is no variance to explain.")
+    return found
+
+
+def _of_many_rows(rows: Rows) -> Spread:
+    refuse_square(rows.n_features, "use fewer columns, or fewer rows than columns, given as an array in memory")
+    S = rows.prepared(_beside_zeros).reduce(moments)
+    matrix = S.xx / S.weight
+    return Spread(weight=S.weight, mean=S.mean_x, variances=np.diag(matrix).copy(), matrix=matrix, rows=None)
+
+
+def _of_few_rows(rows: Rows) -> Spread:
+    X, _, w = rows.gather(np.float64)
+    with np.errstate(all="ignore"):
+        mean = np.average(X, axis=0, weights=w)
+        A = X - mean
+        rest = np.average(A, axis=0, weights=w)  # the rounding error of the mean
+        A = np.sqrt(w / w.sum())[:, None] * (A - rest)
+        variances = (A * A).sum(axis=0)
+    if not np.isfinite(variances).all():
+        refuse_non_finite(X, rows.names)
+    return Spread(weight=float(w.sum()), mean=mean + rest, variances=variances, matrix=None, rows=A)
+
+
+def _weights(block: Block) -> WeightRange:
+    return weight_range(block.weight, block.X.shape[0])
+
+
+def _beside_zeros(block: Block) -> Block:
+    """Rows with a target of zeros, as moments take them."""
+    return block._replace(y=namespace(block.X).zeros_like(block.X[:, 0]))
+
+
+def fixed_signs(components: Array) -> Array:
+    """Components whose largest number is positive."""
+    if not components.size:
+        return components
+    largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

@@ -1,0 +1,153 @@
+r"""Where EM and Lloyd begin on rows of any kind: centres from a sample of the rows that no order of rows can change.
+
+Each row has a key, a hash of its values; the sample are the rows with the smallest keys, equal rows as one with the sum
+of their weights. So blocks in any order, on any machine, and rows repeated instead of weighted give the same sample,
+and up to `START_ROWS` different rows it is all of them. k-means++ and Lloyd's iterations run on the sample.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, like, namespace, to_numpy
+from didact.core.errors import InputError
+from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
+from didact.engines.components.lloyd import kmeans, plus_plus
+from didact.engines.components.tuning import START_ROWS
+from didact.parts.statistics.components import Components, components
+
+MIX_1, MIX_2, HASH_STRIDE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
+
+
+class RowSample(NamedTuple):
+    """Different rows with the smallest keys, sorted by key, and their weights."""
+
+    keys: Array
+    X: Array
+    weight: Array
+
+    def merge(self, other: "RowSample") -> "RowSample":
+        """The sample of both sets of rows together."""
+        parts = zip(self, other, strict=True)
+        return _distinct(*(np.concatenate(pair) for pair in parts))
+
+
+def _distinct(keys: Array, X: Array, weight: Array) -> RowSample:
+    """Rows with the smallest keys; equal keys are one row."""
+    found, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    kept = slice(0, START_ROWS)
+    return RowSample(found[kept], X[first[kept]], np.bincount(which, weight, len(found))[kept])
+
+
+def row_keys(X: Array, seed: int) -> Array:
+    """A hash of each row's values as 64 bits (splitmix64)."""
+    bits = (np.ascontiguousarray(X, np.float64) + 0.0).view(np.uint64)  # no −0
+    keys = np.full(len(X), np.uint64(seed % (1 << 63)), np.uint64)
+    with np.errstate(over="ignore"):
+        for column in bits.T:
+            keys = _mixed(keys ^ column) + HASH_STRIDE
+        return _mixed(keys)
+
+
+def _mixed(keys: Array) -> Array:
+    keys = (keys ^ (keys >> np.uint64(30))) * MIX_1
+    keys = (keys ^ (keys >> np.uint64(27))) * MIX_2
+    return keys ^ (keys >> np.uint64(31))
+
+
+def row_shares(X: Array, seed: int, K: int) -> Array:
+    """Random responsibilities (n, K) that depend on a row's values alone."""
+    keys = row_keys(X, seed)
+    with np.errstate(over="ignore"):
+        columns = [_mixed(keys + np.uint64(k + 1) * HASH_STRIDE) >> np.uint64(11) for k in range(K)]
+    shares = np.stack(columns, axis=1) * 2.0**-53 + 2.0**-54
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def sample_rows(block: Block, seed: int) -> RowSample:
+    """The sample of one block."""
+    X = np.asarray(to_numpy(block.X.toarray() if is_sparse(block.X) else block.X), np.float64)
+    w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
+    keys, counts = row_keys(X, seed), w > 0
+    return _distinct(keys[counts], X[counts], w[counts])
+
+
+def start_centres(rows: Rows, count: int, how: str, rng: np.random.Generator, fill: Array) -> Array:
+    """Centres (count, p): of k-means ("kmeans"), of its start ("k-means++"), or rows ("random_from_data").
+
+    Missing values are filled with `fill`; if there are fewer different rows than centres, some are repeated.
+    """
+    seed = int(rng.integers(1 << 62))
+    _, X, w = rows.reduce(sample_rows, seed)
+    X = np.where(np.isnan(X), fill, X)
+    if len(X) < count:
+        return X[np.arange(count) % len(X)]
+    if how == "random_from_data":
+        return X[rng.choice(len(X), count, replace=False, p=w / w.sum())]
+    if how == "k-means++":
+        return plus_plus(X, w, count, rng)
+    return np.asarray(kmeans(MemoryRows(X, None, w), count, [seed]).x)
+
+
+def nearest(X: Any, centres: Array) -> Any:
+    """The number of the nearest centre of each row."""
+    xp, middle = namespace(X), centres.mean(axis=0)
+    C = centres - middle
+    return xp.argmax((X - like(middle, X)) @ like(C.T, X) - like(0.5 * (C * C).sum(axis=1), X), axis=1)
+
+
+def nearest_sums(block: Block, family: Any, centres: Array, fill: Array) -> Components:
+    """The statistic of one block: each row belongs to its nearest centre, or to its code (y), if it has one."""
+    X = gaps_filled(block.X, fill)
+    codes = np.asarray(to_numpy(nearest(X, centres)))
+    codes = codes if block.y is None else np.where(block.y >= 0, block.y, codes).astype(np.int64)
+    found: Components = family.statistic(X, codes, block.weight, None)
+    return found.among(np.arange(len(centres)))
+
+
+def random_shares_of(block: Block, family: Any, seed: int, count: int, fill: Array) -> Components:
+    """The statistic of one block with random responsibilities; rows with a code (y) belong to its component."""
+    X = gaps_filled(block.X, fill)
+    R = row_shares(to_numpy(X), seed, count)
+    if block.y is not None:
+        R = np.where((block.y >= 0)[:, None], np.arange(count) == block.y[:, None], R)
+    found: Components = family.statistic(X, R, block.weight, None)
+    return found
+
+
+def gaps_filled(X: Any, fill: Array) -> Any:
+    """Dense rows with missing values filled by column."""
+    X = X.toarray() if is_sparse(X) else X
+    xp = namespace(X)
+    missing = xp.isnan(X)
+    return xp.where(missing, like(np.asarray(fill), X), X) if bool(xp.any(missing)) else X
+
+
+def coded_means(block: Block, count: int) -> Components:
+    """Weights and means of the rows whose component is known."""
+    known = np.asarray(block.y) >= 0
+    X = np.asarray(to_numpy(block.X), np.float64)[known]
+    w = None if block.weight is None else to_numpy(block.weight)[known]
+    R = (np.asarray(block.y)[known, None] == np.arange(count)).astype(np.float64)
+    return components(X, R, "diagonal", w)
+
+
+def placed_by_codes(centres: Array, known: Components) -> Array:
+    """Centres in which those of components with known rows are the means of these, in place of the nearest ones."""
+    out, there = np.array(centres), known.weight > 0
+    free = list(range(len(centres)))
+    for k in np.flatnonzero(there):
+        free.remove(min(free, key=lambda j: float(((centres[j] - known.mean[k]) ** 2).sum())))
+    out[there], out[~there] = known.mean[there], centres[free]
+    return out
+
+
+def check_codes(codes: Array, count: int) -> None:
+    """Refuse component numbers that are not −1, 0, …, count − 1."""
+    wrong = np.flatnonzero((codes != np.floor(codes)) | (codes < -1) | (codes >= count))
+    if len(wrong):
+        raise InputError(
+            f"y must hold the number of each row's component, from 0 to {count - 1}, or -1 where it is not known; it "
+            f"holds {codes[wrong[0]]:g} in row {wrong[0]}."
+        )
