@@ -1,13 +1,15 @@
-"""Kernels that others wrote, in the form of ours: a kernel object of scikit-learn, and a function of two sets of rows."""
+"""Kernels that others wrote, in the form of ours: scikit-learn's kernel objects, functions of two sets of rows."""
 
+from math import pi
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from didact.core.backend import is_sparse, is_tensor, like, to_numpy
+from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, Traced
+from didact.kernels.base import Kernel, Traced, constant_like
+from didact.kernels.radial import squared_distances
 
 
 class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
@@ -56,6 +58,37 @@ class Foreign(Kernel, NamedTuple("Foreign", [("kernel", Any)])):
         """Those of the diagonal of square matrices, whose derivatives the object has."""
         D = self.kernel(_plain(X), eval_gradient=True)[1]
         return (to_numpy(a) @ np.diagonal(D, axis1=0, axis2=1).T).tolist()
+
+
+class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float), ("period", float)])):
+    """exp(−2 sin²(πd/period)/w²) of the distance d, as scikit-learn has it: a kernel for one column; see `Periodic`."""
+
+    __slots__ = ()
+
+    def searched(self) -> tuple[str, ...]:
+        """Width and period."""
+        return ("width", "period")
+
+    def _turns(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
+        X, Z = (M.toarray() if is_sparse(M) else M for M in (X, Z))
+        return squared_distances(X, Z) ** 0.5 * (pi / self.period)
+
+    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
+        """From distances."""
+        turns = self._turns(X, Z)
+        xp = namespace(turns)
+        return xp.exp(-2.0 / self.width**2 * xp.sin(turns) ** 2)
+
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
+        """1."""
+        return constant_like(1.0, X, X.shape[0])
+
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
+        """In log w and in log period."""
+        turns = self._turns(X, Z)
+        xp = namespace(turns)
+        outer = 4.0 / self.width**2 * self.gram(X, Z)
+        return [outer * xp.sin(turns) ** 2, outer * turns * xp.sin(turns) * xp.cos(turns)]
 
 
 class Function(Kernel, NamedTuple("Function", [("function", Any)])):

@@ -79,6 +79,10 @@ SIGNATURES = {
         "SVR": "* verbose=False",
     },
     "kernel_ridge": {"KernelRidge": "alpha *"},
+    "gaussian_process": {
+        "GaussianProcessClassifier": "kernel * n_jobs",
+        "GaussianProcessRegressor": "kernel *",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -43,7 +43,9 @@ class Totals(NamedTuple):
 
 
 def full_rows(X: AnyArray) -> AnyArray:
-    """Dense rows in float64."""
+    """Dense rows in float64; things that are no numbers as they are."""
+    if X.dtype == object:
+        return X
     if is_tensor(X):
         return namespace(X).astype(X, namespace(X).float64)
     return (X.toarray() if is_sparse(X) else X).astype(np.float64, copy=False)
@@ -145,5 +147,3 @@ def _between(L: Array, D: Array) -> Array:
     """L⁻ᵀ D L⁻¹ for a symmetric D."""
     half = linalg.solve_triangular(L, D, lower=True, trans="T")
     return np.asarray(linalg.solve_triangular(L, half.T, lower=True, trans="T"))
-
-

@@ -1,0 +1,35 @@
+"""Rows that are no vectors, such as strings, for kernels of such things."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.rows import Rows
+from didact.core.typing import Array
+from didact.parts.statistics.moments import Moments
+
+
+def read_things(X: Any) -> Array:
+    """A list or array of things as an array of objects."""
+    if not hasattr(X, "__len__") or isinstance(X, str):
+        raise InputError("This kernel takes a list of things, such as strings; X is none.")
+    found = np.empty(len(X), dtype=object)
+    found[:] = list(X)
+    return found
+
+
+def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
+    """Things with targets as rows: the targets are checked as beside a column of numbers."""
+    objects = read_things(X)
+    rows: Any = model._rows(np.arange(float(len(objects)))[:, None], *columns, **how)
+    rows.columns, rows.dtype = rows.columns._replace(X=objects), np.dtype(object)
+    return rows
+
+
+def of_targets(rows: Rows) -> Moments:
+    """The moments of targets, without columns of X."""
+    y = np.asarray(rows.whole().y, np.float64).reshape(rows.n_rows, -1)
+    mean, n = y.mean(axis=0), float(len(y))
+    none, yy = np.zeros((0, y.shape[1])), ((y - mean) ** 2).sum(axis=0)
+    return Moments(rows=len(y), weight=n, mean_x=np.zeros(0), mean_y=mean, xx=np.zeros((0, 0)), xy=none, yy=yy)
