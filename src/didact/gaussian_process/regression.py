@@ -56,6 +56,7 @@ from didact.gaussian_process.posterior import (
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
 from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
 from didact.gaussian_process.things import of_targets, read_things, things
+from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import moments
 
@@ -105,8 +106,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     ]
     _test_params = [
         {"kernel": theirs.RBF(2.0) + theirs.WhiteKernel(0.1), "optimizer": None},
-        {"kernel": theirs.RBF(2.0) + theirs.WhiteKernel(0.1), "mean": "linear", "normalize_y": True},
-        {"kernel": theirs.RBF(2.0) + theirs.WhiteKernel(0.1), "optimizer": None, "inducing": 12, "random_state": 0},
+        {"kernel": RBF(2.0) + White(0.1), "mean": "linear", "normalize_y": True},
+        {"kernel": RBF(2.0) + White(0.1), "optimizer": None, "inducing": 12, "random_state": 0},
     ]
 
     kernel: Any = param(
