@@ -91,7 +91,7 @@ def test_classes_agree_with_scikit_learn(params, shape):
 def test_one_against_the_rest_is_each_class_alone():
     model = SVC(strategy="ovr", tol=1e-8).fit(X, Y)
     for k in range(3):
-        alone = SVC(tol=1e-8).fit(X, Y == k)
+        alone = SVC(tol=1e-8).fit(X, k == Y)
         np.testing.assert_allclose(model.decision_function(X)[:, k], alone.decision_function(X), atol=1e-6)
 
 

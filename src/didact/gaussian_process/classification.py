@@ -44,6 +44,8 @@ from didact.gaussian_process.things import read_things, things
 from didact.kernels import RBF
 from didact.kernels.base import Kernel
 
+SEARCHED = "Equal at equal parameters; a search ends where the evidence is flat, and not at the same point."
+
 
 class GaussianProcessClassifier(ClassifierMixin, Estimator):
     r"""Classification by a Gaussian process: probabilities that know what the rows do not tell.
@@ -77,16 +79,19 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("n_classes_", "int", "Number of classes."),
         attr("X_train_", "(n_samples, n_features)", "The fitted rows."),
+        attr("kernel_", "kernel", "The kernel with the parameters that were found, or all kernels together."),
+        attr("base_estimator_", "Latent or Latents", "The process of two classes, or `estimators_` of several."),
         attr("latents_", "list", "The processes: one, one for each class, or one for each pair of classes."),
         attr("log_marginal_likelihood_value_", "float", "The approximate evidence; the mean over processes."),
         attr("n_iter_", "int", "Iterations of the optimizer, over all processes and starts."),
     ]
     _test_params = [
-        {"kernel": RBF(2.0)},
         {"kernel": 2.0 * theirs.RBF(2.0), "optimizer": None},
+        {"kernel": RBF(2.0), "n_restarts_optimizer": 1, "random_state": 0},
     ]
     _test_skips = {
         "weight_scale": "Weights stand beside a prior: ten times the weight is ten times the rows.",
+        "weights_equal_repetition/repeated:n_restarts_optimizer": SEARCHED,
     }
 
     kernel: Any = param(

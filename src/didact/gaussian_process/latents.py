@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import erf
 
-from didact.core.backend import is_tensor, like, to_numpy
+from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
@@ -86,9 +86,10 @@ def posterior_at(X: Any, fitted: Any, latents: list[Latent]) -> Array:
     """Probabilities of all classes; one against the rest are scaled to sum up to 1."""
     found = shares_at(X, fitted, latents)
     if len(latents) == 1:
-        return like(np.hstack([1.0 - found, found]), X)
+        return like(np.hstack([1.0 - found, found]).astype(float_type(X)), X)
     total = found.sum(axis=1, keepdims=True)
-    return like(np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0), X)
+    found = np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0)
+    return like(found.astype(float_type(X)), X)
 
 
 def labels_at(X: Any, fitted: Any, latents: list[Latent], classes: Array, pairs: bool) -> Array:

@@ -39,7 +39,7 @@ class Targets(NamedTuple):
 def residuals(block: Block, function: Any) -> Block:
     """The block with targets less a mean function."""
     values = function_values(function, block.X)
-    values = values if block.y.ndim == 2 else values[:, 0]
+    values = values[:, 0] if block.y.ndim == 1 and values.shape[1] == 1 else values
     if tuple(values.shape) != tuple(block.y.shape):
         raise ParameterError(
             f"The mean function returned shape {tuple(values.shape)} for targets of shape {tuple(block.y.shape)}."
