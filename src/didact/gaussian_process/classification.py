@@ -44,8 +44,6 @@ from didact.gaussian_process.things import read_things, things
 from didact.kernels import RBF
 from didact.kernels.base import Kernel
 
-SEARCHED = "Equal at equal parameters; a search ends where the evidence is flat, and not at the same point."
-
 
 class GaussianProcessClassifier(ClassifierMixin, Estimator):
     r"""Classification by a Gaussian process: probabilities that know what the rows do not tell.
@@ -85,13 +83,9 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         attr("log_marginal_likelihood_value_", "float", "The approximate evidence; the mean over processes."),
         attr("n_iter_", "int", "Iterations of the optimizer, over all processes and starts."),
     ]
-    _test_params = [
-        {"kernel": 2.0 * theirs.RBF(2.0), "optimizer": None},
-        {"kernel": RBF(2.0), "n_restarts_optimizer": 1, "random_state": 0},
-    ]
+    _test_params = [{"kernel": 2.0 * RBF(2.0), "optimizer": None}]  # searches of many rows are for tests of their own
     _test_skips = {
         "weight_scale": "Weights stand beside a prior: ten times the weight is ten times the rows.",
-        "weights_equal_repetition/repeated:n_restarts_optimizer": SEARCHED,
     }
 
     kernel: Any = param(

@@ -106,7 +106,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     ]
     _test_params = [
         {"kernel": theirs.RBF(2.0) + theirs.WhiteKernel(0.1), "optimizer": None},
-        {"kernel": RBF(2.0) + White(0.1), "mean": "linear", "normalize_y": True},
+        {"kernel": RBF(2.0) + White(0.1), "mean": "linear", "normalize_y": True, "optimizer": None},
         {"kernel": RBF(2.0) + White(0.1), "optimizer": None, "inducing": 12, "random_state": 0},
     ]
 
