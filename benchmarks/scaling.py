@@ -84,6 +84,7 @@ class Row:
     peer: bool = True  # scikit-learn has the same
 
 
+NOISY = {"alpha": 0.1}
 BOOSTING = {"max_iter": 100, "early_stopping": False}
 LARGE, TREES = (2_000_000, 50), (464_810, 54, 7)
 ROWS = {
@@ -143,6 +144,16 @@ ROWS = {
         4,
         "predict",
         options={"n_neighbors": 101, "column": 0},
+        peer=False,
+    ),
+    "GaussianProcessRegressor": Row(numbers, (4_000, 5), "gaussian_process.GaussianProcessRegressor", 4, options=NOISY),
+    "GaussianProcessRegressor, inducing points": Row(
+        numbers,
+        (200_000, 8),
+        "gaussian_process.GaussianProcessRegressor",
+        8,
+        options=NOISY,
+        ours={"inducing": 100, "optimizer": None, "random_state": 0},
         peer=False,
     ),
     "DecisionTreeClassifier, exact": Row(
