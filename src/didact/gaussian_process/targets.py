@@ -16,6 +16,7 @@ from didact.gaussian_process.posterior import Mean, columns_of, function_values
 from didact.parts.statistics.moments import Moments
 
 CANDIDATES = 20  # rows for each inducing point from which they are chosen
+CONSTANT = 1e-12  # a column whose deviation is a smaller share of its values does not vary
 RANK = 1e-10  # directions of X with a smaller share of the variance of the first are no columns of a linear mean
 
 
@@ -79,7 +80,7 @@ def chosen_points(rows: Rows, inducing: Any, seed: Any) -> Array:
     if kept is None or not len(kept):
         raise InputError("The collection is empty: it holds no rows.")
     spread = kept.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
+    spread = np.where(spread > CONSTANT * abs(kept).max(axis=0), spread, 1.0)
     distinct = np.unique(kept, axis=0)
     if len(distinct) <= int(inducing):
         return distinct
