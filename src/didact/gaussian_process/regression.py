@@ -112,7 +112,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     _test_skips = dict.fromkeys(
         ("defaults/check_regressor_multioutput", "defaults/check_fit_idempotent"),
-        "The evidence of these data is largest at a bound of the default kernel: there is a warning, as in scikit-learn.",
+        "The evidence of these data is largest at a bound of the default kernel, of which there is a warning.",
     )
 
     kernel: Any = param(

@@ -200,7 +200,9 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
 def constant_like(value: float, X: AnyArray, *shape: int) -> AnyArray:
     """An array full of one value, of the kind and float type of X."""
     dtype = np.float32 if "float32" in str(X.dtype) else np.float64
-    return like(np.full(shape, value, dtype), X)
+    if is_tensor(X):  # made where the rows are: a large matrix need not travel
+        return like(np.full((1,) * len(shape), value, dtype), X).expand(shape).clone()
+    return np.full(shape, value, dtype)
 
 
 def maximum(x: AnyArray, least: float) -> AnyArray:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from didact.core.backend import is_sparse, like, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.kernels.base import Kernel, Traced, as_rows, constant_like, inner_products, squares
@@ -74,7 +74,7 @@ class White(Kernel, NamedTuple("White", [("noise", float)])):
         """σ²·I, or zeros for other rows."""
         if Z is not None:
             return constant_like(0.0, X, X.shape[0], Z.shape[0])
-        return like(np.diag(to_numpy(self.diagonal(X))), X)
+        return self.diagonal(X).diag() if is_tensor(X) else np.diag(self.diagonal(X))
 
     def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """σ², and 0 for two rows."""

@@ -20,7 +20,16 @@ import numpy as np
 from didact.core.backend import is_tensor, like, namespace
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.process import cholesky, contract, half_solve, inverse, log_determinant, lower_gram, solve
+from didact.engines.gram.process import (
+    cholesky,
+    contract,
+    half_solve,
+    inverse,
+    log_determinant,
+    lower_gram,
+    set_diagonal,
+    solve,
+)
 from didact.engines.gram.tuning import PULL_TILE
 from didact.kernels.base import Kernel
 
@@ -129,8 +138,7 @@ def _factor(K: AnyArray, root: AnyArray) -> AnyArray | None:
     """The factor of B = I + √W K √W."""
     B = root[:, None] * K
     B *= root
-    index = range(B.shape[0])
-    B[index, index] += 1.0
+    set_diagonal(B, 1.0 + namespace(B).linalg.diagonal(B))
     return cholesky(B)
 
 

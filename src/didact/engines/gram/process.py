@@ -34,9 +34,16 @@ def lower_gram(kernel: Kernel, X: Any, noise: Any) -> AnyArray:
     else:
         K = np.empty((X.shape[0], X.shape[0]))
         _in_tiles(lambda a, b: K.__setitem__((slice(a, b), slice(0, b)), kernel.gram(X[a:b], X[:b])), X.shape[0])
-    index = range(K.shape[0])
-    K[index, index] = diagonal
+    set_diagonal(K, diagonal)
     return K
+
+
+def set_diagonal(K: AnyArray, diagonal: Any) -> None:
+    """Replace the diagonal of a square matrix."""
+    if is_tensor(K):
+        K.diagonal().copy_(diagonal)
+    else:
+        np.fill_diagonal(K, diagonal)
 
 
 def _in_tiles(work: Any, n: int) -> list[Any]:
