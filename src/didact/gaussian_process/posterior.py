@@ -16,7 +16,7 @@ from scipy import linalg
 from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.inducing import Bound, full_rows
+from didact.engines.gram.inducing import LowerBound, full_rows
 from didact.engines.gram.process import Evidence, half_solve
 from didact.kernels.base import Kernel
 
@@ -75,7 +75,7 @@ def of_evidence(kernel: Kernel, X: Any, found: Evidence, mean: Mean) -> Posterio
     return Posterior(kernel=kernel, points=X, coef=coef, L=to_numpy(found.L), inner=np.zeros((0, 0)), mean=mean)
 
 
-def of_bound(kernel: Kernel, Z: Array, found: Bound, mean: Mean) -> Posterior:
+def of_bound(kernel: Kernel, Z: Array, found: LowerBound, mean: Mean) -> Posterior:
     """The posterior by inducing points."""
     T = found.profile.beta.shape[1]
     S = linalg.solve_triangular(found.L, linalg.cho_solve((found.inner, True), found.cross), lower=True, trans="T")

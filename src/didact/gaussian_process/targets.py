@@ -91,6 +91,6 @@ def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
     """The function (kernel, whether with gradient) → evidence, or its bound with inducing points Z."""
     basis = read.mean.basis.shape[1]
     if Z is not None:
-        return lambda kernel, gradient: bound(rows, read, kernel, Z, basis, gradient)
+        return lambda kernel, gradient: bound(rows, read.__call__, kernel, Z, basis, gradient)
     X, targets, noise = read(rows.whole())
     return lambda kernel, gradient: evidence(kernel, X, targets, basis, noise, gradient)

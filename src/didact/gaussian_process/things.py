@@ -29,7 +29,7 @@ def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
 
 def of_targets(rows: Rows) -> Moments:
     """The moments of targets, without columns of X."""
-    y = np.asarray(rows.whole().y, np.float64).reshape(rows.n_rows, -1)
+    y = np.asarray(rows.whole().y, np.float64).reshape(-1, rows.n_targets)
     mean, n = y.mean(axis=0), float(len(y))
     none, yy = np.zeros((0, y.shape[1])), ((y - mean) ** 2).sum(axis=0)
     return Moments(rows=len(y), weight=n, mean_x=np.zeros(0), mean_y=mean, xx=np.zeros((0, 0)), xy=none, yy=yy)

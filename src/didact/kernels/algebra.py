@@ -167,7 +167,7 @@ class Power(Kernel, NamedTuple("Power", [("kernel", Kernel), ("exponent", int)])
         return self.kernel.theta
 
     def with_theta(self, theta: Array) -> Self:
-        """The same power of the kernel with other parameters."""
+        """That power of the kernel with other parameters."""
         return self._replace(kernel=self.kernel.with_theta(theta))
 
     def _outer(self, K: AnyArray) -> AnyArray:

@@ -70,7 +70,7 @@ class PeriodicDistance(Kernel, NamedTuple("PeriodicDistance", [("width", float),
         return ("width", "period")
 
     def _turns(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
-        X, Z = (M.toarray() if is_sparse(M) else M for M in (X, Z))
+        X, Z = _plain_or_tensor(X), None if Z is None else _plain_or_tensor(Z)
         return squared_distances(X, Z) ** 0.5 * (pi / self.period)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
@@ -113,5 +113,9 @@ class Function(Kernel, NamedTuple("Function", [("function", Any)])):
         return like(np.array([float(self.gram(X[k : k + 1])[0, 0]) for k in range(len(X))]), X)
 
 
+def _plain_or_tensor(X: AnyArray) -> AnyArray:
+    return X.toarray() if is_sparse(X) else X
+
+
 def _plain(X: AnyArray) -> AnyArray:
-    return to_numpy(X) if is_tensor(X) else X.toarray() if is_sparse(X) else X
+    return to_numpy(X) if is_tensor(X) else _plain_or_tensor(X)

@@ -116,7 +116,7 @@ class Radial(Kernel):
 
     def _dense(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
         """Dense rows in widths, about a mean."""
-        U, V = self._in_widths(*(M.toarray() if is_sparse(M) else M for M in (X, Z)))
+        U, V = self._in_widths(*(M.toarray() if is_sparse(M) else M for M in (X, Z)))  # type: ignore[union-attr]
         centre = namespace(U).mean(U if V is None else V, axis=0)
         return U - centre, None if V is None else V - centre
 

@@ -26,10 +26,10 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.process import cholesky, half_solve, log_determinant, profile
 from didact.kernels.base import Kernel
 
-JITTER = 1e-10  # of the mean variance at the inducing points: they may nearly coincide
+POINT_JITTER = 1e-10  # of the mean variance at the inducing points: they may nearly coincide
 DEVICE_ROWS = 1 << 17  # of a tensor at a time
 
-Read = Callable[[Block], tuple[AnyArray, AnyArray, Any]]  # of a block: rows, targets [Y H], given noise variances
+Read = Callable[[Block], Any]  # of a block: rows, targets [Y H], given noise variances
 
 
 class Totals(NamedTuple):
@@ -95,7 +95,7 @@ def slopes_of(block: Block, read: Read, kernel: Kernel, Z: Array, E: Array, e: A
     return Totals((total,))
 
 
-class Bound(NamedTuple):
+class LowerBound(NamedTuple):
     """Evidence's lower bound at some parameters; `inner` is the factor of B, `cross` is c."""
 
     value: float
@@ -110,14 +110,14 @@ def smooth_gram(kernel: Kernel, Z: Array) -> Array:
     """K_zz without white noise, with a jitter."""
     K = np.asarray(kernel.gram(Z), np.float64)
     diagonal = kernel.diagonal(Z, same=False)
-    np.fill_diagonal(K, diagonal + JITTER * diagonal.mean())
+    np.fill_diagonal(K, diagonal + POINT_JITTER * diagonal.mean())
     return K
 
 
-def bound(rows: Rows, read: Read, kernel: Kernel, Z: Array, basis: int, gradient: bool = True) -> Bound:
+def bound(rows: Rows, read: Read, kernel: Kernel, Z: Array, basis: int, gradient: bool = True) -> LowerBound:
     """The lower bound for rows in memory, in batches or on a cluster; −∞ where K_zz is not positive definite."""
     L = cholesky(smooth_gram(kernel, Z))
-    nothing = Bound(-math.inf, np.zeros(len(kernel.theta)))
+    nothing = LowerBound(-math.inf, np.zeros(len(kernel.theta)))
     if L is None:
         return nothing
     Phi, c, squares, logs, trace, n = rows.reduce(sums_of, read, kernel, Z, L).parts
@@ -140,7 +140,7 @@ def bound(rows: Rows, read: Read, kernel: Kernel, Z: Array, basis: int, gradient
         diagonal = np.diagonal(in_zz)
         white = np.subtract(kernel.pull_diagonal(Z, diagonal), kernel.pull_diagonal(Z, diagonal, same=False))
         slope = slope + kernel.pull(Z, in_zz) - white
-    return Bound(value, slope, L, inner, c, found)
+    return LowerBound(value=value, gradient=slope, L=L, inner=inner, cross=c, profile=found)
 
 
 def _between(L: Array, D: Array) -> Array:

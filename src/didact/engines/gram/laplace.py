@@ -34,7 +34,7 @@ from didact.engines.gram.tuning import PULL_TILE
 from didact.kernels.base import Kernel
 
 GAIN = 1e-10  # of Ψ, relative to the number of rows: the mode is found
-HALVINGS = 30
+MODE_HALVINGS = 30
 
 
 class Mode(NamedTuple):
@@ -98,7 +98,7 @@ def mode(K: AnyArray, y: AnyArray, w: AnyArray, max_iter: int, start: Any = None
         b = W * f + w * (y - pi)
         new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
         step, t = new - a, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MODE_HALVINGS):
             a_new = a + t * step
             f_new = K @ a_new
             found = _fit(xp, f_new, a_new, sign, w)

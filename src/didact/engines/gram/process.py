@@ -56,9 +56,7 @@ def _in_tiles(work: Any, n: int) -> list[Any]:
 def cholesky(K: AnyArray) -> AnyArray | None:
     """The lower factor of a matrix whose lower triangle is given, in its place; None if it is not positive definite."""
     if is_tensor(K):
-        import torch
-
-        L, info = torch.linalg.cholesky_ex(K)
+        L, info = namespace(K).linalg.cholesky_ex(K)
         return None if int(info) else L
     U, info = linalg.lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=1)  # the upper triangle, read by columns
     return None if info or not np.isfinite(U[-1, -1]) else U.T
@@ -67,27 +65,21 @@ def cholesky(K: AnyArray) -> AnyArray | None:
 def solve(L: AnyArray, B: AnyArray) -> AnyArray:
     """(LLᵀ)⁻¹B."""
     if is_tensor(L):
-        import torch
-
-        return torch.cholesky_solve(B, L)
+        return namespace(L).cholesky_solve(B, L)
     return linalg.cho_solve((L.T, False), B, check_finite=False)
 
 
 def half_solve(L: AnyArray, B: AnyArray) -> AnyArray:
     """L⁻¹B."""
     if is_tensor(L):
-        import torch
-
-        return torch.linalg.solve_triangular(L, B, upper=False)
+        return namespace(L).linalg.solve_triangular(L, B, upper=False)
     return linalg.solve_triangular(L.T, B, trans="T", lower=False, check_finite=False)
 
 
 def inverse(L: AnyArray) -> AnyArray:
     """(LLᵀ)⁻¹, of which for arrays only the lower triangle is set."""
     if is_tensor(L):
-        import torch
-
-        return torch.cholesky_inverse(L)
+        return namespace(L).cholesky_inverse(L)
     return linalg.lapack.dpotri(L.T, lower=0)[0].T
 
 
@@ -162,4 +154,4 @@ def evidence(kernel: Kernel, X: Any, targets: AnyArray, basis: int, noise: Any, 
         M = inverse(L)
         M *= -float(T)
         slope = 0.5 * contract(kernel, X, S @ like(found.weights, S), S, M)
-    return Evidence(value, slope, L, S, found)
+    return Evidence(value=value, gradient=slope, L=L, solved=S, profile=found)
