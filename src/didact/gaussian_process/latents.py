@@ -10,7 +10,7 @@ from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
-from didact.engines.gram.process import half_solve
+from didact.engines.gram.process import whitened
 from didact.gaussian_process.searched import Searched, searched
 from didact.kernels.base import Kernel
 
@@ -61,7 +61,7 @@ def moments_at(X: Any, fitted: Any, latent: Latent) -> tuple[Array, Array]:
     points = fitted[latent.rows]
     points = points if points.dtype == object else like(full_rows(points), U)
     K = kernel.gram(points, U)
-    V = half_solve(like(latent.L_, K), like(latent.W_sr_, K)[:, None] * K)
+    V = whitened(like(latent.L_, K), like(latent.W_sr_, K)[:, None] * K)
     variance = kernel.diagonal(U) - (V * V).sum(axis=0)
     return to_numpy(like(latent.residual, K) @ K), np.maximum(to_numpy(variance), 0.0)
 

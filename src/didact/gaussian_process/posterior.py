@@ -17,7 +17,7 @@ from didact.core.backend import float_type, is_tensor, like, namespace, to_numpy
 from didact.core.errors import ParameterError
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import LowerBound, full_rows
-from didact.engines.gram.process import Evidence, half_solve
+from didact.engines.gram.process import Evidence, whitened
 from didact.kernels.base import Kernel
 
 
@@ -100,12 +100,12 @@ def _reduced(X: Any, p: Posterior, spread: bool) -> tuple[Any, list[tuple[float,
         K = p.kernel.gram(X, p.points if p.points.dtype == object else like(p.points, X))
         found = found + K @ like(p.coef, K)
         if spread:
-            V = half_solve(like(p.L, K), K.T)
+            V = whitened(like(p.L, K), K.T)
             parts.append((-1.0, V))
             if len(p.inner):
-                parts.append((1.0, half_solve(like(p.inner, K), V)))
+                parts.append((1.0, whitened(like(p.inner, K), V)))
             if H is not None:
-                parts.append((1.0, half_solve(like(p.mean.factor, K), H.T - like(p.mean.cross, K).T @ K.T)))
+                parts.append((1.0, whitened(like(p.mean.factor, K), H.T - like(p.mean.cross, K).T @ K.T)))
     return found, parts
 
 

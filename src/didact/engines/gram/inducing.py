@@ -23,7 +23,7 @@ from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.rows import Rows
 from didact.core.rows.memory import Block
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.process import cholesky, half_solve, log_determinant, profile
+from didact.engines.gram.process import log_determinant, lower_factor, profile, whitened
 from didact.kernels.base import Kernel
 
 POINT_JITTER = 1e-10  # of the mean variance at the inducing points: they may nearly coincide
@@ -64,7 +64,7 @@ def sums_of(block: Block, read: Read, kernel: Kernel, Z: Array, L: Array) -> Tot
     for X, targets, noise in _cut(*read(block)):
         smooth = kernel.diagonal(X, same=False)
         v = kernel.diagonal(X) - smooth + noise
-        W = half_solve(like(L, X), kernel.gram(like(Z, X), X))
+        W = whitened(like(L, X), kernel.gram(like(Z, X), X))
         over = W / v
         found = (
             to_numpy(over @ W.T),
@@ -116,13 +116,13 @@ def smooth_gram(kernel: Kernel, Z: Array) -> Array:
 
 def bound(rows: Rows, read: Read, kernel: Kernel, Z: Array, basis: int, gradient: bool = True) -> LowerBound:
     """The lower bound for rows in memory, in batches or on a cluster; −∞ where K_zz is not positive definite."""
-    L = cholesky(smooth_gram(kernel, Z))
+    L = lower_factor(smooth_gram(kernel, Z))
     nothing = LowerBound(-math.inf, np.zeros(len(kernel.theta)))
     if L is None:
         return nothing
     Phi, c, squares, logs, trace, n = rows.reduce(sums_of, read, kernel, Z, L).parts
     T = squares.shape[0] - basis
-    inner = cholesky(np.eye(len(Z)) + Phi)
+    inner = lower_factor(np.eye(len(Z)) + Phi)
     if inner is None:
         return nothing
     solved = linalg.cho_solve((inner, True), c)

@@ -21,14 +21,14 @@ from didact.core.backend import is_tensor, like, namespace
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.process import (
-    cholesky,
     contract,
-    half_solve,
     inverse,
     log_determinant,
+    lower_factor,
     lower_gram,
     set_diagonal,
     solve,
+    whitened,
 )
 from didact.engines.gram.tuning import PULL_TILE
 from didact.kernels.base import Kernel
@@ -139,7 +139,7 @@ def _factor(K: AnyArray, root: AnyArray) -> AnyArray | None:
     B = root[:, None] * K
     B *= root
     set_diagonal(B, 1.0 + namespace(B).linalg.diagonal(B))
-    return cholesky(B)
+    return lower_factor(B)
 
 
 def evidence_slope(kernel: Kernel, X: Any, K: AnyArray, found: Mode, w: AnyArray) -> Array:
@@ -147,7 +147,7 @@ def evidence_slope(kernel: Kernel, X: Any, K: AnyArray, found: Mode, w: AnyArray
     if found.L is None:
         return np.zeros(len(kernel.theta))
     xp, root = namespace(K), found.root
-    C = half_solve(found.L, root[:, None] * K)
+    C = whitened(found.L, root[:, None] * K)
     variance = xp.linalg.diagonal(K) - (C * C).sum(axis=0)
     s = -0.5 * variance * w * found.pi * (1.0 - found.pi) * (1.0 - 2.0 * found.pi)
     u = s - root * solve(found.L, (root * (K @ s))[:, None])[:, 0]

@@ -53,7 +53,7 @@ def _in_tiles(work: Any, n: int) -> list[Any]:
     return parallel_map(lambda k: work(edges[k], edges[k + 1]), range(count - 1, -1, -1))
 
 
-def cholesky(K: AnyArray) -> AnyArray | None:
+def lower_factor(K: AnyArray) -> AnyArray | None:
     """The lower factor of a matrix whose lower triangle is given, in its place; None if it is not positive definite."""
     if is_tensor(K):
         L, info = namespace(K).linalg.cholesky_ex(K)
@@ -69,7 +69,7 @@ def solve(L: AnyArray, B: AnyArray) -> AnyArray:
     return linalg.cho_solve((L.T, False), B, check_finite=False)
 
 
-def half_solve(L: AnyArray, B: AnyArray) -> AnyArray:
+def whitened(L: AnyArray, B: AnyArray) -> AnyArray:
     """L⁻¹B."""
     if is_tensor(L):
         return namespace(L).linalg.solve_triangular(L, B, upper=False)
@@ -143,7 +143,7 @@ class Evidence(NamedTuple):
 def evidence(kernel: Kernel, X: Any, targets: AnyArray, basis: int, noise: Any, gradient: bool = True) -> Evidence:
     """That of targets [Y H], of which the last `basis` columns are H; −∞ where K is not positive definite."""
     n, T = X.shape[0], targets.shape[1] - basis
-    L = cholesky(lower_gram(kernel, X, noise))
+    L = lower_factor(lower_gram(kernel, X, noise))
     if L is None:
         return Evidence(-math.inf, np.zeros(len(kernel.theta)))
     S = solve(L, targets)
