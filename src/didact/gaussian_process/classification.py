@@ -40,7 +40,7 @@ from didact.gaussian_process.latents import (
     problem_of,
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
-from didact.gaussian_process.things import read_things, things
+from didact.gaussian_process.things import read_things, takes_rows, things
 from didact.kernels import RBF
 from didact.kernels.base import Kernel
 
@@ -123,7 +123,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any, kernel: Kernel) -> tuple[Any, Array, Array]:
         """Rows of positive weight, the codes of their labels, and the weights."""
-        known = kernel.takes_vectors()
+        known = takes_rows(kernel, X)
         rows = (self._rows if known else partial(things, self))(X, y, sample_weight, target="labels")
         X, y, w, *_ = rows.whole()
         if known and not finite_sum(X):
@@ -233,7 +233,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         if theta is None:
             if eval_gradient:
                 raise ParameterError("Gradient can only be evaluated for theta!=None")
-            return self.log_marginal_likelihood_value_
+            return np.float64(self.log_marginal_likelihood_value_)
         theta, size = np.asarray(theta, np.float64), len(searched(self.latents_[0].kernel_).where)
         if len(theta) not in (size, size * len(self.latents_)):
             raise ParameterError(
@@ -242,7 +242,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
             )
         parts = np.split(theta, len(self.latents_)) if len(theta) > size else [theta] * len(self.latents_)
         found = [self._at(k, part, eval_gradient, clone_kernel) for k, part in enumerate(parts)]
-        value = float(np.mean([v for v, _ in found]))
+        value = np.mean([v for v, _ in found])
         if not eval_gradient:
             return value
         slopes = np.array([slope for _, slope in found]) / len(found)

@@ -55,7 +55,7 @@ from didact.gaussian_process.posterior import (
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
 from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
-from didact.gaussian_process.things import of_targets, read_things, things
+from didact.gaussian_process.things import of_targets, read_things, takes_rows, things
 from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import moments
@@ -165,7 +165,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """The rows, less the mean function, with the noise of each beside them."""
         if self.inducing is not None and not kernel.in_blocks():
             raise ParameterError("Inducing points need a kernel of vectors whose gradient is known for any block.")
-        rows = self._rows(X, y, target="outputs") if kernel.takes_vectors() else things(self, X, y, target="outputs")
+        rows = self._rows(X, y, target="outputs") if takes_rows(kernel, X) else things(self, X, y, target="outputs")
         if self.n_targets is not None and rows.n_targets != self.n_targets:
             raise ParameterError(
                 "The number of targets seen in `y` is different from the parameter `n_targets`. "
@@ -266,7 +266,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """fn(X, posterior, mean function, *more) of new rows; a single target without its axis."""
         p = self._posterior()
         more = p, self._function(), *more
-        if not p.kernel.takes_vectors():
+        if not takes_rows(p.kernel, X):
             return fn(read_things(X), *more)
         return self._map_rows(X, fn, *more)
 
@@ -304,7 +304,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         if theta is None:
             if eval_gradient:
                 raise ParameterError("Gradient can only be evaluated for theta!=None")
-            return float(self._after_fit().log_marginal_likelihood_value_)
+            return np.float64(self._after_fit().log_marginal_likelihood_value_)
         self._after_fit()
         if self.inducing is not None:
             raise ParameterError("With inducing points the rows are not kept: the bound of other theta needs a fit.")
@@ -318,7 +318,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         H = columns_of(X, self._mean.basis)
         targets = np.hstack([Y, H])
         found = evidence(kernel, X, targets, H.shape[1], alpha if len(alpha) > 1 else alpha[0], eval_gradient)
-        return (found.value, search.slope(found.gradient)) if eval_gradient else found.value
+        value = np.float64(found.value)
+        return (value, search.slope(found.gradient)) if eval_gradient else value
 
 
 def default_kernel(kernel: Any) -> Any:

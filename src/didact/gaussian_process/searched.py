@@ -76,6 +76,8 @@ class Searched(NamedTuple):
 
 def searched(kernel: Any) -> Searched:
     """What to search for a kernel of ours, of scikit-learn, or a function of two sets of rows."""
+    if isinstance(kernel, theirs.CompoundKernel):
+        raise ParameterError("kernel cannot be a CompoundKernel: give one kernel, which every class then has.")
     if isinstance(kernel, theirs.Kernel):
         kernel = clone(kernel)
         parts = translated(kernel)

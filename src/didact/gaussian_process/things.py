@@ -10,6 +10,11 @@ from didact.core.typing import Array
 from didact.parts.statistics.moments import Moments
 
 
+def takes_rows(kernel: Any, X: Any) -> bool:
+    """Whether X is read as rows of numbers: for a kernel of vectors, or if it is a table of numbers."""
+    return bool(kernel.takes_vectors() or (getattr(X, "ndim", 0) == 2 and getattr(X.dtype, "kind", "f") in "fiub"))
+
+
 def read_things(X: Any) -> Array:
     """A list or array of things as an array of objects."""
     if not hasattr(X, "__len__") or isinstance(X, str):
