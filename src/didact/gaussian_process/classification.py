@@ -242,7 +242,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
             )
         parts = np.split(theta, len(self.latents_)) if len(theta) > size else [theta] * len(self.latents_)
         found = [self._at(k, part, eval_gradient, clone_kernel) for k, part in enumerate(parts)]
-        value = np.mean([v for v, _ in found])
+        value = np.float64(np.mean([v for v, _ in found]))
         if not eval_gradient:
             return value
         slopes = np.array([slope for _, slope in found]) / len(found)
