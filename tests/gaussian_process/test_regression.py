@@ -321,6 +321,8 @@ def test_other_refusals():
         model.predict(NEW, return_std=True, return_cov=True)
     with pytest.raises(ParameterError, match="5 parameters"):
         model.log_marginal_likelihood([1.0])
+    with pytest.raises(InputError, match="overflow"):
+        model.fit(np.where(X > 2, 1e160, X), Y)
     with pytest.raises(InputError, match="NaN"):
         model.fit(np.where(X > 2, np.nan, X), Y)
     with pytest.warns(ConvergenceWarning, match="close to the specified upper bound"):

@@ -40,7 +40,7 @@ from didact.gaussian_process.latents import (
     problem_of,
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
-from didact.gaussian_process.things import read_things, takes_rows, things
+from didact.gaussian_process.things import read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF
 from didact.kernels.base import Kernel
 
@@ -125,6 +125,7 @@ class GaussianProcessClassifier(ClassifierMixin, Estimator):
         """Rows of positive weight, the codes of their labels, and the weights."""
         known = takes_rows(kernel, X)
         rows = (self._rows if known else partial(things, self))(X, y, sample_weight, target="labels")
+        refuse_overflow(rows)
         X, y, w, *_ = rows.whole()
         if known and not finite_sum(X):
             refuse_non_finite(X, rows.names)

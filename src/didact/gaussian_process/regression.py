@@ -55,7 +55,7 @@ from didact.gaussian_process.posterior import (
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
 from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
-from didact.gaussian_process.things import of_targets, read_things, takes_rows, things
+from didact.gaussian_process.things import of_targets, read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import moments
@@ -166,6 +166,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         if self.inducing is not None and not kernel.in_blocks():
             raise ParameterError("Inducing points need a kernel of vectors whose gradient is known for any block.")
         rows = self._rows(X, y, target="outputs") if takes_rows(kernel, X) else things(self, X, y, target="outputs")
+        refuse_overflow(rows)
         if self.n_targets is not None and rows.n_targets != self.n_targets:
             raise ParameterError(
                 "The number of targets seen in `y` is different from the parameter `n_targets`. "

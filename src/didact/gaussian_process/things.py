@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from didact.core.errors import InputError
-from didact.core.rows import Rows
+from didact.core.overflow import refuse_extreme
+from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
 from didact.parts.statistics.moments import Moments
 
@@ -30,6 +31,16 @@ def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
     rows: Any = model._rows(np.arange(float(len(objects)))[:, None], *columns, **how)
     rows.columns, rows.dtype = rows.columns._replace(X=objects), np.dtype(object)
     return rows
+
+
+def refuse_overflow(rows: Rows) -> None:
+    """Refuse rows in memory whose squared distances would overflow, by column."""
+    X = rows.whole().X if isinstance(rows, MemoryRows) and rows.dtype != object else None
+    if isinstance(X, np.ndarray) and X.size:
+        with np.errstate(over="ignore"):
+            largest = float(np.abs(X).max())
+            if np.isfinite(largest) and not np.isfinite(np.float64(largest) ** 2 * 4.0 * X.shape[1]):
+                refuse_extreme(X, rows.names)
 
 
 def of_targets(rows: Rows) -> Moments:
