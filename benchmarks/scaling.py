@@ -114,6 +114,7 @@ class Row:
     light: bool = False  # and LightGBM
 
 
+NOISY = {"alpha": 0.1}
 BOOSTING = {"max_iter": 100, "early_stopping": False}
 LARGE, TREES = (2_000_000, 50), (464_810, 54, 7)
 ROWS = {
@@ -198,6 +199,16 @@ ROWS = {
     "OneClassSVM": Row(numbers, (20_000, 10), "svm.OneClassSVM", 8),
     "LinearSVC": Row(classes, LARGE, "svm.LinearSVC", 8),
     "LinearSVC, sparse, 10 classes": Row(words, (20_000, 50_000, 10), "svm.LinearSVC", 8),
+    "GaussianProcessRegressor": Row(numbers, (4_000, 5), "gaussian_process.GaussianProcessRegressor", 4, options=NOISY),
+    "GaussianProcessRegressor, inducing points": Row(
+        numbers,
+        (200_000, 8),
+        "gaussian_process.GaussianProcessRegressor",
+        8,
+        options=NOISY,
+        ours={"inducing": 100, "optimizer": None, "random_state": 0},
+        peer=False,
+    ),
     "DecisionTreeClassifier, exact": Row(
         classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, peer=False
     ),

@@ -54,6 +54,7 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
     "mixture": Module(
         "test_gaussian_mixture_attributes or test_check_means or test_sample or test_bic", "gaussian_mixture mixture"
     ),
+    "gaussian_process": Module("test_lml or test_prior or test_predict_cov or test_predict_consistent", "gpr gpc"),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),
     "multiclass": Module("test_ovo"),

@@ -113,6 +113,22 @@ def test_gradients_are_those_of_differences(kernel):
         np.testing.assert_allclose(pulled[k], (A * numeric).sum(), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("kernel", VALID, ids=str)
+def test_gradients_of_blocks_and_of_diagonals_are_those_of_differences(kernel):
+    theta, h = kernel.theta, 1e-6
+    A, a = RNG.normal(size=(12, len(Z))), RNG.normal(size=12)
+    K, pull = kernel.traced(X, Z)
+    np.testing.assert_allclose(K, kernel(X, Z), rtol=1e-12, atol=1e-14)
+    found = [pull(A), kernel.pull_diagonal(X, a), kernel.pull_diagonal(X, a, same=False)]
+
+    def values(theta):
+        k = kernel.with_theta(theta)
+        return np.array([(A * k(X, Z)).sum(), a @ k.diagonal(X), a @ k.diagonal(X, same=False)])
+
+    numeric = [(values(theta + e) - values(theta - e)) / (2 * h) for e in h * np.eye(len(theta))]
+    np.testing.assert_allclose(found, np.reshape(numeric, (len(theta), 3)).T, rtol=1e-6, atol=1e-6)
+
+
 def test_polynomial_features_have_these_inner_products():
     kernel = Polynomial(3, 0.7, 1.3)
     assert kernel.features(X).shape == (12, 20)  # (3 + 3 choose 3)

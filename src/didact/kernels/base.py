@@ -4,22 +4,23 @@ r"""Kernels: similarities k(x, z) that are inner products of features, and the a
 
 are kernels if k₁, k₂ and k are: their features are joined, multiplied, or scaled. A kernel is an immutable value; its
 Gram matrix is computed on the array namespace of the rows (NumPy, torch on any device), by matrix products where there
-are some. Positive parameters θ are searched on a logarithmic scale; `pull` gives the gradient of Σ A_ij k(x_i, x_j) in
+are some. Positive parameters θ are searched on a logarithmic scale; `pull` gives the gradient of Σ A_ij k(x_i, z_j) in
 log θ, without a matrix for each parameter.
 
 Schölkopf, Smola (2002), Learning with Kernels; Shawe-Taylor, Cristianini (2004), doi:10.1017/CBO9780511809682.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
-from didact.core.errors import InputError, ParameterError
+from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.parts.noun import Noun, require
+from didact.parts.noun import Noun
 
+Traced = tuple[AnyArray, Callable[[AnyArray], list[float]]]
 ROUNDING = 1e-10  # an eigenvalue that is negative by this share of the largest one is zero
 
 
@@ -38,13 +39,17 @@ class Kernel(Noun):
         """The Gram matrix of checked rows; Z = None means the very rows of X, which matters to `White`."""
         raise NotImplementedError
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """k(x_i, x_i) of every row."""
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
+        """k(x_i, x_i) of every row; with same=False as of two rows that are equal, between which `White` is 0."""
         raise NotImplementedError
 
     def takes_vectors(self) -> bool:
         """Whether rows are vectors; else they are other things, such as strings."""
         return all(part.takes_vectors() for part in self if isinstance(part, Kernel))  # type: ignore[attr-defined]
+
+    def in_blocks(self) -> bool:
+        """Whether values and derivatives can be had of some rows at a time."""
+        return self.takes_vectors()
 
     def searched(self) -> tuple[str, ...]:
         """The names of the fields, all positive, whose logarithms are the parameters."""
@@ -69,24 +74,36 @@ class Kernel(Noun):
                 new[name], k = float(np.exp(theta[k])), k + 1
         return self._replace(**new)  # type: ignore[attr-defined]
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log θ, a matrix for each parameter."""
         return []
 
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """∂/∂log θ of Σ A_ij k(x_i, x_j), for a symmetric A."""
-        return [float((A * P).sum()) for P in self.partials(X)]
+    def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
+        """The Gram matrix, and a function that gives ∂/∂log θ of Σ A_ij k(x_i, z_j) for any A: it is linear in A."""
+        return self.gram(X, Z), lambda A: [float((A * P).sum()) for P in self.partials(X, Z)]
 
-    __add__: Any = lambda self, other: Sum(self, as_kernel(other))  # Any: those of a tuple mean something else
-    __radd__: Any = lambda self, other: Sum(as_kernel(other), self)
+    def pull(self, X: AnyArray, A: AnyArray, Z: AnyArray | None = None) -> list[float]:
+        """∂/∂log θ of Σ A_ij k(x_i, z_j)."""
+        return self.traced(X, Z)[1](A)
+
+    def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
+        """∂/∂log θ of Σ a_i k(x_i, x_i), `same` as in `diagonal`; 0 unless a kernel says otherwise."""
+        return [0.0] * len(self.theta)
+
+    __add__: Any = lambda self, other: plus(self, as_kernel(other))  # Any: those of a tuple mean something else
+    __radd__: Any = lambda self, other: plus(as_kernel(other), self)
     __mul__: Any = lambda self, other: times(self, other)
     __rmul__: Any = lambda self, other: times(self, other)
 
     def __pow__(self, exponent: int) -> "Kernel":
+        from didact.kernels.algebra import Power
+
         return Power(self, exponent)
 
     def warp(self, function: Callable[[Any], Any]) -> "Kernel":
         """f(x)·k(x, z)·f(z), for a function of the rows that returns a number for each."""
+        from didact.kernels.algebra import Warped
+
         return Warped(self, function)
 
 
@@ -99,8 +116,17 @@ def as_kernel(value: Any) -> Kernel:
     return Constant(float(value))
 
 
+def plus(left: Kernel, right: Kernel) -> Kernel:
+    """The sum of two kernels."""
+    from didact.kernels.algebra import Sum
+
+    return Sum(left, right)
+
+
 def times(kernel: Kernel, other: Any) -> Kernel:
     """The product with another kernel, or with a number."""
+    from didact.kernels.algebra import Product, Scaled
+
     return Product(kernel, other) if isinstance(other, Kernel) else Scaled(float(other), kernel)
 
 
@@ -112,222 +138,6 @@ def as_rows(X: Any) -> AnyArray:
     if X.ndim != 2:
         raise InputError(f"A kernel takes rows, an array with two dimensions; got {X.ndim}: use X.reshape(-1, 1).")
     return X.tocsr() if is_sparse(X) else X
-
-
-class Sum(Kernel, NamedTuple("Sum", [("left", Kernel), ("right", Kernel)])):
-    """k₁(x, z) + k₂(x, z): the features of both, side by side.
-
-    >>> from didact.kernels import Constant, Linear
-    >>> (Linear() + 2.0)([[1.0], [3.0]])
-    array([[ 3.,  5.],
-           [ 5., 11.]])
-    """
-
-    __slots__ = ()
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """The sum of both Gram matrices."""
-        return self.left.gram(X, Z) + self.right.gram(X, Z)
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """The sum of both diagonals."""
-        return self.left.diagonal(X) + self.right.diagonal(X)
-
-    @property
-    def theta(self) -> Array:
-        """The parameters of the first kernel, then those of the second."""
-        return np.concatenate([self.left.theta, self.right.theta])
-
-    def with_theta(self, theta: Array) -> Self:
-        """Both kernels with other parameters."""
-        k = len(self.left.theta)
-        return self._replace(left=self.left.with_theta(theta[:k]), right=self.right.with_theta(theta[k:]))
-
-    def partials(self, X: AnyArray) -> list[AnyArray]:
-        """Those of both."""
-        return self.left.partials(X) + self.right.partials(X)
-
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """Those of both."""
-        return self.left.pull(X, A) + self.right.pull(X, A)
-
-
-class Product(Kernel, NamedTuple("Product", [("left", Kernel), ("right", Kernel)])):
-    """k₁(x, z)·k₂(x, z): all products of a feature of one with a feature of the other.
-
-    >>> from didact.kernels import Linear
-    >>> (Linear() * Linear())([[1.0], [3.0]])
-    array([[ 1.,  9.],
-           [ 9., 81.]])
-    """
-
-    __slots__ = ()
-    theta = Sum.theta
-    with_theta = Sum.with_theta
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """The product of both, entry by entry."""
-        return self.left.gram(X, Z) * self.right.gram(X, Z)
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """The product of both diagonals."""
-        return self.left.diagonal(X) * self.right.diagonal(X)
-
-    def partials(self, X: AnyArray) -> list[AnyArray]:
-        """By the product rule."""
-        K, L = self.left.gram(X), self.right.gram(X)
-        return [P * L for P in self.left.partials(X)] + [K * P for P in self.right.partials(X)]
-
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """By the product rule."""
-        return self.left.pull(X, A * self.right.gram(X)) + self.right.pull(X, A * self.left.gram(X))
-
-
-class Scaled(Kernel, NamedTuple("Scaled", [("factor", float), ("kernel", Kernel)])):
-    """a·k(x, z): the amplitude a is the first parameter.
-
-    >>> from didact.kernels import RBF
-    >>> (4.0 * RBF())([[0.0]])
-    array([[4.]])
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, factor: float, kernel: Kernel) -> Self:
-        """A kernel times a positive number."""
-        require(0 < factor < np.inf, f"A kernel can be multiplied by a positive number, not by {factor!r}.")
-        return super().__new__(cls, factor, kernel)
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """a times the matrix."""
-        return self.factor * self.kernel.gram(X, Z)
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """a times the diagonal."""
-        return self.factor * self.kernel.diagonal(X)
-
-    @property
-    def theta(self) -> Array:
-        """log a, then the kernel's own."""
-        return np.concatenate([[np.log(self.factor)], self.kernel.theta])
-
-    def with_theta(self, theta: Array) -> Self:
-        """Another amplitude and other parameters."""
-        return self._replace(factor=float(np.exp(theta[0])), kernel=self.kernel.with_theta(theta[1:]))
-
-    def partials(self, X: AnyArray) -> list[AnyArray]:
-        """The matrix itself, then a times those of the kernel."""
-        return [self.gram(X), *(self.factor * P for P in self.kernel.partials(X))]
-
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """ΣA∘K, then those of the kernel."""
-        return [float((A * self.gram(X)).sum()), *self.kernel.pull(X, self.factor * A)]
-
-
-class Power(Kernel, NamedTuple("Power", [("kernel", Kernel), ("exponent", int)])):
-    """k(x, z)^m for m = 1, 2, …
-
-    >>> from didact.kernels import Linear
-    >>> ((Linear() + 1) ** 2)([[1.0], [2.0]])
-    array([[ 4.,  9.],
-           [ 9., 25.]])
-    """
-
-    __slots__ = ()
-
-    def __new__(cls, kernel: Kernel, exponent: int) -> Self:
-        """A kernel to a whole power: others need not be kernels."""
-        require(exponent >= 1 and exponent == int(exponent), f"Powers of a kernel are 1, 2, …, not {exponent!r}.")
-        return super().__new__(cls, kernel, int(exponent))
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """The power of every entry."""
-        return self.kernel.gram(X, Z) ** self.exponent
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """The power of the diagonal."""
-        return self.kernel.diagonal(X) ** self.exponent
-
-    @property
-    def theta(self) -> Array:
-        """The kernel's own."""
-        return self.kernel.theta
-
-    def with_theta(self, theta: Array) -> Self:
-        """The same power of the kernel with other parameters."""
-        return self._replace(kernel=self.kernel.with_theta(theta))
-
-    def _outer(self, X: AnyArray) -> AnyArray:
-        return self.exponent * self.kernel.gram(X) ** (self.exponent - 1)
-
-    def partials(self, X: AnyArray) -> list[AnyArray]:
-        """By the chain rule."""
-        outer = self._outer(X)
-        return [outer * P for P in self.kernel.partials(X)]
-
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """By the chain rule."""
-        return self.kernel.pull(X, A * self._outer(X))
-
-
-class Warped(Kernel, NamedTuple("Warped", [("kernel", Kernel), ("function", Any)])):
-    """f(x)·k(x, z)·f(z) for a function f of the rows; features are multiplied by f(x).
-
-    >>> import numpy as np
-    >>> from didact.kernels import Linear
-    >>> unit = Linear().warp(lambda X: 1 / np.linalg.norm(X, axis=1))
-    >>> unit([[2.0, 0.0], [3.0, 3.0]]).round(3)
-    array([[1.   , 0.707],
-           [0.707, 1.   ]])
-    """
-
-    __slots__ = ()
-    theta = Power.theta
-    with_theta = Power.with_theta
-
-    def _factors(self, X: AnyArray) -> AnyArray:
-        f = self.function(X)
-        if f.shape != (X.shape[0],):
-            raise ParameterError(f"warp takes a function that returns one number a row; it returned shape {f.shape}.")
-        return f
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """The matrix with rows and columns multiplied."""
-        f = self._factors(X)
-        return f[:, None] * self.kernel.gram(X, Z) * (f if Z is None else self._factors(Z))
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """f(x)² k(x, x)."""
-        return self._factors(X) ** 2 * self.kernel.diagonal(X)
-
-    def partials(self, X: AnyArray) -> list[AnyArray]:
-        """Those of the kernel, multiplied likewise."""
-        f = self._factors(X)
-        return [f[:, None] * P * f for P in self.kernel.partials(X)]
-
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """Those of the kernel for a matrix that is multiplied likewise."""
-        f = self._factors(X)
-        return self.kernel.pull(X, f[:, None] * A * f)
-
-
-class Fixed(Kernel, NamedTuple("Fixed", [("kernel", Kernel)])):
-    """A kernel whose parameters are not searched.
-
-    >>> from didact.kernels import RBF, Fixed
-    >>> Fixed(RBF(2.0)).theta
-    array([], dtype=float64)
-    """
-
-    __slots__ = ()
-
-    def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
-        """That of the kernel."""
-        return self.kernel.gram(X, Z)
-
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """That of the kernel."""
-        return self.kernel.diagonal(X)
 
 
 def inner_products(X: AnyArray, Z: AnyArray | None = None) -> AnyArray:
@@ -390,7 +200,9 @@ def is_positive_semidefinite(K: Any, X: Any = None, tol: float = ROUNDING) -> bo
 def constant_like(value: float, X: AnyArray, *shape: int) -> AnyArray:
     """An array full of one value, of the kind and float type of X."""
     dtype = np.float32 if "float32" in str(X.dtype) else np.float64
-    return like(np.full(shape, value, dtype), X)
+    if is_tensor(X):  # made where the rows are: a large matrix need not travel
+        return like(np.full((1,) * len(shape), value, dtype), X).expand(shape).clone()
+    return np.full(shape, value, dtype)
 
 
 def maximum(x: AnyArray, least: float) -> AnyArray:

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from didact.core.backend import is_sparse, like, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.kernels.base import Kernel, as_rows, constant_like, inner_products, squares
+from didact.kernels.base import Kernel, Traced, as_rows, constant_like, inner_products, squares
 from didact.parts.noun import Plain, require
 
 
@@ -37,13 +37,17 @@ class Constant(Kernel, NamedTuple("Constant", [("value", float)])):
         """The value everywhere."""
         return constant_like(self.value, X, X.shape[0], (X if Z is None else Z).shape[0])
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """The value everywhere."""
         return constant_like(self.value, X, X.shape[0])
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂/∂log c is the matrix itself."""
-        return [self.gram(X)]
+        return [self.gram(X, Z)]
+
+    def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
+        """c·Σa."""
+        return [self.value * float(a.sum())]
 
 
 class White(Kernel, NamedTuple("White", [("noise", float)])):
@@ -70,19 +74,25 @@ class White(Kernel, NamedTuple("White", [("noise", float)])):
         """σ²·I, or zeros for other rows."""
         if Z is not None:
             return constant_like(0.0, X, X.shape[0], Z.shape[0])
-        return like(np.diag(to_numpy(self.diagonal(X))), X)
+        return self.diagonal(X).diag() if is_tensor(X) else np.diag(self.diagonal(X))
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
-        """σ²."""
-        return constant_like(self.noise, X, X.shape[0])
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
+        """σ², and 0 for two rows."""
+        return constant_like(self.noise if same else 0.0, X, X.shape[0])
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂/∂log σ² is the matrix itself."""
-        return [self.gram(X)]
+        return [self.gram(X, Z)]
 
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
-        """σ² times the trace."""
-        return [self.noise * float(namespace(A).linalg.diagonal(A).sum())]
+    def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
+        """σ² times the trace, and 0 for other rows."""
+        if Z is not None:
+            return self.gram(X, Z), lambda A: [0.0]
+        return self.gram(X), lambda A: [self.noise * float(namespace(A).linalg.diagonal(A).sum())]
+
+    def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
+        """σ²·Σa."""
+        return [self.noise * float(a.sum()) if same else 0.0]
 
 
 class Linear(Kernel, Plain):
@@ -99,7 +109,7 @@ class Linear(Kernel, Plain):
         """XZᵀ."""
         return inner_products(X, Z)
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """‖x‖²."""
         return squares(X)
 
@@ -129,13 +139,20 @@ class Polynomial(Kernel, NamedTuple("Polynomial", [("degree", int), ("gamma", fl
         """From inner products."""
         return (self.gamma * inner_products(X, Z) + self.coef0) ** self.degree
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """From squares."""
         return (self.gamma * squares(X) + self.coef0) ** self.degree
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log γ and ∂K/∂log c."""
-        inner = self.gamma * inner_products(X)
+        return self._partials(inner_products(X, Z))
+
+    def pull_diagonal(self, X: AnyArray, a: AnyArray, same: bool = True) -> list[float]:
+        """Those of the diagonal."""
+        return [float((a * d).sum()) for d in self._partials(squares(X))]
+
+    def _partials(self, inner: AnyArray) -> list[AnyArray]:
+        inner = self.gamma * inner
         outer = self.degree * (inner + self.coef0) ** max(self.degree - 1, 0)
         found = {"gamma": outer * inner, "coef0": outer * self.coef0}
         return [found[name] for name in self.searched()]
@@ -180,7 +197,7 @@ class Sigmoid(Kernel, NamedTuple("Sigmoid", [("gamma", float), ("coef0", float)]
         inner = inner_products(X, Z)
         return namespace(inner).tanh(self.gamma * inner + self.coef0)
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """From squares."""
         inner = squares(X)
         return namespace(inner).tanh(self.gamma * inner + self.coef0)
@@ -206,7 +223,7 @@ class Wiener(Kernel, Plain):
             K = K * namespace(X).minimum(X[:, j, None], Z[None, :, j])
         return K
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """The product of the columns."""
         return namespace(X).prod(_not_negative(X), axis=1)
 

@@ -19,7 +19,7 @@ from scipy.special import kv
 from didact.core.backend import is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray
-from didact.kernels.base import Kernel, constant_like, inner_products, maximum, squares
+from didact.kernels.base import Kernel, Traced, constant_like, inner_products, maximum, squares
 from didact.parts.noun import mask, require
 
 Width = float | tuple[float, ...]
@@ -89,28 +89,42 @@ class Radial(Kernel):
     def _in_widths(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
         return in_widths(X, self.width), None if Z is None else in_widths(Z, self.width)
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """1."""
         return constant_like(1.0, X, X.shape[0])
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """−2f′(s)·s, or a term of it for each width."""
-        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
-        s = squared_distances(U)
+        U, V = self._dense(X, Z)
+        s = squared_distances(U, V)
         M = -2.0 * self.slope(s)
         if not isinstance(self.width, tuple):
             return [M * s]
-        return [M * (U[:, j, None] - U[None, :, j]) ** 2 for j in range(U.shape[1])]
+        V = U if V is None else V
+        return [M * (U[:, j, None] - V[None, :, j]) ** 2 for j in range(U.shape[1])]
 
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
+    def traced(self, X: AnyArray, Z: AnyArray | None = None) -> Traced:
         """All widths from one product with M."""
-        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
-        U = U - namespace(U).mean(U, axis=0)
-        s = squared_distances(U)
-        M = -2.0 * A * self.slope(s)
+        U, V = self._dense(X, Z)
+        s = squared_distances(U, V)
+        K = self.value(s)
+
+        def pull(A: AnyArray) -> list[float]:
+            return self._pulled(A, K, s, U, U if V is None else V)
+
+        return K, pull
+
+    def _dense(self, X: AnyArray, Z: AnyArray | None) -> tuple[AnyArray, AnyArray | None]:
+        """Dense rows in widths, about a mean."""
+        U, V = self._in_widths(*(M.toarray() if is_sparse(M) else M for M in (X, Z)))  # type: ignore[union-attr]
+        centre = namespace(U).mean(U if V is None else V, axis=0)
+        return U - centre, None if V is None else V - centre
+
+    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
+        M = A * (-2.0 * self.slope(s) if not isinstance(self, RBF) else K)  # −2f′ = f
         if not isinstance(self.width, tuple):
             return [float((M * s).sum())]
-        each = 2.0 * M.sum(axis=1) @ (U * U) - 2.0 * (U * (M @ U)).sum(axis=0)
+        each = M.sum(axis=1) @ (U * U) + M.sum(axis=0) @ (V * V) - 2.0 * (U * (M @ V)).sum(axis=0)
         return [float(v) for v in to_numpy(each)]
 
 
@@ -217,19 +231,18 @@ class RationalQuadratic(Radial, NamedTuple("RationalQuadratic", [("width", Any),
         """f′(s)."""
         return -0.5 * (1.0 + s / (2.0 * self.alpha)) ** (-self.alpha - 1.0)
 
-    def _in_alpha(self, X: AnyArray) -> AnyArray:
+    def _in_alpha(self, s: AnyArray) -> AnyArray:
         """∂K/∂log α."""
-        s = squared_distances(in_widths(X, self.width))
         b = 1.0 + s / (2.0 * self.alpha)
         return b**-self.alpha * (s / (2.0 * b) - self.alpha * namespace(b).log(b))
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """Those of the widths, then that of α."""
-        return [*super().partials(X), self._in_alpha(X)]
+        return [*super().partials(X, Z), self._in_alpha(squared_distances(*self._in_widths(X, Z)))]
 
-    def pull(self, X: AnyArray, A: AnyArray) -> list[float]:
+    def _pulled(self, A: AnyArray, K: AnyArray, s: AnyArray, U: AnyArray, V: AnyArray) -> list[float]:
         """Those of the widths, then that of α."""
-        return [*super().pull(X, A), float((A * self._in_alpha(X)).sum())]
+        return [*super()._pulled(A, K, s, U, V), float((A * self._in_alpha(s)).sum())]
 
 
 class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
@@ -263,18 +276,18 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
         D = self._apart(X, Z)
         return namespace(D).exp(-D)
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """1."""
         return constant_like(1.0, X, X.shape[0])
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """K times the differences in widths."""
-        D = self._apart(X, None)
+        D = self._apart(X, Z)
         K = namespace(D).exp(-D)
         if not isinstance(self.width, tuple):
             return [K * D]
-        U = in_widths(X.toarray() if is_sparse(X) else X, self.width)
-        return [K * abs(U[:, j, None] - U[None, :, j]) for j in range(U.shape[1])]
+        U, V = (in_widths(A.toarray() if is_sparse(A) else A, self.width) for A in (X, X if Z is None else Z))
+        return [K * abs(U[:, j, None] - V[None, :, j]) for j in range(U.shape[1])]
 
 
 class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", float)])):
@@ -309,17 +322,17 @@ class Periodic(Kernel, NamedTuple("Periodic", [("width", float), ("period", floa
         S = self._sines(X, Z)
         return namespace(S).exp(S * (-2.0 / self.width**2))
 
-    def diagonal(self, X: AnyArray) -> AnyArray:
+    def diagonal(self, X: AnyArray, same: bool = True) -> AnyArray:
         """1."""
         return constant_like(1.0, X, X.shape[0])
 
-    def partials(self, X: AnyArray) -> list[AnyArray]:
+    def partials(self, X: AnyArray, Z: AnyArray | None = None) -> list[AnyArray]:
         """∂K/∂log w = 4KS/w²; ∂K/∂log period = 2K/w² Σ_j 2a sin a cos a with a = π(x_j − z_j)/period."""
-        X = X.toarray() if is_sparse(X) else X
-        xp, S, K = namespace(X), self._sines(X, None), self.gram(X)
+        xp, S, K = namespace(X), self._sines(X, Z), self.gram(X, Z)
+        X, Z = (A.toarray() if is_sparse(A) else A for A in (X, X if Z is None else Z))
         turn = 0.0 * S
         for j in range(X.shape[1]):
-            a = (pi / self.period) * (X[:, j, None] - X[None, :, j])
+            a = (pi / self.period) * (X[:, j, None] - Z[None, :, j])
             turn = turn + a * xp.sin(2.0 * a)
         return [K * S * (4.0 / self.width**2), K * turn * (2.0 / self.width**2)]
 

@@ -52,7 +52,7 @@ class StringKernel(Kernel):
         size = np.sqrt(np.outer(left, right))
         return np.divide(K, size, out=np.zeros_like(K), where=size > 0)
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Any, same: bool = True) -> Array:
         """k(s, s)."""
         raw = self._raw_diagonal(as_strings(X))
         return (raw > 0).astype(np.float64) if self.normalize else raw

@@ -87,6 +87,10 @@ SIGNATURES = {
     "decomposition": {
         "FactorAnalysis": "n_components *",
     },
+    "gaussian_process": {
+        "GaussianProcessClassifier": "kernel * n_jobs",
+        "GaussianProcessRegressor": "kernel *",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

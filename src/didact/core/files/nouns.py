@@ -48,6 +48,8 @@ PLACES = {
     "naive_bayes/plan": "didact.naive_bayes.mixed.Plan",
     "naive_bayes/mixed": "didact.naive_bayes.mixed.MixedStats",
     "naive_bayes/counts": "didact.parts.statistics.counts.Counts",
+    "process/mean": "didact.gaussian_process.posterior.Mean",
+    "process/latent": "didact.gaussian_process.latents.Latent",
     "perceptron/voters": "didact.engines.stochastic.voted_perceptron.Voters",
 }
 UPGRADES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}  # id: from its fields to those of the next version

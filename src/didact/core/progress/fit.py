@@ -93,6 +93,11 @@ class FitProgress:
                 if kind is None:
                     self._end(context)
 
+    @property
+    def listened(self) -> bool:
+        """Whether anybody hears the reports."""
+        return self._context is not None
+
     def report(self, iteration: int, value: float | None = None, x: Any = None) -> bool:
         """Report that an iteration, counted from 1, has ended at x with this objective; True: the solver should stop.
 

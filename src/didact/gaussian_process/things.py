@@ -1,0 +1,51 @@
+"""Rows that are no vectors, such as strings, for kernels of such things."""
+
+from typing import Any
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.overflow import refuse_extreme
+from didact.core.rows import MemoryRows, Rows
+from didact.core.typing import Array
+from didact.parts.statistics.moments import Moments
+
+
+def takes_rows(kernel: Any, X: Any) -> bool:
+    """Whether X is read as rows of numbers: for a kernel of vectors, or if it is a table of numbers."""
+    return bool(kernel.takes_vectors() or (getattr(X, "ndim", 0) == 2 and getattr(X.dtype, "kind", "f") in "fiub"))
+
+
+def read_things(X: Any) -> Array:
+    """A list or array of things as an array of objects."""
+    if not hasattr(X, "__len__") or isinstance(X, str):
+        raise InputError("This kernel takes a list of things, such as strings; X is none.")
+    found = np.empty(len(X), dtype=object)
+    found[:] = list(X)
+    return found
+
+
+def things(model: Any, X: Any, *columns: Any, **how: Any) -> Rows:
+    """Things with targets as rows: the targets are checked as beside a column of numbers."""
+    objects = read_things(X)
+    rows: Any = model._rows(np.arange(float(len(objects)))[:, None], *columns, **how)
+    rows.columns, rows.dtype = rows.columns._replace(X=objects), np.dtype(object)
+    return rows
+
+
+def refuse_overflow(rows: Rows) -> None:
+    """Refuse rows in memory whose squared distances would overflow, by column."""
+    X = rows.whole().X if isinstance(rows, MemoryRows) and rows.dtype != object else None
+    if isinstance(X, np.ndarray) and X.size:
+        with np.errstate(over="ignore"):
+            largest = float(np.abs(X).max())
+            if np.isfinite(largest) and not np.isfinite(np.float64(largest) ** 2 * 4.0 * X.shape[1]):
+                refuse_extreme(X, rows.names)
+
+
+def of_targets(rows: Rows) -> Moments:
+    """The moments of targets, without columns of X."""
+    y = np.asarray(rows.whole().y, np.float64).reshape(-1, rows.n_targets)
+    mean, n = y.mean(axis=0), float(len(y))
+    none, yy = np.zeros((0, y.shape[1])), ((y - mean) ** 2).sum(axis=0)
+    return Moments(rows=len(y), weight=n, mean_x=np.zeros(0), mean_y=mean, xx=np.zeros((0, 0)), xy=none, yy=yy)
