@@ -73,6 +73,10 @@ SIGNATURES = {
         ),
         "QuadraticDiscriminantAnalysis": "*",
     },
+    "cluster": {
+        "KMeans": "n_clusters * verbose",
+        "MiniBatchKMeans": "n_clusters * verbose",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -1,0 +1,238 @@
+r"""Where k-means begins: k-means++, random rows, a random partition.
+
+k-means++ draws a row as the next centre with probability proportional to its squared distance from the nearest centre
+so far; the greedy form takes the best of several draws, 2 + ln K by default. Its cost is expected to be within
+8 (2 + ln K) of the optimum. Rows are drawn in an order that follows from their values alone, so that neither the order
+of the rows nor repeating rows instead of weighting them changes the draws. Rows that are not in memory, or on a device,
+lend a sample: those whose values have the least hashes, all of them if they are few.
+
+Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA; Grunau, Özüdoğru, Rozhoň, Tětek (2023),
+A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.core.backend import is_sparse, to_numpy
+from didact.core.errors import InputError
+from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.threads import share_pieces
+from didact.core.typing import Array
+from didact.engines.centroids.passes import NONE
+from didact.engines.centroids.starts_loops import gain_pass, win_pass
+from didact.engines.centroids.tuning import MOST_PIECES, PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
+from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
+from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
+
+
+def hashes(X: Any) -> Array:
+    """A number for each row that follows from its values, uint64; dense and sparse rows have the same."""
+    odd = np.random.default_rng(18).integers(0, 2**63, X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    if is_sparse(X):
+        bits = np.ascontiguousarray(X.data, np.float64) + 0.0  # no negative zero
+        products = np.append(bits.view(np.uint64) * odd[X.indices], np.uint64(0))
+        total = np.add.reduceat(products, np.minimum(X.indptr[:-1], len(products) - 1))
+        total[np.diff(X.indptr) == 0] = 0
+    else:
+        total = np.zeros(len(X), np.uint64)
+        for j in range(X.shape[1]):
+            total += (X[:, j].astype(np.float64) + 0.0).view(np.uint64) * odd[j]
+    total ^= total >> np.uint64(31)  # the lowest bits of a product know little of the highest of its factors
+    total *= np.uint64(0x9E3779B97F4A7C15)
+    return total ^ (total >> np.uint64(29))
+
+
+class Sample(NamedTuple):
+    """Rows with the least hashes, and their weights; equal rows are one."""
+
+    hashes: Array
+    rows: Array
+    weights: Array
+    most: int
+
+    def merge(self, other: "Sample") -> "Sample":
+        """The least of both."""
+        parts = [np.concatenate(pair) for pair in zip(self[:3], other[:3], strict=True)]
+        return _least(*parts, self.most)
+
+
+def _least(keys: Array, rows: Array, weights: Array, most: int) -> Sample:
+    known, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(inverse, weights, len(known))
+    return Sample(known[:most], rows[first[:most]], total[:most], most)
+
+
+def sample_of(block: Block, most: int) -> Sample:
+    """The sample of one block."""
+    X = block.X if is_sparse(block.X) else to_numpy(block.X)
+    keys = hashes(X)
+    weights = np.ones(len(keys)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
+    there = np.flatnonzero(weights > 0)
+    if len(there) > most:
+        there = there[np.argpartition(keys[there], most)[:most]]
+    rows = X[there].toarray() if is_sparse(X) else X[there]
+    return _least(keys[there], np.asarray(rows), weights[there], most)
+
+
+def in_memory(rows: Rows, count: int) -> tuple[Any, Array | None]:
+    """Rows and weights from which a start is drawn: those in memory, or a sample."""
+    if isinstance(rows, MemoryRows) and not rows.on_device:
+        return rows.X, rows.columns.weight
+    found = rows.reduce(sample_of, max(SAMPLE_ROWS, SAMPLE_EACH * count))
+    return found.rows, found.weights
+
+
+def enough_rows(X: Any, w: Array | None, count: int) -> Array:
+    """The weights, if at least so many rows have one."""
+    w = np.ones(X.shape[0]) if w is None else np.asarray(w, np.float64)
+    if np.count_nonzero(w) < count:
+        raise InputError(f"There are {np.count_nonzero(w)} rows with weight: too few for {count} clusters.")
+    return w
+
+
+def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
+    """Distinct rows drawn with probabilities proportional to their weights, (count, p), float64."""
+    w, order = enough_rows(X, w, count), np.argsort(hashes(X), kind="stable")
+    keys = hashes(X)[order]
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    total, times = np.add.reduceat(w[order], first), rng.exponential(size=len(first))
+    with np.errstate(divide="ignore"):  # the least of exponential times: those of weight zero come last
+        chosen = order[first[np.argsort(times / total, kind="stable")[:count]]]
+    chosen = np.append(chosen, np.setdiff1d(np.flatnonzero(w > 0), chosen)[: count - len(chosen)])
+    return np.stack([_row(X, i) for i in chosen])
+
+
+def random_partition(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
+    """Means of a partition at random, (count, p), float64: every row goes to any part with the same probability."""
+    w, keys = enough_rows(X, w, count), hashes(X)
+    part = (keys ^ np.uint64(rng.integers(0, 2**63))) * np.uint64(0xBF58476D1CE4E5B9)
+    labels = ((part >> np.uint64(40)).astype(np.int64) * count) >> 24
+    out, total = np.zeros((count, X.shape[1])), np.bincount(labels, w, count)
+    if is_sparse(X):
+        import scipy.sparse as sp
+
+        out += (sp.csr_array((w, labels, np.arange(len(w) + 1)), shape=(len(w), count)).T @ X).toarray()
+    else:
+        for k in range(count):
+            out[k] = w[labels == k] @ X[labels == k].astype(np.float64, copy=False)
+    out[total > 0] /= total[total > 0, None]
+    out[total == 0] = (w @ X) / w.sum()
+    return out
+
+
+def plus_plus(X: Any, w: Array | None, count: int, rng: np.random.Generator, trials: int | None = None) -> Array:
+    """Initial centres (count, p), float64, drawn from the rows of X by greedy k-means++."""
+    chosen = plus_plus_rows(X, w, count, rng, trials)
+    return np.stack([_row(X, i) for i in chosen])
+
+
+def plus_plus_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator, trials: int | None = None) -> Array:
+    """The numbers of the rows that k-means++ draws, the best of so many trials each (None: 2 + ln K)."""
+    weights = enough_rows(X, w, count)
+    trials = 2 + int(np.log(count)) if trials is None else trials
+    order = np.argsort(hashes(X), kind="stable")
+    chosen = [_drawn(weights, order, 1, rng)[0]]
+    if is_sparse(X):
+        return _sparse_rows(X, weights, count, rng, trials, order, chosen)
+    run = _Draw(X, weights, order)
+    run.win(chosen, 0)
+    for k in range(1, count):
+        candidates = run.drawn(trials, rng)
+        chosen.append(candidates[run.win(candidates, k)])
+    return np.array(chosen)
+
+
+class _Draw:
+    """The distances of dense rows from the nearest centre so far, and draws in proportion to them."""
+
+    def __init__(self, X: Array, w: Array, order: Array) -> None:
+        n, p = X.shape
+        self.rows, self.X, self.w, self.order = X, flat_view(X), number_column(w), order
+        self.near, self.owner = np.full(n, np.inf), np.zeros(n, np.int32)
+        self.edges = np.linspace(0, n, int(np.clip(n // PIECE_ROWS, 1, MOST_PIECES)) + 1).astype(np.int64)
+        self.masses, self.centers = np.zeros(len(self.edges) - 1), np.empty((0, p))
+        with np.errstate(all="ignore"):
+            self.origin = np.asarray(w @ X / w.sum(), np.float64)
+
+    def win(self, candidates: Any, number: int) -> int:
+        """Make the candidate that lowers the cost most the centre of this number; which one it was."""
+        C = self.rows[candidates].astype(np.float64)
+        won, how, counts, gains = self._gains(C)
+        best = int(np.argmax(gains.sum(axis=0)))
+        arguments = won[best], how[best], np.ascontiguousarray(counts[:, best]), number, self.near, self.owner
+        for masses in (NONE, self.masses):
+            share_pieces(
+                len(self.masses),
+                lambda turn, masses=masses: win_pass(turn, self.edges, self.w, self.order, *arguments, masses),
+            )
+        self.centers = np.vstack([self.centers, C[best]])
+        return best
+
+    def _gains(self, C: Array) -> tuple[Array, Array, Array, Array]:
+        (T, p), n, pieces = C.shape, len(self.near), len(self.masses)
+        near, wide = C - self.origin, whole_vectors(T)
+        squares = np.einsum("ij,ij->i", near, near)
+        table = aligned_zeros(p + 1, wide)
+        table[:p, :T], table[p, :T] = near.T, -0.5 * squares
+        between = self.centers[:, None] - C[None]
+        apart = np.einsum("ktj,ktj->kt", between, between).min(axis=1, initial=np.inf) * (1.0 - 1e-12)
+        apart = apart if len(apart) else np.full(1, -1.0)  # before the first centre all rows are looked at
+        out = np.empty((T, n), np.int64), np.empty((T, n)), np.zeros((pieces, T), np.int64), np.zeros((pieces, T))
+        tile = min(max(NEAR // max(p + 1, wide) // 4 * 4, 16), TILE)
+
+        def loop(turn: Array) -> None:
+            room = aligned_zeros(tile, whole_vectors(p + 1)), aligned_zeros(wide, tile), np.zeros(tile)
+            known = self.w, self.near, self.owner, C, self.origin, table, apart, 1.1 * (p + 8) * 2.0**-53
+            gain_pass(turn, self.edges, *self.X, *known, float(squares.max()), *room, np.zeros(tile, np.int64), *out)
+
+        share_pieces(pieces, loop)
+        return out
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Array:
+        """Rows drawn with probabilities proportional to weight times squared distance, in the order of the rows."""
+        upto, uniforms = np.cumsum(self.masses), rng.uniform(size=count)
+        if not upto[-1] > 0:  # all rows are at centres
+            return _drawn(self.w, self.order, count, rng)
+        found = np.empty(count, np.int64)
+        for t, target in enumerate(uniforms * upto[-1]):
+            piece = min(int(np.searchsorted(upto, target, side="right")), int(np.searchsorted(upto, upto[-1])))
+            part = self.order[self.edges[piece] : self.edges[piece + 1]]
+            rest = target - (upto[piece - 1] if piece else 0.0)
+            found[t] = part[_place(np.cumsum(self.w[part] * self.near[part]), rest)]
+        return found
+
+
+def _place(upto: Array, target: Any) -> Any:
+    return np.minimum(np.searchsorted(upto, target, side="right"), np.searchsorted(upto, upto[-1]))
+
+
+def _drawn(chance: Array, order: Array, count: int, rng: np.random.Generator) -> Array:
+    """Rows drawn with these relative probabilities, accumulated in the given order."""
+    upto = np.cumsum(chance[order])
+    return np.asarray(order[_place(upto, rng.uniform(size=count) * upto[-1])])
+
+
+def _row(X: Any, i: int) -> Array:
+    return np.asarray(X[[i]].toarray()[0] if is_sparse(X) else X[i], np.float64)
+
+
+def _sparse_rows(
+    X: Any, w: Array, count: int, rng: np.random.Generator, trials: int, order: Array, chosen: list[Any]
+) -> Array:
+    squares = np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel()
+
+    def distances(candidates: Any) -> Array:
+        found = squares[:, None] - 2 * (X @ X[candidates].T).toarray() + squares[candidates]
+        found[found <= 1e-14 * (squares[:, None] + squares[candidates])] = 0.0
+        return np.asarray(found)
+
+    nearest = distances(chosen)[:, 0]
+    for _ in range(1, count):
+        chance = w * nearest
+        candidates = _drawn(chance if chance.any() else w, order, trials, rng)
+        found = np.minimum(nearest[:, None], distances(candidates))
+        best = int(np.argmin(w @ found))
+        chosen.append(candidates[best])
+        nearest = found[:, best]
+    return np.array(chosen)
