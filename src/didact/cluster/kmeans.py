@@ -79,14 +79,17 @@ class KMeans(_Centers):
         attr("n_iter_", "int", "Iterations of the best run."),
     ]
 
-    _test_params = [{"n_clusters": 3, "random_state": 0}, {"n_clusters": 3, "random_state": 0, "init": "random"}]
+    _test_params = [
+        {"n_clusters": 3, "random_state": 0},
+        {"n_clusters": 3, "random_state": 0, "init": "random", "n_init": 1},
+    ]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
         """Find the centres of rows X; sample_weight counts rows, y is not used."""
         rows = self._rows(X, None, sample_weight, target="none")
         dtype = float_type(rows)
         with FitProgress(self, X=X, attributes=lambda x: {"cluster_centers_": x.astype(dtype)}) as progress:
-            result = best_run(rows, self, progress.report)
+            result = best_run(rows, self, progress)
         report_convergence(self, result)
         self.cluster_centers_ = result.x.astype(dtype)
         found = rows.reduce(labels_of, self.cluster_centers_.astype(np.float64))
@@ -95,23 +98,23 @@ class KMeans(_Centers):
         return self
 
 
-def best_run(rows: Rows, model: Any, report: Any = None) -> Result:
+def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     """The run of least cost, of as many as the model asks for."""
+    is_given = not isinstance(model.init, str) and not callable(model.init)
     runs = model.n_init
     if runs == "auto":
-        runs = 1 if not callable(model.init) and (not isinstance(model.init, str) or model.init == "k-means++") else 10
-    runs = 1 if not isinstance(model.init, str) and not callable(model.init) else runs
-    spread, best = rows.reduce(spread_of), None
-    for seed in seed_sequence(model.random_state).spawn(runs):
+        runs = 10 if callable(model.init) or (not is_given and model.init != "k-means++") else 1
+    spread, found = rows.reduce(spread_of), []  # type: tuple[Any, list[Result]]
+    for seed in seed_sequence(model.random_state).spawn(1 if is_given else runs):
         start = drawn(rows, model.init, model.n_clusters, np.random.default_rng(seed), model.n_local_trials)
-        options = model.tol, model.max_iter, report if runs == 1 else None, mean_variance(spread), spread
-        found = lloyd(rows, start, *options)
-        if found.status == "not finite" and isinstance(rows, MemoryRows):
+        before = sum(result.n_iter for result in found)
+        report = lambda iteration, value, x, before=before: progress.report(before + iteration, value, x)
+        found.append(lloyd(rows, start, model.tol, model.max_iter, report, mean_variance(spread), spread))
+        if found[-1].status == "not finite" and isinstance(rows, MemoryRows):
             refuse_extreme(rows.X, rows.names)
-        if best is None or found.value < best.value:
-            best = found
-    assert best is not None
-    return best
+        if progress.stopped:
+            break
+    return min(found, key=lambda result: result.value)
 
 
 def k_means(

@@ -13,6 +13,7 @@ A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from didact.core.backend import is_sparse, to_numpy
 from didact.core.errors import InputError
@@ -91,34 +92,50 @@ def enough_rows(X: Any, w: Array | None, count: int) -> Array:
     return w
 
 
+def by_place(X: Any) -> tuple[Array, Array]:
+    """The rows in the order of their projections on a fixed direction, in which equal rows are neighbours; and these.
+
+    A constant column, or a number added to one, does not change the order.
+    """
+    direction, found = np.random.default_rng(0).normal(size=X.shape[1]), np.zeros(X.shape[0])
+    with np.errstate(all="ignore"):
+        if is_sparse(X):
+            found[:] = X @ direction
+        else:
+            for a in range(0, len(X), PIECE_ROWS):
+                found[a : a + PIECE_ROWS] = X[a : a + PIECE_ROWS] @ direction
+    order = np.argsort(found, kind="stable")
+    return order, found[order]
+
+
+def distinct(X: Any, w: Array, count: int) -> tuple[Array, Array, Array]:
+    """The rows with weight in order, where runs of equal ones begin, and the weights of these runs."""
+    order, place = by_place(X)
+    order, place = order[w[order] > 0], place[w[order] > 0]
+    size = np.abs(place).max(initial=0.0)
+    first = np.flatnonzero(np.append(True, np.diff(place) > 1e-14 * size))
+    if len(first) < count:  # as many as asked for, though some are equal
+        first = np.arange(len(order))
+    return order, first, np.add.reduceat(w[order], first)
+
+
 def random_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
     """Distinct rows drawn with probabilities proportional to their weights, (count, p), float64."""
-    w, order = enough_rows(X, w, count), np.argsort(hashes(X), kind="stable")
-    keys = hashes(X)[order]
-    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-    total, times = np.add.reduceat(w[order], first), rng.exponential(size=len(first))
-    with np.errstate(divide="ignore"):  # the least of exponential times: those of weight zero come last
-        chosen = order[first[np.argsort(times / total, kind="stable")[:count]]]
-    chosen = np.append(chosen, np.setdiff1d(np.flatnonzero(w > 0), chosen)[: count - len(chosen)])
-    return np.stack([_row(X, i) for i in chosen])
+    order, first, total = distinct(X, enough_rows(X, w, count), count)
+    least = np.argsort(rng.exponential(size=len(first)) / total, kind="stable")[:count]
+    return np.stack([_row(X, i) for i in order[first[least]]])
 
 
 def random_partition(X: Any, w: Array | None, count: int, rng: np.random.Generator) -> Array:
     """Means of a partition at random, (count, p), float64: every row goes to any part with the same probability."""
-    w, keys = enough_rows(X, w, count), hashes(X)
-    part = (keys ^ np.uint64(rng.integers(0, 2**63))) * np.uint64(0xBF58476D1CE4E5B9)
-    labels = ((part >> np.uint64(40)).astype(np.int64) * count) >> 24
-    out, total = np.zeros((count, X.shape[1])), np.bincount(labels, w, count)
-    if is_sparse(X):
-        import scipy.sparse as sp
-
-        out += (sp.csr_array((w, labels, np.arange(len(w) + 1)), shape=(len(w), count)).T @ X).toarray()
-    else:
-        for k in range(count):
-            out[k] = w[labels == k] @ X[labels == k].astype(np.float64, copy=False)
-    out[total > 0] /= total[total > 0, None]
-    out[total == 0] = (w @ X) / w.sum()
-    return out
+    w = enough_rows(X, w, count)
+    order, first, _ = distinct(X, w, count)
+    parts = rng.permutation(np.arange(len(first)) % count)  # no part is empty
+    labels = np.repeat(parts, np.diff(np.append(first, len(order))))
+    share = sp.csr_array((w[order], order, np.arange(len(order) + 1)), shape=(len(order), X.shape[0]))
+    member = sp.csr_array((np.ones(len(order)), labels, np.arange(len(order) + 1)), shape=(len(order), count))
+    sums = member.T @ share @ X
+    return np.asarray(sums.toarray() if is_sparse(sums) else sums) / np.bincount(labels, w[order], count)[:, None]
 
 
 def plus_plus(X: Any, w: Array | None, count: int, rng: np.random.Generator, trials: int | None = None) -> Array:
@@ -131,7 +148,7 @@ def plus_plus_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator
     """The numbers of the rows that k-means++ draws, the best of so many trials each (None: 2 + ln K)."""
     weights = enough_rows(X, w, count)
     trials = 2 + int(np.log(count)) if trials is None else trials
-    order = np.argsort(hashes(X), kind="stable")
+    order, _ = by_place(X)
     chosen = [_drawn(weights, order, 1, rng)[0]]
     if is_sparse(X):
         return _sparse_rows(X, weights, count, rng, trials, order, chosen)

@@ -1,0 +1,207 @@
+r"""k-means on small batches: centres are running means of the rows that came to them.
+
+A batch assigns its rows to the nearest centres, and each centre moves to the mean of all rows that it ever got,
+:math:`c_k \leftarrow c_k + \frac{1}{N_k}\sum_{i\in B_k} w_i(x_i - c_k)`, with N_k the weight of all of them.
+
+Sculley (2010), Web-scale k-means clustering, doi:10.1145/1772690.1772862.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.cluster.base import _Centers, clusters_param, drawn, init_param
+from didact.core.backend import float_type
+from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
+from didact.core.progress import FitProgress
+from didact.core.random import seed_sequence
+from didact.core.rows import Block, MemoryRows, Rows
+from didact.core.typing import Array
+from didact.engines.centroids.lloyd import clusters_of, labels_of, mean_variance, spread_of
+
+
+class Running(NamedTuple):
+    """Centres, and the weight of the rows that each has got."""
+
+    centers: Array
+    weights: Array
+
+
+def learn(state: Running, block: Block) -> tuple[Running, float]:
+    """The centres after one more batch, and the cost of its rows before, for a unit of weight."""
+    found = clusters_of(block, state.centers)
+    weights = state.weights + found.weights
+    step = (found.sums - found.weights[:, None] * state.centers) / np.where(weights > 0, weights, 1.0)[:, None]
+    return Running(state.centers + step, weights), found.cost / max(float(found.weights.sum()), 1e-300)
+
+
+def reassigned(state: Running, block: Block, ratio: float, rng: np.random.Generator) -> Running:
+    """Centres that got less than a share `ratio` of the most weight of one begin anew at rows of the batch."""
+    few = np.flatnonzero(state.weights < ratio * state.weights.max())
+    X, n = block.X, block.X.shape[0]
+    few = few[np.argsort(state.weights[few], kind="stable")[: n // 2]]
+    if not len(few):
+        return state
+    centers, weights = state.centers.copy(), state.weights.copy()
+    rows = X[np.sort(rng.permutation(n)[: len(few)])]
+    centers[few] = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows, np.float64)
+    kept = np.delete(weights, few)
+    weights[few] = kept.min() if len(kept) else 1.0
+    return Running(centers, weights)
+
+
+def batches(rows: Rows, size: int, rng: np.random.Generator) -> Iterator[Block]:
+    """One pass in batches of so many rows: shuffled in memory, else in order, block by block."""
+    for block in rows.stream():
+        n = block.X.shape[0]
+        order = rng.permutation(n) if isinstance(rows, MemoryRows) else np.arange(n)
+        for a in range(0, n, size):
+            chosen = order[a : a + size]
+            yield Block._make(None if column is None else column[chosen] for column in block)
+
+
+class MiniBatchKMeans(_Centers):
+    r"""k-means that learns from small batches of rows, for data that are many or arrive bit by bit.
+
+    .. math:: c_k \leftarrow c_k + \frac{1}{N_k}\sum_{i\in B_k} w_i (x_i - c_k), \qquad N_k \leftarrow N_k + W(B_k)
+
+    Notes
+    -----
+    The centres are a little worse than those of `KMeans`, which with bounds is often as quick. Rows in memory are
+    shuffled for each pass; batches and Dask collections come in order: the order of rows matters, and a weight counts in
+    the batch of its row alone. Cost: n p K multiply-adds a pass. Shape of computation: stream.
+
+    References
+    ----------
+    Sculley (2010), doi:10.1145/1772690.1772862.
+
+    Examples
+    --------
+    >>> from didact.cluster import MiniBatchKMeans
+    >>> X = [[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [10.0, 2.0], [10.0, 4.0], [10.0, 0.0]]
+    >>> model = MiniBatchKMeans(n_clusters=2, random_state=0, batch_size=6).fit(X)
+    >>> sorted(model.cluster_centers_.round(6).tolist())
+    [[1.0, 2.0], [10.0, 2.0]]
+    """
+
+    n_clusters: int = clusters_param()
+    init: Any = init_param()
+    max_iter: int = param(100, whole(1), "Most passes over the rows.")
+    batch_size: int = param(1024, whole(1), "Rows of a batch.")
+    compute_labels: bool = param(True, is_bool, "Whether to find labels and cost of all rows after the fit.")
+    random_state: Any = param(None, random_state, "Seed of the start and of the batches.")
+    tol: float = param(0.0, at_least(0), "Squared step of the centres that ends the fit, of the mean variance; 0: off.")
+    max_no_improvement: Any = param(
+        10, [whole(0), none], "Batches without a lower smoothed cost that end the fit; None: off."
+    )
+    init_size: Any = param(None, [whole(1), none], "Rows from which starts are drawn; None: three batches.")
+    n_init: Any = param("auto", [one_of("auto"), whole(1)], "Starts that are tried; 'auto': 1, or 3 for random ones.")
+    reassignment_ratio: float = param(
+        0.01, at_least(0), "Centres with a lower share of the most weight of one begin anew, now and then."
+    )
+
+    _attrs = [
+        attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
+        attr("labels_", "(n_samples,)", "The number of each row's centre.", "compute_labels"),
+        attr("inertia_", "float", "The cost Σ w min‖x − c‖²: of the rows, of the last ones.", "compute_labels"),
+        attr("n_iter_", "int", "Passes over the rows, the last of them begun."),
+        attr("n_steps_", "int", "Batches."),
+        attr("cluster_weights_", "(n_clusters,)", "Weight of the rows that each centre has got."),
+    ]
+
+    _test_params = [{"n_clusters": 3, "random_state": 0}]
+    _test_skips = {
+        name: "Batches are drawn by the numbers of the rows, and centres move after each."
+        for name in (
+            "row_order",
+            "collections",
+            "weights_equal_repetition",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        )
+    }
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
+        """Find the centres of rows X, batch by batch; sample_weight counts rows, y is not used."""
+        rows = self._rows(X, None, sample_weight, target="none")
+        dtype, rng = float_type(rows), np.random.default_rng(seed_sequence(self.random_state))
+        with FitProgress(self, X=X, attributes=lambda x: {"cluster_centers_": x.astype(dtype)}) as progress:
+            state, self.n_iter_, self.n_steps_ = self._learn(rows, self._start(rows, rng), rng, progress)
+        self._store(rows, state)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
+        """Learn from one more batch of rows."""
+        first = not hasattr(self, "cluster_centers_")
+        rows = self._rows(X, None, sample_weight, target="none", reset=first)
+        rng = np.random.default_rng(seed_sequence(self.random_state))
+        state = self._start(rows, rng) if first else self._running()
+        for block in rows.stream():
+            state, _ = learn(state, block)
+        self.n_steps_, self.n_iter_ = (0 if first else self.n_steps_) + 1, 1 if first else self.n_iter_ + 1
+        self._store(rows, state)
+        return self
+
+    def _running(self) -> Running:
+        return Running(self.cluster_centers_.astype(np.float64), self.cluster_weights_.astype(np.float64))
+
+    def _start(self, rows: Rows, rng: np.random.Generator) -> Running:
+        """The best of some starts, drawn from some rows and tried on them."""
+        count, some = self.n_clusters, rows
+        runs = (1 if isinstance(self.init, str) and self.init == "k-means++" else 3) if self.n_init == "auto" else None
+        runs = (runs or self.n_init) if isinstance(self.init, str) or callable(self.init) else 1
+        if isinstance(rows, MemoryRows):
+            size = self.init_size or max(3 * self.batch_size, 3 * count)
+            w = rows.columns.weight
+            there = np.arange(rows.n_rows) if w is None else np.flatnonzero(w > 0)
+            if len(there) > max(size, count):
+                some = rows.some(np.sort(rng.permutation(there)[: max(size, count)]))
+        starts = [drawn(some, self.init, count, rng) for _ in range(runs)]
+        costs = [some.reduce(clusters_of, start).cost for start in starts] if runs > 1 else [0.0]
+        return Running(starts[int(np.argmin(costs))], np.zeros(count))
+
+    def _learn(self, rows: Rows, state: Running, rng: np.random.Generator, progress: FitProgress) -> Any:
+        """Passes until the smoothed cost, or the centres, rest: the state, the passes and the batches."""
+        stop, steps, since = _Stop(self, rows), 0, 0
+        for epoch in range(1, self.max_iter + 1):
+            for block in batches(rows, self.batch_size, rng):
+                before, (state, cost) = state.centers, learn(state, block)
+                steps, since = steps + 1, since + block.X.shape[0]
+                if self.reassignment_ratio > 0 and since >= 10 * self.n_clusters:
+                    state, since = reassigned(state, block, self.reassignment_ratio, rng), 0
+                if stop.seen(cost, float(((state.centers - before) ** 2).sum()), block.X.shape[0]):
+                    progress.report(epoch, stop.smooth, state.centers)
+                    return state, epoch, steps
+            if progress.report(epoch, stop.smooth, state.centers):
+                break
+        return state, epoch, steps
+
+    def _store(self, rows: Rows, state: Running) -> None:
+        self.cluster_centers_, self.cluster_weights_ = state.centers.astype(float_type(rows)), state.weights
+        if self.compute_labels:
+            found = rows.reduce(labels_of, self.cluster_centers_.astype(np.float64))
+            self.labels_, self.inertia_ = found.labels, found.cost
+
+
+class _Stop:
+    """When batches no longer help: a cost smoothed over about the last pass that does not fall, or short steps."""
+
+    def __init__(self, model: Any, rows: Rows) -> None:
+        self.patience, self.waited, self.smooth, self.least = model.max_no_improvement, 0, float("nan"), float("inf")
+        self.tol = model.tol * mean_variance(rows.reduce(spread_of)) if model.tol > 0 else 0.0
+        self.rows, self.step, self.count = rows.n_rows, float("nan"), 0
+
+    def seen(self, cost: float, step: float, size: int) -> bool:
+        """Whether to stop after one more batch."""
+        self.count += 1
+        if self.count == 1:  # the start is not yet a mean of anything
+            return False
+        share = min(1.0, 2.0 * size / ((self.rows or 100 * size) + 1))
+        self.smooth = cost if self.smooth != self.smooth else self.smooth * (1 - share) + cost * share
+        self.step = step if self.step != self.step else self.step * (1 - share) + step * share
+        if self.tol > 0 and self.step <= self.tol:
+            return True
+        self.waited = 0 if self.smooth < self.least else self.waited + 1
+        self.least = min(self.least, self.smooth)
+        return self.patience is not None and self.waited >= self.patience
