@@ -11,7 +11,7 @@ Schubert, Rousseeuw (2021), doi:10.1016/j.is.2021.101804; Kaufman, Rousseeuw (19
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from didact.cluster.base import clusters_param, refuse_few
 from didact.core.backend import float_type, to_numpy
@@ -64,7 +64,7 @@ def medoid_distances(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
     return to_medoids(X, metric, rows, chosen).astype(float_type(X))
 
 
-class KMedoids(TransformerMixin, ClusterMixin, Estimator):
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     r"""k-medoids clustering with any distance, by FasterPAM: centres are rows of the data.
 
     .. math:: \min_{m_1,\dots,m_K} \sum_i w_i \min_k d(x_i, x_{m_k})
@@ -131,7 +131,9 @@ class KMedoids(TransformerMixin, ClusterMixin, Estimator):
             refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
         refuse_few(rows, w, self.n_clusters)
         refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
-        self._noun = None if self.metric == "precomputed" else distance_named(self.metric, 2.0, self.metric_params, rows)
+        self._noun = (
+            None if self.metric == "precomputed" else distance_named(self.metric, 2.0, self.metric_params, rows)
+        )
         D = own_distances(rows) if self._noun is None else distance_table(self._noun, rows, rows)
         with FitProgress(self, X=X, attributes=lambda x: self._fitted(x, rows, block.X)) as progress:
             result = self._best(D, np.ones(len(D)) if w is None else w.astype(np.float64), rows, progress)

@@ -32,17 +32,18 @@ from didact.engines.loop.result import Result
 
 def seeded_clusters(block: Block, centers: Array, owners: Array) -> Clusters:
     """The clusters of a block; y holds the class of each row, −1 where it is not known."""
-    y, found = to_numpy(block.y).astype(np.int64), []
+    y, total = to_numpy(block.y).astype(np.int64), Clusters(np.zeros(centers.shape), np.zeros(len(centers)), 0.0)
     for code in np.unique(y):
         here = np.flatnonzero(y == code)
         own = np.arange(len(owners)) if code < 0 else np.flatnonzero(owners == code)
-        part = clusters_of(Block(block.X[here], None, None if block.weight is None else block.weight[here]), centers[own])
+        if not len(own):  # a class without weight
+            continue
+        part = clusters_of(
+            Block(block.X[here], None, None if block.weight is None else block.weight[here]), centers[own]
+        )
         sums, weights = np.zeros(centers.shape), np.zeros(len(centers))
         sums[own], weights[own] = part.sums, part.weights
-        found.append(Clusters(sums, weights, part.cost))
-    total = found[0]
-    for part in found[1:]:
-        total = total.merge(part)
+        total = total.merge(Clusters(sums, weights, part.cost))
     return total
 
 
@@ -52,7 +53,8 @@ def starts(X: Any, y: Array, w: Any, each: int, classes: int, seed: Any) -> tupl
     for code in range(classes):
         here = np.flatnonzero(y == code)
         weights = np.ones(len(here)) if w is None else np.asarray(w, np.float64)[here]
-        weights = weights if weights.any() else np.ones(len(here))
+        if not weights.any():  # no row speaks for this class
+            continue
         few = min(each, len(distinct(X[here], weights, 0)[1]))
         stream = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, code)))
         centers.append(plus_plus(X[here], weights, few, stream))
@@ -91,7 +93,8 @@ class SeededKMeans(ClassifierMixin, Estimator):
 
     References
     ----------
-    Basu, Banerjee, Mooney (2002), Semi-supervised clustering by seeding, ICML.
+    Basu, Banerjee, Mooney (2002), Semi-supervised clustering by seeding, ICML; Basu, Bilenko, Mooney (2004),
+    doi:10.1145/1014052.1014062.
 
     Examples
     --------

@@ -56,7 +56,9 @@ def swap_round(
             change[m] = costs[m]
         for i in range(n):
             e = D[c, i]
-            if e < near[i]:
+            if k == 1:  # there is no second medoid to go to
+                gain += w[i] * (e - near[i])
+            elif e < near[i]:
                 gain += w[i] * (e - near[i])
                 change[nearest[i]] += w[i] * (near[i] - far[i])
             elif e < far[i]:

@@ -58,4 +58,6 @@ def warm() -> None:
     """Compile for both float types."""
     for dtype in (np.float64, np.float32):
         X = read_only(np.ones((1, 1), dtype))
-        online_steps(X, np.zeros(1, np.int64), read_only(np.ones(1)), 0.1, False, np.ones(1), np.ones((1, 1)), np.ones(1))
+        online_steps(
+            X, np.zeros(1, np.int64), read_only(np.ones(1)), 0.1, False, np.ones(1), np.ones((1, 1)), np.ones(1)
+        )
