@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, is_callable, one_of, param, whole
+from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
 from didact.engines.centroids.lloyd import assign, labels_of
@@ -22,15 +22,10 @@ FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
 def init_param() -> Any:
     """The parameter `init`."""
     doc = (
-        "The start: greedy k-means++, rows at random, means of a partition at random, centres (n_clusters, n_features), "
-        "or a function of X, n_clusters and random_state that returns them."
+        "The start: greedy k-means++, rows at random, means of a partition at random, centres "
+        "(n_clusters, n_features), or a function of X, n_clusters and random_state that returns them."
     )
     return param("k-means++", [one_of("k-means++", "random", "random-partition"), is_callable, array_like], doc)
-
-
-def clusters_param(default: int = 8) -> Any:
-    """The parameter `n_clusters`."""
-    return param(default, whole(1), "Number of clusters.")
 
 
 def nearest(X: Any, centers: Array) -> Array:
@@ -73,11 +68,11 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the distances of the same rows from all centres."""
-        return self.fit(X, y, sample_weight).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, y, sample_weight).transform(X)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the cluster of each of the same rows."""
-        return self.fit(X, y, sample_weight).labels_  # type: ignore[attr-defined]
+        return self.fit(X, y, sample_weight).labels_
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of the rows, Σ w min‖x − c‖²."""
@@ -123,6 +118,16 @@ def given(init: Any, rows: Rows, count: int) -> Array:
     if not np.isfinite(centers).all():
         raise ParameterError("The initial centers contain NaN or infinity: give numbers.")
     return centers
+
+
+def counting(progress: Any, runs: list[Any]) -> Any:
+    """A report for one more run that counts on from the iterations of the runs so far."""
+    before = sum(result.n_iter for result in runs)
+
+    def report(iteration: int, value: float, x: Any) -> bool:
+        return bool(progress.report(before + iteration, value, x))
+
+    return report
 
 
 def warn_of_equal_rows(labels: Array, count: int) -> None:

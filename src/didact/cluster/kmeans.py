@@ -2,7 +2,8 @@ r"""k-means: the centres that minimise :math:`\sum_i w_i\min_k\|x_i-c_k\|^2`, by
 
 1. A start: k-means++, rows at random, a random partition, or given centres.
 2. Each row goes to its nearest centre, each centre to the mean of its rows, until the centres rest. Bounds on the
-   distances spare most comparisons; the result is the same. A centre without rows moves to the row farthest from its own.
+   distances spare most comparisons; the result is the same. A centre without rows moves to the row farthest from its
+   own.
 3. The best of `n_init` runs counts.
 
 Lloyd (1982), doi:10.1109/TIT.1982.1056489; Arthur, Vassilvitskii (2007), SODA.
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, clusters_param, drawn, init_param, warn_of_equal_rows
+from didact.cluster.base import _Centers, counting, drawn, init_param, warn_of_equal_rows
 from didact.core.backend import float_type
 from didact.core.estimator import report_convergence
 from didact.core.overflow import refuse_extreme
@@ -36,8 +37,9 @@ class KMeans(_Centers):
 
     Notes
     -----
-    Cost: at most n p K multiply-adds an iteration; bounds spare most of them after the first few. Rows may be in memory,
-    sparse, batches, a Dask collection, or a tensor on its device; a start is then drawn from a sample of 65,536 rows.
+    Cost: at most n p K multiply-adds an iteration; bounds spare most of them after the first few. Rows may be in
+    memory, sparse, batches, a Dask collection, or a tensor on its device; from those that are not in memory a sample of
+    65,536 rows lends the start.
     The columns need similar scales. `algorithm` is accepted: both of scikit-learn's give the same centres. Shape of
     computation: iterate.
 
@@ -56,8 +58,7 @@ class KMeans(_Centers):
     16.0
     """
 
-    n_clusters: int = clusters_param()
-    init: Any = init_param()
+    n_clusters: int = param(8, whole(1), "Number of clusters.")
     n_init: Any = param("auto", [one_of("auto"), whole(1)], "Runs; 'auto': 1, but 10 for random starts and functions.")
     max_iter: int = param(300, whole(1), "Most iterations of a run.")
     tol: float = param(
@@ -71,6 +72,7 @@ class KMeans(_Centers):
     n_local_trials: Any = param(
         None, [whole(1), none], "Draws of which k-means++ takes the best: 1 is its plain form, None 2 + ln K."
     )
+    init: Any = init_param()
 
     _attrs = [
         attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
@@ -107,9 +109,8 @@ def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     spread, found = rows.reduce(spread_of), []  # type: tuple[Any, list[Result]]
     for seed in seed_sequence(model.random_state).spawn(1 if is_given else runs):
         start = drawn(rows, model.init, model.n_clusters, np.random.default_rng(seed), model.n_local_trials)
-        before = sum(result.n_iter for result in found)
-        report = lambda iteration, value, x, before=before: progress.report(before + iteration, value, x)
-        found.append(lloyd(rows, start, model.tol, model.max_iter, report, mean_variance(spread), spread))
+        options = model.tol, model.max_iter, counting(progress, found), mean_variance(spread), spread
+        found.append(lloyd(rows, start, *options))
         if found[-1].status == "not finite" and isinstance(rows, MemoryRows):
             refuse_extreme(rows.X, rows.names)
         if progress.stopped:

@@ -2,7 +2,8 @@ r"""k-medoids: k-means for any distance, whose centres are rows, the medoids.
 
 .. math:: \min_{M\subset\{1..n\},\,|M|=K}\ \sum_i w_i\min_{m\in M} d(x_i, x_m)
 
-1. All distances, n² of them, unless they are given. 2. A start: medoids drawn as in k-means++, greedily chosen, or given.
+1. All distances, n² of them, unless they are given.
+2. A start: medoids drawn as in k-means++, greedily chosen, or given.
 3. FasterPAM: a row takes the place of a medoid as soon as that lowers the loss, until no swap does.
 
 Schubert, Rousseeuw (2021), doi:10.1016/j.is.2021.101804; Kaufman, Rousseeuw (1990), doi:10.1002/9780470316801.
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from didact.cluster.base import clusters_param, refuse_few
+from didact.cluster.base import counting, refuse_few
 from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence
@@ -69,8 +70,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     .. math:: \min_{m_1,\dots,m_K} \sum_i w_i \min_k d(x_i, x_{m_k})
 
-    Less sensitive to outliers than k-means, as distances are not squared, and at home wherever two rows can be compared:
-    any metric of `didact.neighbors`, a function of two rows, or a matrix of distances (``metric="precomputed"``).
+    Less sensitive to outliers than k-means, as distances are not squared, and at home wherever two rows can be
+    compared: any metric of `didact.neighbors`, a function of two rows, or a matrix of distances
+    (``metric="precomputed"``).
 
     Notes
     -----
@@ -90,7 +92,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([1, 4], 51.0)
     """
 
-    n_clusters: int = clusters_param()
+    n_clusters: int = param(8, whole(1), "Number of clusters.")
     metric: Any = param(
         "euclidean", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
     )
@@ -151,9 +153,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
                 start = drawn_medoids(D, w, self.n_clusters, order, np.random.default_rng(seed))
             else:
                 start = build(D, w, self.n_clusters) if isinstance(self.init, str) else self._given(len(D))
-            before = sum(result.n_iter for result in found)
-            report = lambda n, value, x, before=before: progress.report(before + n, value, x)
-            found.append(medoids(D, w, order, start, self.max_iter, report))
+            found.append(medoids(D, w, order, start, self.max_iter, counting(progress, found)))
         return min(found, key=lambda result: result.value)
 
     def _given(self, n: int) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.cluster.base import _Centers, clusters_param, drawn, init_param, refuse_few
+from didact.cluster.base import _Centers, drawn, init_param, refuse_few
 from didact.core.backend import float_type
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -23,6 +23,8 @@ from didact.core.typing import Array
 from didact.engines.centroids.lloyd import clusters_of, labels_of, mean_variance, spread_of
 from didact.engines.centroids.starts import sample_of
 from didact.parts.statistics.components import Components
+
+HASHED = "The rows from which the start is drawn are those whose values have the least hashes."
 
 
 class Running(NamedTuple):
@@ -80,8 +82,8 @@ class MiniBatchKMeans(_Centers):
     Notes
     -----
     The centres are a little worse than those of `KMeans`, which with bounds is often as quick. Rows in memory are
-    shuffled for each pass; batches and Dask collections come in order: the order of rows matters, and a weight counts in
-    the batch of its row alone. Cost: n p K multiply-adds a pass. Shape of computation: stream.
+    shuffled for each pass; batches and Dask collections come in order: the order of rows matters, and a weight counts
+    in the batch of its row alone. Cost: n p K multiply-adds a pass. Shape of computation: stream.
 
     References
     ----------
@@ -98,8 +100,7 @@ class MiniBatchKMeans(_Centers):
 
     _tensors = False
 
-    n_clusters: int = clusters_param()
-    init: Any = init_param()
+    n_clusters: int = param(8, whole(1), "Number of clusters.")
     max_iter: int = param(100, whole(1), "Most passes over the rows.")
     batch_size: int = param(1024, whole(1), "Rows of a batch.")
     compute_labels: bool = param(True, is_bool, "Whether to find labels and cost of all rows after the fit.")
@@ -110,12 +111,11 @@ class MiniBatchKMeans(_Centers):
     )
     init_size: Any = param(None, [whole(1), none], "Rows from which starts are drawn; None: three batches.")
     n_init: Any = param("auto", [one_of("auto"), whole(1)], "Starts that are tried; 'auto': 1, or 3 for random ones.")
-    shuffle: bool = param(
-        True, is_bool, "Whether to shuffle rows in memory before each pass; collections come in order."
-    )
+    shuffle: bool = param(True, is_bool, "Whether to shuffle rows in memory for each pass; collections come in order.")
     reassignment_ratio: float = param(
         0.01, at_least(0), "Centres with a lower share of the most weight of one begin anew, now and then."
     )
+    init: Any = init_param()
 
     _attrs = [
         attr("cluster_centers_", "(n_clusters, n_features)", "Centres."),
@@ -131,6 +131,8 @@ class MiniBatchKMeans(_Centers):
         "callbacks/limit": "It ends at max_iter without a word, as scikit-learn's: one pass is often enough.",
         "row_order": "Centres move after each batch, so that the order of the rows matters.",
         "weights_equal_repetition": "Repeated rows fill batches, a weight does not.",
+        "constant_columns/constant": HASHED,
+        "constant_columns/shift": HASHED,
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from didact.cluster.base import clusters_param, given, refuse_few
+from didact.cluster.base import counting, given, refuse_few
 from didact.core.backend import float_type, to_numpy
 from didact.core.estimator import Estimator, report_convergence
 from didact.core.parameters import array_like, attr, none, one_of, param, random_state, whole
@@ -122,6 +122,15 @@ def drawn_modes(X: Any, w: Array | None, count: int, rng: np.random.Generator) -
     return rows[chosen]
 
 
+def modes(rows: Rows, start: Array, max_iter: int, report: Any = None) -> Result:
+    """Iterations from these modes until none changes."""
+
+    def state(x: Array) -> ModesState:
+        return ModesState(x, rows.reduce(counts_of, x))
+
+    return iterate(state(start), lambda s: state(s.counts.modes(s.x)), 0.0, max_iter, report)
+
+
 class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     r"""k-modes clustering of categories: the distance is the number of columns that differ, a centre is a mode.
 
@@ -145,7 +154,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     ([[0.0, 0.0], [3.0, 3.0]], 4.0)
     """
 
-    n_clusters: int = clusters_param()
+    n_clusters: int = param(8, whole(1), "Number of clusters.")
     init: Any = param(
         "k-modes++", [one_of("k-modes++"), array_like], "The start: rows drawn far apart, or modes (n_clusters, p)."
     )
@@ -200,11 +209,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
                 start = drawn_modes(X, w, self.n_clusters, np.random.default_rng(seed))
             else:
                 start = given(self.init, rows, self.n_clusters)
-            before = sum(result.n_iter for result in found)
-            report = lambda n, value, x, before=before: progress.report(before + n, value, x)
-            state = lambda x: ModesState(x, rows.reduce(counts_of, x))
-            step = lambda s: state(s.counts.modes(s.x))
-            found.append(iterate(state(start), step, 0.0, self.max_iter, report))
+            found.append(modes(rows, start, self.max_iter, counting(progress, found)))
         return min(found, key=lambda result: result.value)
 
     def predict(self, X: Any) -> Any:

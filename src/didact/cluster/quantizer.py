@@ -1,9 +1,10 @@
 r"""Vector quantisation: rows are coded by the number of the nearest of K reference vectors, the codebook.
 
-.. math:: \mathrm{code}(x) = \arg\min_k\|x-c_k\|,\qquad \text{distortion} = \frac{1}{\sum_i w_i}\sum_i w_i\|x_i-c_{\mathrm{code}(x_i)}\|^2
+.. math:: \mathrm{code}(x) = \arg\min_k\|x-c_k\|,\qquad
+    \text{distortion} = \frac{1}{\sum_i w_i}\sum_i w_i\|x_i-c_{\mathrm{code}(x_i)}\|^2
 
-A code takes :math:`\lceil\log_2 K\rceil` bits, or on average the entropy of the codes if they are written with a code of
-varying length; the codebook has to be stored, too.
+A code takes :math:`\lceil\log_2 K\rceil` bits, or on average the entropy of the codes if they are written with a
+code of varying length; the codebook has to be stored, too.
 
 Lloyd (1982), doi:10.1109/TIT.1982.1056489; Linde, Buzo, Gray (1980), doi:10.1109/TCOM.1980.1094577.
 """
@@ -70,12 +71,12 @@ class VectorQuantizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
     _tensors = True
 
     n_clusters: int = param(8, whole(1), "Size of the codebook.")
-    init: Any = init_param()
     n_init: Any = param(1, [one_of("auto"), whole(1)], "Runs of k-means; the best counts.")
     max_iter: int = param(300, whole(1), "Most iterations of k-means.")
     tol: float = param(1e-4, at_least(0), "As in `KMeans`.")
     random_state: Any = param(None, random_state, "Seed of the starts.")
     n_local_trials: Any = param(None, [whole(1), none], "Draws of which k-means++ takes the best.")
+    init: Any = init_param()
 
     _attrs = [
         attr("codebook_", "(n_clusters, n_features)", "Reference vectors."),
@@ -114,9 +115,8 @@ class VectorQuantizer(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """The reference vectors of some codes, of any shape."""
         self._after_fit()
         numbers = to_numpy(codes)
-        if numbers.dtype.kind not in "iu" or (
-            numbers.size and not 0 <= numbers.min() <= numbers.max() < self.n_clusters
-        ):
+        low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
+        if numbers.dtype.kind not in "iu" or low < 0 or high >= self.n_clusters:
             raise InputError(f"Codes are whole numbers from 0 to {self.n_clusters - 1}: give what `encode` returned.")
         return np.asarray(self.codebook_[numbers])
 

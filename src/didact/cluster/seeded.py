@@ -1,7 +1,7 @@
 r"""k-means with a few labels: labelled rows stay with their class, the others go to the nearest centre.
 
-Every class has one or more centres. A row whose label is known goes to the nearest centre of its class, any other row to
-the nearest of all, and each centre to the mean of its rows; the cost
+Every class has one or more centres. A row whose label is known goes to the nearest centre of its class, any other row
+to the nearest of all, and each centre to the mean of its rows; the cost
 
 .. math:: \sum_{i\ \text{labelled}} w_i\min_{k:\,g(k)=y_i}\|x_i-c_k\|^2 + \sum_{i\ \text{not}} w_i\min_k\|x_i-c_k\|^2
 
@@ -38,9 +38,7 @@ def seeded_clusters(block: Block, centers: Array, owners: Array) -> Clusters:
         own = np.arange(len(owners)) if code < 0 else np.flatnonzero(owners == code)
         if not len(own):  # a class without weight
             continue
-        part = clusters_of(
-            Block(block.X[here], None, None if block.weight is None else block.weight[here]), centers[own]
-        )
+        part = clusters_of(block._replace(y=None).each(lambda column, here=here: column[here]), centers[own])
         sums, weights = np.zeros(centers.shape), np.zeros(len(centers))
         sums[own], weights[own] = part.sums, part.weights
         total = total.merge(Clusters(sums, weights, part.cost))

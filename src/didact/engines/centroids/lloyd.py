@@ -69,8 +69,8 @@ class Labels(NamedTuple):
 
     def merge(self, other: "Labels") -> "Labels":
         """Those of the first rows, then those of the others."""
-        joined = (np.concatenate(pair) for pair in zip(self[:2], other[:2], strict=True))
-        return Labels(*joined, self.cost + other.cost)
+        labels, distances = np.concatenate([self.labels, other.labels]), [self.distances, other.distances]
+        return Labels(labels, np.concatenate(distances), self.cost + other.cost)
 
 
 class LloydState(NamedTuple):

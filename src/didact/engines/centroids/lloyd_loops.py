@@ -3,8 +3,8 @@ r"""Compiled pass of k-means: rows whose nearest centre can have changed are loo
 A row keeps an upper bound u of the distance from its own centre and, for each group of centres, a lower bound of the
 distances from the others. When centres move, the bounds move with them: they are stored less (or plus) the ways of all
 steps so far, so that a row that stays where it is costs one comparison and no write. A row stays for certain if u is at
-most the lowest bound, or half the way from its centre to the nearest other one. Else its distance from its own centre is
-computed, and then those from the groups whose bounds are below it.
+most the lowest bound, or half the way from its centre to the nearest other one. Else its distance from its own centre
+is computed, and then those from the groups whose bounds are below it.
 
 Distances from a group come from products, :math:`x\cdot c - \tfrac12\|c\|^2`, of which the error is at most e; whatever
 is within that of the best is computed again from differences, so that a row goes to the nearest centre in float64, of
@@ -282,7 +282,7 @@ def _finish(
     """Store places and bounds of the rows that were compared; how many have changed."""
     changed = 0
     for r in range(rows):
-        place, i = np.int64(room.found[1, r]), start + r
+        place, i = int(room.found[1, r]), start + r
         if place == SETTLED:
             continue
         place = max(place, 0)  # a row that is no number has no nearest centre: its sums will say so

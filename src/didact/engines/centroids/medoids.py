@@ -3,6 +3,7 @@ r"""k-medoids: the rows that minimise :math:`\sum_i w_i\min_k d(x_i, m_k)`, by s
 Schubert, Rousseeuw (2021), Fast and eager k-medoids clustering, doi:10.1016/j.is.2021.101804.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,18 @@ def build(D: Array, w: Array, count: int) -> Array:
         if k == 0:
             losses = D @ w
         else:
-            losses = np.concatenate(
-                parallel_map(lambda e: np.minimum(D[e[0] : e[1]], near) @ w, block_edges(len(D), TABLE_ROWS))
-            )
+            edges = block_edges(len(D), TABLE_ROWS)
+            losses = np.concatenate(parallel_map(partial(_losses, D, w, near), edges))
         losses = np.where(w > 0, losses, np.inf)
         losses[chosen[:k]] = np.inf
         chosen[k] = int(np.argmin(losses))
         near = np.minimum(near, D[chosen[k]])
     return chosen
+
+
+def _losses(D: Array, w: Array, near: Array, edges: tuple[int, int]) -> Array:
+    """The losses with each of some rows as one more medoid."""
+    return np.asarray(np.minimum(D[slice(*edges)], near) @ w)
 
 
 def drawn_medoids(D: Array, w: Array, count: int, order: Array, rng: np.random.Generator) -> Array:

@@ -1,8 +1,9 @@
 """Compiled steps of k-means row by row: the nearest centre wins, and moves towards the row.
 
-Layout: X (n, p) rows, order (some of them, in order), centers (K, p), float64, and counts (K,) weight that each has got;
-a row moves its centre by the share `rate`, or by its own share of the weight so far if the rate is 0. With `unit`, rows
-and centres have length 1, so that the nearest centre is that with the largest product. Arithmetic: n p K multiply-adds.
+Layout: X (n, p) rows, order (some of them, in order), centers (K, p), float64, and counts (K,) weight that each has
+got; a row moves its centre by the share `rate`, or by its own share of the weight so far if the rate is 0. With
+`unit`, rows and centres have length 1, so that the nearest centre is that with the largest product. Arithmetic: n p K
+multiply-adds.
 """
 
 import math

@@ -36,7 +36,7 @@ class Pass:
 
     def clusters(self, centers: Array) -> tuple[Array, Array]:
         """Σ w (x − origin) (K, p) and Σ w (K,) of the rows nearest to each centre."""
-        n, p = self.shape
+        p = self.shape[1]
         if self.before is None or not self.bounded:
             self._begin(centers)
         C, D = self._centres(centers), self._ways(centers)

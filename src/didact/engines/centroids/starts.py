@@ -6,8 +6,8 @@ so far; the greedy form takes the best of several draws, 2 + ln K by default. It
 of the rows nor repeating rows instead of weighting them changes the draws. Rows that are not in memory, or on a device,
 lend a sample: those whose values have the least hashes, all of them if they are few.
 
-Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA; Grunau, Özüdoğru, Rozhoň, Tětek (2023),
-A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
+Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA; Grunau, Özüdoğru, Rozhoň, Tětek
+(2023), A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
 """
 
 from typing import Any, NamedTuple
@@ -54,8 +54,8 @@ class Sample(NamedTuple):
 
     def merge(self, other: "Sample") -> "Sample":
         """The least of both."""
-        parts = [np.concatenate(pair) for pair in zip(self[:3], other[:3], strict=True)]
-        return _least(*parts, self.most)
+        keys, rows = np.concatenate([self.hashes, other.hashes]), np.concatenate([self.rows, other.rows])
+        return _least(keys, rows, np.concatenate([self.weights, other.weights]), self.most)
 
 
 def _least(keys: Array, rows: Array, weights: Array, most: int) -> Sample:
@@ -177,12 +177,10 @@ class _Draw:
         C = self.rows[candidates].astype(np.float64)
         won, how, counts, gains = self._gains(C)
         best = int(np.argmax(gains.sum(axis=0)))
-        arguments = won[best], how[best], np.ascontiguousarray(counts[:, best]), number, self.near, self.owner
-        for masses in (NONE, self.masses):
-            share_pieces(
-                len(self.masses),
-                lambda turn, masses=masses: win_pass(turn, self.edges, self.w, self.order, *arguments, masses),
-            )
+        lists = won[best], how[best], np.ascontiguousarray(counts[:, best])
+        known: list[Any] = [self.edges, self.w, self.order, *lists, number, self.near, self.owner]
+        share_pieces(len(self.masses), lambda turn: win_pass(turn, *known, NONE))
+        share_pieces(len(self.masses), lambda turn: win_pass(turn, *known, self.masses))
         self.centers = np.vstack([self.centers, C[best]])
         return best
 
@@ -200,8 +198,9 @@ class _Draw:
 
         def loop(turn: Array) -> None:
             room = aligned_zeros(tile, whole_vectors(p + 1)), aligned_zeros(wide, tile), np.zeros(tile)
-            known = self.w, self.near, self.owner, C, self.origin, table, apart, 1.1 * (p + 8) * 2.0**-53
-            gain_pass(turn, self.edges, *self.X, *known, float(squares.max()), *room, np.zeros(tile, np.int64), *out)
+            known: list[Any] = [self.w, self.near, self.owner, C, self.origin, table, apart]
+            known += [1.1 * (p + 8) * 2.0**-53, float(squares.max()), *room, np.zeros(tile, np.int64), *out]
+            gain_pass(turn, self.edges, *self.X, *known)
 
         share_pieces(pieces, loop)
         return out
