@@ -10,6 +10,7 @@ Arthur, Vassilvitskii (2007), k-means++: the advantages of careful seeding, SODA
 (2023), A nearly tight analysis of greedy k-means++, doi:10.1137/1.9781611977554.ch39.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,6 +161,10 @@ def plus_plus_rows(X: Any, w: Array | None, count: int, rng: np.random.Generator
     return np.array(chosen)
 
 
+def _win(arguments: list[Any], turn: Array) -> None:
+    win_pass(turn, *arguments)
+
+
 class _Draw:
     """The distances of dense rows from the nearest centre so far, and draws in proportion to them."""
 
@@ -179,8 +184,9 @@ class _Draw:
         best = int(np.argmax(gains.sum(axis=0)))
         lists = won[best], how[best], np.ascontiguousarray(counts[:, best])
         known: list[Any] = [self.edges, self.w, self.order, *lists, number, self.near, self.owner]
-        share_pieces(len(self.masses), lambda turn: win_pass(turn, *known, NONE))
-        share_pieces(len(self.masses), lambda turn: win_pass(turn, *known, self.masses))
+        for masses in (NONE, self.masses):
+            arguments: list[Any] = [*known, masses]
+            share_pieces(len(self.masses), partial(_win, arguments))
         self.centers = np.vstack([self.centers, C[best]])
         return best
 
