@@ -91,14 +91,14 @@ def test_sentences():
         KMeans(3, init=X[:2]).fit(X)
     with pytest.raises(ValueError, match="does not match the number of features"):
         KMeans(2, init=X[:2, :1]).fit(X)
-    with pytest.raises(ValueError, match="too large|overflow|too extreme|1e160"):
+    with pytest.raises(ValueError, match="large"):
         KMeans(2, random_state=0).fit(X * 1e160 + np.arange(20)[:, None] * 1e159)
     assert KMeans(1).fit(X[:1]).inertia_ == 0.0
 
 
 def test_the_functions():
     X = blobs(100)
-    centers, labels, cost, steps = k_means(X, 4, random_state=0, return_n_iter=True)
+    centers, _, cost, steps = k_means(X, 4, random_state=0, return_n_iter=True)
     model = KMeans(4, random_state=0).fit(X)
     np.testing.assert_array_equal(centers, model.cluster_centers_)
     assert (cost, steps) == (model.inertia_, model.n_iter_)
@@ -175,7 +175,7 @@ def test_a_codebook():
 
 def test_known_labels_stay_and_help():
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(m, 0.6, (60, 2)) for m in ([0, 0], [4, 0], [2, 3])])
+    X = np.vstack([rng.normal(m, 0.6, (60, 2)) for m in ([0, 0], [4, 0], [8, 0])])
     truth = np.repeat(["a", "b", "a"], 60)  # class a has two clouds
     y = np.full(180, "?", object)
     known = np.concatenate([np.arange(0, 180, 6)])

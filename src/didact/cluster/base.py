@@ -10,11 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import assign, labels_of
+from didact.engines.centroids.lloyd import assign, labels_of, spread_of
 from didact.engines.centroids.starts import in_memory, plus_plus, random_partition, random_rows
+from didact.parts.statistics.components import Components
 
 FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
 
@@ -99,6 +101,16 @@ def refuse_few(X: Any, w: Any, count: int) -> None:
     n = X.shape[0] if w is None else int(np.count_nonzero(w))
     if n < count:
         raise InputError(f"n_samples={n} should be >= n_clusters={count}: {FEW}.")
+
+
+def finite_spread(rows: Rows) -> Components:
+    """Mean and scatter of the rows; refuses values that are no numbers, or so large that their squares overflow."""
+    spread = rows.reduce(spread_of)
+    if not (np.isfinite(spread.scatter).all() and np.isfinite(spread.mean).all()):
+        if isinstance(rows, MemoryRows):
+            refuse_extreme(rows.X, rows.names)
+        raise InputError("The squares of values of X are too large to add up: rescale the columns.")
+    return spread
 
 
 def given(init: Any, rows: Rows, count: int) -> Array:

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, counting, drawn, init_param, warn_of_equal_rows
+from didact.cluster.base import _Centers, counting, drawn, finite_spread, init_param, warn_of_equal_rows
 from didact.core.backend import float_type
 from didact.core.estimator import report_convergence
-from didact.core.overflow import refuse_extreme
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Rows
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import labels_of, lloyd, mean_variance, spread_of
+from didact.engines.centroids.lloyd import labels_of, lloyd, mean_variance
 from didact.engines.loop.result import Result
 
 
@@ -106,13 +105,11 @@ def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     runs = model.n_init
     if runs == "auto":
         runs = 10 if callable(model.init) or (not is_given and model.init != "k-means++") else 1
-    spread, found = rows.reduce(spread_of), []  # type: tuple[Any, list[Result]]
+    spread, found = finite_spread(rows), []  # type: tuple[Any, list[Result]]
     for seed in seed_sequence(model.random_state).spawn(1 if is_given else runs):
         start = drawn(rows, model.init, model.n_clusters, np.random.default_rng(seed), model.n_local_trials)
         options = model.tol, model.max_iter, counting(progress, found), mean_variance(spread), spread
         found.append(lloyd(rows, start, *options))
-        if found[-1].status == "not finite" and isinstance(rows, MemoryRows):
-            refuse_extreme(rows.X, rows.names)
         if progress.stopped:
             break
     return min(found, key=lambda result: result.value)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, init_param, refuse_few
+from didact.cluster.base import _Centers, drawn, finite_spread, init_param, refuse_few
 from didact.core.backend import float_type
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -20,7 +20,7 @@ from didact.core.random import seed_sequence
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import clusters_of, labels_of, mean_variance, spread_of
+from didact.engines.centroids.lloyd import clusters_of, labels_of, mean_variance
 from didact.engines.centroids.starts import sample_of
 from didact.parts.statistics.components import Components
 
@@ -138,7 +138,7 @@ class MiniBatchKMeans(_Centers):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
         """Find the centres of rows X, batch by batch; sample_weight counts rows, y is not used."""
         rows = self._rows(X, None, sample_weight, target="none")
-        spread = rows.reduce(spread_of)
+        spread = finite_spread(rows)
         dtype, rng = float_type(rows), np.random.default_rng(seed_sequence(self.random_state))
         with FitProgress(self, X=X, attributes=lambda x: {"cluster_centers_": x.astype(dtype)}) as progress:
             state, self.n_iter_, self.n_steps_ = self._learn(
@@ -151,7 +151,7 @@ class MiniBatchKMeans(_Centers):
         """Learn from one more batch of rows."""
         first = not hasattr(self, "cluster_centers_")
         rows = self._rows(X, None, sample_weight, target="none", reset=first)
-        rows.reduce(spread_of)  # refuses what is not finite
+        finite_spread(rows)
         rng = np.random.default_rng(seed_sequence(self.random_state))
         state = self._start(rows, rng) if first else self._running()
         for block in rows.stream():

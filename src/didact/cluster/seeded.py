@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from didact.cluster.base import nearest
+from didact.cluster.base import finite_spread, nearest
 from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator, report_convergence
@@ -24,7 +24,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import Clusters, LloydState, clusters_of, mean_variance, spread_of
+from didact.engines.centroids.lloyd import Clusters, LloydState, clusters_of, mean_variance
 from didact.engines.centroids.starts import distinct, plus_plus
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.result import Result
@@ -62,7 +62,7 @@ def starts(X: Any, y: Array, w: Any, each: int, classes: int, seed: Any) -> tupl
 
 def seeded(rows: Rows, start: Array, owners: Array, tol: float, max_iter: int, report: Any = None) -> Result:
     """Iterations from these centres."""
-    scale = mean_variance(rows.reduce(spread_of))
+    scale = mean_variance(finite_spread(rows))
 
     def state(x: Array) -> LloydState:
         found = rows.reduce(seeded_clusters, x, owners)

@@ -19,15 +19,16 @@ TABLE_ROWS = 256
 
 def distance_table(noun: Any, Q: Any, X: Any) -> Array:
     """The distances of all rows of Q from all rows of X."""
-    out = np.empty((Q.shape[0], X.shape[0]))
+    out, inner = np.empty((Q.shape[0], X.shape[0])), noun.inner
+    Q, X = noun.rows(Q), noun.rows(X)
 
     def piece(edges: tuple[int, int]) -> None:
         here = slice(*edges)
-        for first, D in tables(noun, Q[here], X):
-            out[here, first : first + D.shape[1]] = D
+        for first, D in tables(inner, Q[here], X):
+            out[here, first : first + D.shape[1]] = noun.finish(D)
 
     edges = block_edges(Q.shape[0], TABLE_ROWS)
-    if compiled(noun):
+    if compiled(inner):
         parallel_map(piece, edges)
     else:
         for one in edges:

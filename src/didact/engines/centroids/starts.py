@@ -71,10 +71,10 @@ def sample_of(block: Block, most: int) -> Sample:
     keys = hashes(X)
     weights = np.ones(len(keys)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
     there = np.flatnonzero(weights > 0)
-    if len(there) > most:
-        there = there[np.argpartition(keys[there], most)[:most]]
-    rows = X[there].toarray() if is_sparse(X) else X[there]
-    return _least(keys[there], np.asarray(rows), weights[there], most)
+    known, first, inverse = np.unique(keys[there], return_index=True, return_inverse=True)
+    total, chosen = np.bincount(inverse, weights[there], len(known)), there[first[:most]]
+    rows = X[chosen].toarray() if is_sparse(X) else X[chosen]
+    return Sample(known[:most], np.asarray(rows), total[:most], most)
 
 
 def in_memory(rows: Rows, count: int) -> tuple[Any, Array | None]:
