@@ -32,17 +32,24 @@ def hashes(X: Any) -> Array:
     """A number for each row that follows from its values, uint64; dense and sparse rows have the same."""
     odd = np.random.default_rng(18).integers(0, 2**63, X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if is_sparse(X):
-        bits = np.ascontiguousarray(X.data, np.float64) + 0.0  # no negative zero
-        products = np.append(bits.view(np.uint64) * odd[X.indices], np.uint64(0))
+        products = np.append(_mixed(X.data) * odd[X.indices], np.uint64(0))
         total = np.add.reduceat(products, np.minimum(X.indptr[:-1], len(products) - 1))
         total[np.diff(X.indptr) == 0] = 0
     else:
         total = np.zeros(len(X), np.uint64)
         for j in range(X.shape[1]):
-            total += (X[:, j].astype(np.float64) + 0.0).view(np.uint64) * odd[j]
-    total ^= total >> np.uint64(31)  # the lowest bits of a product know little of the highest of its factors
-    total *= np.uint64(0x9E3779B97F4A7C15)
-    return total ^ (total >> np.uint64(29))
+            total += _mixed(X[:, j]) * odd[j]
+    return _stirred(total)
+
+
+def _mixed(values: Array) -> Array:
+    """Bits of numbers, every one of which follows from all of theirs; 0 stays 0, and so does −0."""
+    return _stirred((values.astype(np.float64) + 0.0).view(np.uint64))
+
+
+def _stirred(bits: Array) -> Array:
+    bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return bits ^ (bits >> np.uint64(29))
 
 
 class Sample(NamedTuple):
