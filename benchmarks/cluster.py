@@ -6,8 +6,8 @@ higher than the best by more than the stated share. From the same start all libr
 rounding, to scikit-learn's tolerance; faiss has none and makes 30. Seeding is random: draws are as good when the cost
 of their start is within 3 per cent. Everybody has two threads.
 
-What must be done: for 500,000 × 16 and 50 clusters 4·10⁸ multiply-adds an iteration without bounds, 25 ms of one core at
-16 of them a nanosecond; bounds leave a fifth to a fiftieth of that. Seeding 200 of 200,000 × 32 reads 51 MB for each
+What must be done: for 500,000 × 16 and 50 clusters 4·10⁸ multiply-adds an iteration without bounds, 25 ms of one core
+at 16 of them a nanosecond; bounds leave a fifth to a fiftieth of that. Seeding 200 of 200,000 × 32 reads 51 MB for each
 centre, 10 GB in all, and makes 9·10⁹ multiply-adds.
 """
 

@@ -2,8 +2,9 @@
 Centres on different shapes
 ===========================
 
-k-means parts the plane by straight lines halfway between its centres: right for round clusters of similar width, wrong for
-long or nested ones. Medoids are rows, and outliers pull less at them. A few labels tell k-means what belongs together.
+k-means parts the plane by straight lines halfway between its centres: right for round clusters of similar width,
+wrong for long or nested ones. Medoids are rows, and outliers pull less at them. A few labels tell k-means what
+belongs together.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A photograph in a few colours
 =============================
 
-A pixel is a row of three numbers. `VectorQuantizer` learns a codebook of colours from some of the pixels; every pixel is
-then stored as the number of the nearest one, 4 bits for 16 colours instead of 24. Colours that a uniform grid would waste
-on what the picture does not show go to where its pixels are.
+A pixel is a row of three numbers. `VectorQuantizer` learns a codebook of colours from some of the pixels; every pixel
+is then stored as the number of the nearest one, 4 bits for 16 colours instead of 24. Colours that a uniform grid
+would waste on what the picture does not show go to where its pixels are.
 """
 
 import matplotlib.pyplot as plt

@@ -129,20 +129,23 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Find the medoids of rows X; sample_weight counts rows, y is not used."""
         block = self._rows(X, None, sample_weight, target="none").whole()
         rows, w = dense(block.X, np.float64), None if block.weight is None else to_numpy(block.weight)
-        if not finite_sum(rows):
-            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
         refuse_few(rows, w, self.n_clusters)
-        refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
-        self._noun = (
-            None if self.metric == "precomputed" else distance_named(self.metric, 2.0, self.metric_params, rows)
-        )
-        D = own_distances(rows) if self._noun is None else distance_table(self._noun, rows, rows)
+        D = self._distances(rows)
         with FitProgress(self, X=X, attributes=lambda x: self._fitted(x, rows, block.X)) as progress:
             result = self._best(D, np.ones(len(D)) if w is None else w.astype(np.float64), rows, progress)
         report_convergence(self, result)
         self.__dict__.update(self._fitted(result.x, rows, block.X))
         self.labels_, self.inertia_ = D[result.x].argmin(axis=0).astype(np.int32), float(result.value)
         return self
+
+    def _distances(self, rows: Array) -> Array:
+        """All distances of the rows, once these are looked at; sets the metric."""
+        if not finite_sum(rows):
+            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
+        refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
+        own = self.metric == "precomputed"
+        self._noun = None if own else distance_named(self.metric, 2.0, self.metric_params, rows)
+        return own_distances(rows) if own else distance_table(self._noun, rows, rows)
 
     def _best(self, D: Array, w: Array, rows: Array, progress: FitProgress) -> Any:
         """The run of least loss."""

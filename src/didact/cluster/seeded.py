@@ -128,14 +128,8 @@ class SeededKMeans(ClassifierMixin, Estimator):
         """Find centres of rows X with labels y, of which some are `unlabelled`; sample_weight counts rows."""
         block = self._rows(X, y, sample_weight, target="labels").whole()
         labels = to_numpy(block.y)
-        known = labels != self.unlabelled
-        if not known.any():
-            raise InputError(f"No row has a label: all values of y are {self.unlabelled!r}; use KMeans instead.")
-        self.classes_, codes = np.unique(labels[known], return_inverse=True)
-        target = np.full(len(labels), -1)
-        target[known] = codes
         host = block.X if is_sparse(block.X) else to_numpy(block.X)
-        w = None if block.weight is None else to_numpy(block.weight)
+        w, target = None if block.weight is None else to_numpy(block.weight), self._codes(labels)
         seed = seed_sequence(self.random_state)
         self.n_clusters_ = self._chosen(host, target, w, seed) if self.n_clusters == "auto" else self.n_clusters
         with FitProgress(self, X=X, y=y, attributes=lambda x: {"cluster_centers_": x}) as progress:
@@ -144,9 +138,23 @@ class SeededKMeans(ClassifierMixin, Estimator):
             rows = MemoryRows(host, target, w, names=getattr(self, "feature_names_in_", None))
             result = seeded(rows, start, owners, self.tol, self.max_iter, progress.report)
         report_convergence(self, result)
-        self.cluster_centers_, self.inertia_ = result.x.astype(float_type(host)), float(result.value)
-        self.labels_ = np.where(known, labels, class_of_nearest(host, self.cluster_centers_, self.cluster_classes_))
+        self._store(host, labels, target, result)
         return self
+
+    def _codes(self, labels: Array) -> Array:
+        """The number of each row's class, −1 where it is not known; sets the classes."""
+        known = labels != self.unlabelled
+        if not known.any():
+            raise InputError(f"No row has a label: all values of y are {self.unlabelled!r}; use KMeans instead.")
+        self.classes_, codes = np.unique(labels[known], return_inverse=True)
+        target = np.full(len(labels), -1)
+        target[known] = codes
+        return target
+
+    def _store(self, X: Any, labels: Array, target: Array, result: Result) -> None:
+        self.cluster_centers_, self.inertia_ = result.x.astype(float_type(X)), float(result.value)
+        found = class_of_nearest(X, self.cluster_centers_, self.cluster_classes_)
+        self.labels_ = np.where(target >= 0, labels, found)
 
     def _chosen(self, X: Any, target: Array, w: Any, seed: Any) -> int:
         """The number of centres of a class that is best on labelled rows held out; every class keeps one at least."""
