@@ -29,6 +29,7 @@ FILES = {
     "tree": ["tree", "export", "monotonic_tree"],
     "ensemble": ["bagging", "base", "common", "forest", "stacking", "voting", "weight_boosting"],
     "neighbors": ["neighbors", "kde", "graph", "neighbors_pipeline"],
+    "cluster": ["k_means"],
     "naive_bayes": [],
     "discriminant_analysis": [],
     "multiclass": [],

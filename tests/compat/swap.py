@@ -13,7 +13,10 @@ import sys
 
 import pytest
 
-MODULES = ("linear_model", "tree", "ensemble", "neighbors", "naive_bayes", "discriminant_analysis", "multiclass")
+MODULES = (
+    *("linear_model", "tree", "ensemble", "neighbors", "cluster", "naive_bayes", "discriminant_analysis"),
+    "multiclass",
+)
 BASES = {"sklearn.neighbors._base.KNeighborsMixin": "didact.neighbors.base.KNeighborsQueries"}  # asked for by type
 LIMIT = 120  # seconds for one test: compiled code may have to be made on the way
 used = [False]

@@ -132,6 +132,16 @@ def given(init: Any, rows: Rows, count: int) -> Array:
     return centers
 
 
+def number_of_runs(init: Any, n_init: Any, many: int) -> int:
+    """Runs that are made: those asked for; by default one from k-means++ or given centres, else `many`."""
+    if not isinstance(init, str) and not callable(init):
+        if n_init not in ("auto", 1):
+            sentence = f"Explicit initial center position passed: performing only one init instead of n_init={n_init}."
+            warnings.warn(sentence, RuntimeWarning, stacklevel=users_level())
+        return 1
+    return (1 if isinstance(init, str) and init == "k-means++" else many) if n_init == "auto" else int(n_init)
+
+
 def counting(progress: Any, runs: list[Any]) -> Any:
     """A report for one more run that counts on from the iterations of the runs so far."""
     before = sum(result.n_iter for result in runs)

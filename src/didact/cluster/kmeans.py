@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, counting, drawn, finite_spread, init_param, warn_of_equal_rows
+from didact.cluster.base import _Centers, counting, drawn, finite_spread, init_param, number_of_runs, warn_of_equal_rows
 from didact.core.backend import float_type
 from didact.core.estimator import report_convergence
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
@@ -101,12 +101,9 @@ class KMeans(_Centers):
 
 def best_run(rows: Rows, model: Any, progress: FitProgress) -> Result:
     """The run of least cost, of as many as the model asks for."""
-    is_given = not isinstance(model.init, str) and not callable(model.init)
-    runs = model.n_init
-    if runs == "auto":
-        runs = 10 if callable(model.init) or (not is_given and model.init != "k-means++") else 1
+    runs = number_of_runs(model.init, model.n_init, 10)
     spread, found = finite_spread(rows), []  # type: tuple[Any, list[Result]]
-    for seed in seed_sequence(model.random_state).spawn(1 if is_given else runs):
+    for seed in seed_sequence(model.random_state).spawn(runs):
         start = drawn(rows, model.init, model.n_clusters, np.random.default_rng(seed), model.n_local_trials)
         options = model.tol, model.max_iter, counting(progress, found), mean_variance(spread), spread
         found.append(lloyd(rows, start, *options))

@@ -6,14 +6,16 @@ A batch assigns its rows to the nearest centres, and each centre moves to the me
 Sculley (2010), Web-scale k-means clustering, doi:10.1145/1772690.1772862.
 """
 
+import warnings
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, finite_spread, init_param, refuse_few
+from didact.cluster.base import _Centers, drawn, finite_spread, init_param, number_of_runs, refuse_few
 from didact.core.backend import float_type
+from didact.core.errors import users_level
 from didact.core.parameters import at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -72,6 +74,12 @@ def batches(rows: Rows, size: int, rng: np.random.Generator | None) -> Iterator[
                 waiting = []
     if waiting and sum(part.X.shape[0] for part in waiting):
         yield Block._make(stacked(parts) for parts in zip(*waiting, strict=True))
+
+
+def warn_of_size(size: int, count: int) -> None:
+    """Say that a start needs more rows."""
+    sentence = f"init_size={size} should be larger than n_clusters={count}: starts are drawn from {3 * count} rows."
+    warnings.warn(sentence, RuntimeWarning, stacklevel=users_level())
 
 
 class MiniBatchKMeans(_Centers):
@@ -166,8 +174,9 @@ class MiniBatchKMeans(_Centers):
     def _start(self, rows: Rows, rng: np.random.Generator) -> Running:
         """The best of some starts, drawn from a sample of the rows and tried on it."""
         count, size = self.n_clusters, self.init_size or 3 * self.batch_size
-        runs = (1 if isinstance(self.init, str) and self.init == "k-means++" else 3) if self.n_init == "auto" else None
-        runs = (runs or self.n_init) if isinstance(self.init, str) or callable(self.init) else 1
+        if size < count:
+            warn_of_size(size, count)
+        runs = number_of_runs(self.init, self.n_init, 3)
         if isinstance(rows, MemoryRows):
             refuse_few(rows.X, rows.columns.weight, count)
         found = rows.reduce(sample_of, max(size, 3 * count))
@@ -205,7 +214,7 @@ class _Stop:
     def __init__(self, model: Any, spread: Components) -> None:
         self.patience, self.waited, self.smooth, self.least = model.max_no_improvement, 0, float("nan"), float("inf")
         self.tol = model.tol * mean_variance(spread)
-        self.total, self.step, self.count = float(spread.weight.sum()), float("nan"), 0
+        self.total, self.count = float(spread.weight.sum()), 0
 
     def seen(self, cost: float, step: float, weight: float) -> bool:
         """Whether to stop after one more batch."""
@@ -214,8 +223,7 @@ class _Stop:
             return False
         share = min(1.0, 2.0 * weight / self.total)
         self.smooth = cost if self.smooth != self.smooth else self.smooth * (1 - share) + cost * share
-        self.step = step if self.step != self.step else self.step * (1 - share) + step * share
-        if self.tol > 0 and self.step <= self.tol:
+        if self.tol > 0 and step <= self.tol:
             return True
         self.waited = 0 if self.smooth < self.least else self.waited + 1
         self.least = min(self.least, self.smooth)
