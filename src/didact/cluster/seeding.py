@@ -62,10 +62,8 @@ def kmeans_plusplus(
     if w is not None and (w.shape != (X.shape[0],) or not (w >= 0).all()):
         raise InputError("sample_weight must hold a number of at least 0 for each row.")
     if x_squared_norms is not None and len(x_squared_norms) != X.shape[0]:
-        lengths = len(x_squared_norms), X.shape[0]
-        raise InputError(
-            "The length of x_squared_norms {} should be equal to the length of n_samples {}.".format(*lengths)
-        )
+        given, n = len(x_squared_norms), X.shape[0]
+        raise InputError(f"The length of x_squared_norms {given} should be equal to the length of n_samples {n}.")
     if n_local_trials is not None and n_local_trials < 1:
         raise ParameterError(f"n_local_trials must be at least 1, not {n_local_trials}.")
     refuse_few(X, w, n_clusters)
