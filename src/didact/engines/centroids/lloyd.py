@@ -230,11 +230,21 @@ def lloyd(rows: Rows, centers: Array, tol: float = 1e-4, max_iter: int = 300, re
         def clusters(x: Array) -> Clusters:
             return rows.reduce(clusters_of, x)
 
+    last: list[LloydState] = []
+
     def state(x: Array) -> LloydState:
         found = clusters(x)
-        return LloydState(x, found, repaired(rows, x, found), scale)
+        last[:] = [LloydState(x, found, repaired(rows, x, found), scale)]
+        return last[0]
 
-    return iterate(state(start), lambda s: state(s.means), tol, max_iter, report)
+    result = iterate(state(start), lambda s: state(s.means), tol, max_iter, report)
+    if result.converged and result.optimality > 0 and result.n_iter < max_iter:  # the short step costs nothing more
+        end = state(last[0].means)
+        result.x, result.value, result.n_iter = end.x, end.value, result.n_iter + 1
+        result.history.append(end.value)
+        if report is not None:
+            report(result.n_iter, end.value, end.x)
+    return result
 
 
 def mean_variance(spread: Components) -> float:
