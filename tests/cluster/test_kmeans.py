@@ -93,6 +93,10 @@ def test_sentences():
         KMeans(2, init=X[:2, :1]).fit(X)
     with pytest.raises(ValueError, match="squares or sums overflow"):
         KMeans(2, random_state=0).fit(X * 1e160 + np.arange(20)[:, None] * 1e159)
+    with pytest.raises(ValueError, match="squares or sums overflow"):
+        OnlineKMeans(2, random_state=0).fit(X * 1e160 + np.arange(20)[:, None] * 1e159)
+    with pytest.warns(RuntimeWarning, match="performing only one init instead of n_init=4"):
+        KMeans(2, init=X[[0, -1]], n_init=4).fit(X)
     assert KMeans(1).fit(X[:1]).inertia_ == 0.0
 
 

@@ -71,6 +71,10 @@ def test_sentences():
         KMedoids(2, metric="precomputed").fit(-np.abs(D))
     with pytest.raises(InputError, match="n_samples=5 should be >= n_clusters=6"):
         KMedoids(6).fit(np.arange(5.0)[:, None])
+    with pytest.raises(InputError, match="overflow"):
+        KMedoids(2).fit(np.arange(5.0)[:, None] * 1e160)
+    with pytest.raises(InputError, match="distance is not finite"):
+        KMedoids(2, metric=lambda a, b: np.nan).fit(np.arange(5.0)[:, None])
     with pytest.raises(ValueError, match="numbers of 2 different rows"):
         KMedoids(2, init=[1, 1]).fit(np.arange(5.0)[:, None])
 

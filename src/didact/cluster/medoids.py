@@ -18,6 +18,7 @@ from didact.cluster.base import counting, refuse_few
 from didact.core.backend import float_type, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator, report_convergence
+from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
@@ -145,7 +146,11 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
         own = self.metric == "precomputed"
         self._noun = None if own else distance_named(self.metric, 2.0, self.metric_params, rows)
-        return own_distances(rows) if own else distance_table(self._noun, rows, rows)
+        D = own_distances(rows) if own else distance_table(self._noun, rows, rows)
+        if not finite_sum(D):
+            refuse_extreme(rows, getattr(self, "feature_names_in_", None))
+            raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+        return D
 
     def _best(self, D: Array, w: Array, rows: Array, progress: FitProgress) -> Any:
         """The run of least loss."""

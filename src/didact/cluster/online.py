@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.cluster.base import _Centers, drawn, init_param, nearest
+from didact.cluster.base import _Centers, drawn, finite_spread, init_param, nearest
 from didact.core.backend import float_type, is_sparse, is_tensor, read_only, to_numpy
 from didact.core.parameters import attr, between, is_bool, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
@@ -117,6 +117,7 @@ class OnlineKMeans(_Centers):
         return self
 
     def _start(self, rows: Rows, seed: Any) -> Array:
+        finite_spread(rows)
         start = drawn(rows, self.init, self.n_clusters, np.random.default_rng(seed))
         return np.ascontiguousarray(unit_rows(start) if self.normalize else start, np.float64)
 
