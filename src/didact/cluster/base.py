@@ -14,8 +14,8 @@ from didact.core.overflow import refuse_extreme
 from didact.core.parameters import array_like, is_callable, one_of, param
 from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import assign, labels_of, spread_of
-from didact.engines.centroids.starts import in_memory, plus_plus, random_partition, random_rows
+from didact.engines.centroids.lloyd import assign, assigned_of, spread_of
+from didact.engines.centroids.starts import plus_plus, random_partition, random_rows, rows_to_draw
 from didact.parts.statistics.components import Components
 
 FEW = "too few for so many clusters: choose fewer clusters, or give more rows"
@@ -79,17 +79,17 @@ class _Centers(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of the rows, Σ w min‖x − c‖²."""
         rows = self._after_fit()._rows(X, None, sample_weight, target="none", reset=False)
-        return -float(rows.reduce(labels_of, self.cluster_centers_.astype(np.float64)).cost)
+        return -float(rows.reduce(assigned_of, self.cluster_centers_.astype(np.float64)).cost)
 
 
 def drawn(rows: Rows, init: Any, count: int, rng: np.random.Generator, trials: int | None = None) -> Array:
     """The centres at which a run begins, (count, p), float64."""
     if callable(init):
-        X, _ = in_memory(rows, count)
+        X, _ = rows_to_draw(rows, count)
         return given(init(X, count, random_state=np.random.RandomState(rng.integers(2**31))), rows, count)
     if not isinstance(init, str):
         return given(init, rows, count)
-    X, w = in_memory(rows, count)
+    X, w = rows_to_draw(rows, count)
     refuse_few(X, w, count)
     if init == "k-means++":
         return plus_plus(X, w, count, rng, trials)

@@ -1,7 +1,7 @@
 r"""k-means: the centres that minimise :math:`\sum_i w_i\min_k\|x_i-c_k\|^2`, by Lloyd's iterations from some starts.
 
 1. A start: k-means++, rows at random, a random partition, or given centres.
-2. Each row goes to its nearest centre, each centre to the mean of its rows, until the centres rest. Bounds on the
+2. Each row goes to its nearest centre, each centre to the mean of its rows, until the centres rest. RowBounds on the
    distances spare most comparisons; the result is the same. A centre without rows moves to the row farthest from its
    own.
 3. The best of `n_init` runs counts.
@@ -21,7 +21,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence
 from didact.core.rows import Rows
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import labels_of, lloyd, mean_variance
+from didact.engines.centroids.lloyd import assigned_of, lloyd, mean_variance
 from didact.engines.loop.result import Result
 
 
@@ -93,7 +93,7 @@ class KMeans(_Centers):
             result = best_run(rows, self, progress)
         report_convergence(self, result)
         self.cluster_centers_ = result.x.astype(dtype)
-        found = rows.reduce(labels_of, self.cluster_centers_.astype(np.float64))
+        found = rows.reduce(assigned_of, self.cluster_centers_.astype(np.float64))
         self.labels_, self.inertia_ = found.labels, found.cost
         warn_of_equal_rows(self.labels_, self.n_clusters)
         return self

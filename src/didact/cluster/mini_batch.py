@@ -22,7 +22,7 @@ from didact.core.random import seed_sequence
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import clusters_of, labels_of, mean_variance
+from didact.engines.centroids.lloyd import assigned_of, clusters_of, mean_variance
 from didact.engines.centroids.starts import sample_of
 from didact.parts.statistics.components import Components
 
@@ -204,7 +204,7 @@ class MiniBatchKMeans(_Centers):
     def _store(self, rows: Rows, state: Running) -> None:
         self.cluster_centers_, self.cluster_weights_ = state.centers.astype(float_type(rows)), state.weights
         if self.compute_labels:
-            found = rows.reduce(labels_of, self.cluster_centers_.astype(np.float64))
+            found = rows.reduce(assigned_of, self.cluster_centers_.astype(np.float64))
             self.labels_, self.inertia_ = found.labels, found.cost
 
 

@@ -24,7 +24,7 @@ from didact.core.rows import Block, Rows
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
 from didact.engines.centroids.medoids import distance_table
-from didact.engines.centroids.starts import distinct, in_memory
+from didact.engines.centroids.starts import distinct, rows_to_draw
 from didact.engines.loop.iterate import iterate
 from didact.engines.loop.result import Result
 from didact.parts.distances import Hamming
@@ -204,7 +204,7 @@ class KModes(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         drawn, found = isinstance(self.init, str), []  # type: tuple[bool, list[Result]]
         for seed in seed_sequence(self.random_state).spawn(self.n_init if drawn else 1):
             if drawn:
-                X, w = in_memory(rows, self.n_clusters)
+                X, w = rows_to_draw(rows, self.n_clusters)
                 refuse_few(X, w, self.n_clusters)
                 start = drawn_modes(X, w, self.n_clusters, np.random.default_rng(seed))
             else:

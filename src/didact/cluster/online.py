@@ -21,7 +21,7 @@ from didact.core.random import seed_sequence
 from didact.core.rows import Block, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd import labels_of
+from didact.engines.centroids.lloyd import assigned_of
 from didact.engines.centroids.online_loops import online_steps
 
 
@@ -38,8 +38,8 @@ def firing(X: Any, centers: Array, unit: bool) -> Array:
 
 
 def labelled(block: Block, centers: Array, unit: bool) -> Any:
-    """Labels and cost of a block."""
-    return labels_of(block._replace(X=unit_rows(block.X)) if unit else block, centers)
+    """Assigned and cost of a block."""
+    return assigned_of(block._replace(X=unit_rows(block.X)) if unit else block, centers)
 
 
 class OnlineKMeans(_Centers):

@@ -60,17 +60,17 @@ class Farthest(NamedTuple):
         return _farthest(rows, distances, self.most)
 
 
-class Labels(NamedTuple):
+class Assigned(NamedTuple):
     """The number of each row's centre, int32, its squared distance, and the cost."""
 
     labels: Array
     distances: Array
     cost: float
 
-    def merge(self, other: "Labels") -> "Labels":
+    def merge(self, other: "Assigned") -> "Assigned":
         """Those of the first rows, then those of the others."""
         labels, distances = np.concatenate([self.labels, other.labels]), [self.distances, other.distances]
-        return Labels(labels, np.concatenate(distances), self.cost + other.cost)
+        return Assigned(labels, np.concatenate(distances), self.cost + other.cost)
 
 
 class LloydState(NamedTuple):
@@ -144,32 +144,34 @@ def _nearest(X: Any, centers: Array) -> tuple[Any, Any]:
 
 
 @compiled_pass
-def labels_of(block: Block, centers: Array) -> Labels:
+def assigned_of(block: Block, centers: Array) -> Assigned:
     """The nearest centre of each row of a block, of equal ones the first."""
     X, w = block.X, block.weight
     if not isinstance(X, np.ndarray):
-        return block_by_block(_labels_of, block, centers)
+        return block_by_block(_assigned_of, block, centers)
     found = Pass(X, None, centers.mean(axis=0))
     found.clusters(centers)
-    return Labels(found.labels, found.squares, float(found.squares.sum() if w is None else w @ found.squares))
+    return Assigned(found.labels, found.squares, float(found.squares.sum() if w is None else w @ found.squares))
 
 
-def _labels_of(block: Block, centers: Array) -> Labels:
+def _assigned_of(block: Block, centers: Array) -> Assigned:
     """The nearest centre of each sparse row, or of a tensor."""
     labels, distances = (to_numpy(part) for part in _nearest(block.X, centers))
     w, distances = block.weight, distances.astype(np.float64)
-    return Labels(labels.astype(np.int32), distances, float(distances.sum() if w is None else to_numpy(w) @ distances))
+    return Assigned(
+        labels.astype(np.int32), distances, float(distances.sum() if w is None else to_numpy(w) @ distances)
+    )
 
 
 def assign(X: Any, centers: Array) -> tuple[Array, Array]:
     """The nearest centre of every row, int32, and its squared distance."""
-    found = labels_of(Block(X), np.asarray(centers, np.float64))
+    found = assigned_of(Block(X), np.asarray(centers, np.float64))
     return found.labels, found.distances
 
 
 def farthest_of(block: Block, centers: Array, most: int) -> Farthest:
     """So many rows of a block with positive weight that are farthest from their centres."""
-    X, (_, distances, _) = block.X, labels_of(block, centers)
+    X, (_, distances, _) = block.X, assigned_of(block, centers)
     if block.weight is not None:
         distances = np.where(to_numpy(block.weight) > 0, distances, 0.0)
     # Equal rows count once, so some more are looked at; those at a centre are never farthest.

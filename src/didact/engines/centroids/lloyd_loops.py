@@ -40,7 +40,7 @@ from didact.core.jit.simd import LANES
 from didact.core.typing import Array
 from didact.engines.linear.softmax_loops import set_all_scores
 
-SETTLED, UNKNOWN = -2, -1
+AT_HOME, UNKNOWN = -2, -1
 
 
 class Centres(NamedTuple):
@@ -64,7 +64,7 @@ class Ways(NamedTuple):
     slack: float  # what rounding can have added to the bounds
 
 
-class Bounds(NamedTuple):
+class RowBounds(NamedTuple):
     """The place of each row's centre, and bounds; what is not asked for is empty."""
 
     places: Array
@@ -86,7 +86,7 @@ class Room(NamedTuple):
 
 @jit_unmanaged
 def lloyd_pass(
-    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: Bounds,
+    turn: Array, edges: Array, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
     room: Room, sums: Array, changes: Array,
 ) -> None:  # fmt: skip
     """Take pieces of the rows until there are no more: set places and bounds, and add what changes in the sums."""
@@ -106,7 +106,7 @@ def lloyd_pass(
 
 @jit_unmanaged
 def _look(
-    start: int, rows: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: Bounds, room: Room
+    start: int, rows: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: RowBounds, room: Room
 ) -> int:  # fmt: skip
     """How many rows of a tile have to be compared with centres; they are put on the lists of those groups."""
     groups, span, near, places = room.pending.shape[0], room.found.shape[1], room.found[0], room.found[1]
@@ -121,7 +121,7 @@ def _look(
             u, half = B.upper[i] + D.ways[a], C.half_gaps[a]
             u += C.unit * u + D.slack
             if u <= max(B.lowest[i] - D.most_way, half):
-                places[r] = SETTLED
+                places[r] = AT_HOME
                 continue
             low = half
             for g in range(groups):
@@ -133,7 +133,7 @@ def _look(
                 B.upper[i] = u - D.ways[a]
                 u += C.unit * u + D.slack
             if u <= max(low, half):
-                places[r] = SETTLED
+                places[r] = AT_HOME
                 continue
             limit = u
         found += 1
@@ -206,7 +206,7 @@ def _place_of(Z: Array, t: int, score: float) -> int:
 
 @jit_unmanaged
 def _group(
-    start: int, g: int, first: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: Bounds,
+    start: int, g: int, first: int, X: Array, row_step: int, column_step: int, C: Centres, D: Ways, B: RowBounds,
     room: Room,
 ) -> None:  # fmt: skip
     """Compare a tile of the rows on a group's list with its centres: the nearest so far, and the lower bounds."""
@@ -276,14 +276,14 @@ def _nearest(
 
 @jit_unmanaged
 def _finish(
-    start: int, rows: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: Bounds,
+    start: int, rows: int, X: Array, row_step: int, column_step: int, w: Array, C: Centres, D: Ways, B: RowBounds,
     room: Room, sums: Array,
 ) -> int:  # fmt: skip
     """Store places and bounds of the rows that were compared; how many have changed."""
     changed = 0
     for r in range(rows):
         place, i = int(room.found[1, r]), start + r
-        if place == SETTLED:
+        if place == AT_HOME:
             continue
         place = max(place, 0)  # a row that is no number has no nearest centre: its sums will say so
         if B.upper.shape[0] > 0:
@@ -297,16 +297,16 @@ def _finish(
         before = B.places[i]
         if before != place:
             weight = w[i] if w.shape[0] > 0 else 1.0
-            add_row(X, i * row_step, column_step, C.origin, weight, sums, place)
+            add_member(X, i * row_step, column_step, C.origin, weight, sums, place)
             if before >= 0:
-                add_row(X, i * row_step, column_step, C.origin, -weight, sums, before)
+                add_member(X, i * row_step, column_step, C.origin, -weight, sums, before)
             B.places[i] = place
             changed += 1
     return changed
 
 
 @jit_unmanaged
-def add_row(X: Array, first: int, column_step: int, origin: Array, weight: float, sums: Array, k: int) -> None:
+def add_member(X: Array, first: int, column_step: int, origin: Array, weight: float, sums: Array, k: int) -> None:
     """Add weight·(x − origin) and the weight to a cluster's sums; sums[1] gathers what rounding takes from sums[0]."""
     p, begin = origin.shape[0], np.uint64(first)
     for j in range(p):

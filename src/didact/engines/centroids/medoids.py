@@ -14,7 +14,7 @@ from didact.engines.centroids.medoids_loops import swap_round, two_nearest
 from didact.engines.loop.result import Result
 from didact.engines.neighbors.tables import block_edges, compiled, tables
 
-TABLE_ROWS = 256
+MEDOID_ROWS = 256
 
 
 def distance_table(noun: Any, Q: Any, X: Any) -> Array:
@@ -27,7 +27,7 @@ def distance_table(noun: Any, Q: Any, X: Any) -> Array:
         for first, D in tables(inner, Q[here], X):
             out[here, first : first + D.shape[1]] = noun.finish(D)
 
-    edges = block_edges(Q.shape[0], TABLE_ROWS)
+    edges = block_edges(Q.shape[0], MEDOID_ROWS)
     if compiled(inner):
         parallel_map(piece, edges)
     else:
@@ -43,7 +43,7 @@ def build(D: Array, w: Array, count: int) -> Array:
         if k == 0:
             losses = D @ w
         else:
-            edges = block_edges(len(D), TABLE_ROWS)
+            edges = block_edges(len(D), MEDOID_ROWS)
             losses = np.concatenate(parallel_map(partial(_losses, D, w, near), edges))
         losses = np.where(w > 0, losses, np.inf)
         losses[chosen[:k]] = np.inf

@@ -6,11 +6,11 @@ import numpy as np
 
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.centroids.lloyd_loops import UNKNOWN, Bounds, Centres, Room, Ways, lloyd_pass
+from didact.engines.centroids.lloyd_loops import UNKNOWN, Centres, Room, RowBounds, Ways, lloyd_pass
 from didact.engines.centroids.tuning import (
-    GROUP,
+    GROUP_CENTRES,
     MOST_GROUPS,
-    MOST_PIECES,
+    MOST_LLOYD_PIECES,
     MOST_SPAN,
     ONE_GROUP,
     PIECE_ROWS,
@@ -20,7 +20,7 @@ from didact.engines.linear.pass_loops import TILE, flat_view, number_column, who
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
 NOWHERE = -1e300  # score of a place without a centre
-NONE, NO_BOUNDS = np.zeros(0), np.zeros((0, 0))
+NO_VALUES, NO_BOUNDS = np.zeros(0), np.zeros((0, 0))
 
 
 class Pass:
@@ -78,15 +78,19 @@ class Pass:
     def _begin(self, centers: Array) -> None:
         """Put centres in their places; nothing is known of the rows."""
         (n, p), K = self.shape, len(centers)
-        self.groups = 1 if K <= ONE_GROUP or not self.bounded else min(-(-K // GROUP), MOST_GROUPS)
+        self.groups = 1 if K <= ONE_GROUP or not self.bounded else min(-(-K // GROUP_CENTRES), MOST_GROUPS)
         self.width = whole_vectors(-(-K // self.groups))
         self.names = np.full(self.groups * self.width, -1, np.int32)
         for g, group in enumerate(neighbourhoods(centers, self.groups)):
             self.names[g * self.width : g * self.width + len(group)] = group
-        pieces = int(np.clip(n // max(PIECE_ROWS, 8 * K), 1, MOST_PIECES))
+        pieces = int(np.clip(n // max(PIECE_ROWS, 8 * K), 1, MOST_LLOYD_PIECES))
         self.edges = np.linspace(0, n, pieces + 1).astype(np.int64)
-        kept = (np.empty(n), np.empty(n), np.empty((n, self.groups))) if self.bounded else (NONE, NONE, NO_BOUNDS)
-        self.bounds = Bounds(np.full(n, UNKNOWN, np.int32), NONE if self.bounded else np.empty(n), *kept)
+        kept = (
+            (np.empty(n), np.empty(n), np.empty((n, self.groups)))
+            if self.bounded
+            else (NO_VALUES, NO_VALUES, NO_BOUNDS)
+        )
+        self.bounds = RowBounds(np.full(n, UNKNOWN, np.int32), NO_VALUES if self.bounded else np.empty(n), *kept)
         self.sums: Any = np.zeros((len(self.names), p + 1), np.longdouble)
         self.ways, self.group_ways = np.zeros(len(self.names)), np.zeros(self.groups)
         self.most, self.steps = 0.0, 0

@@ -21,9 +21,9 @@ from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.threads import share_pieces
 from didact.core.typing import Array
-from didact.engines.centroids.passes import NONE
+from didact.engines.centroids.passes import NO_VALUES
 from didact.engines.centroids.starts_loops import gain_pass, win_pass
-from didact.engines.centroids.tuning import MOST_PIECES, PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
+from didact.engines.centroids.tuning import MOST_LLOYD_PIECES, PIECE_ROWS, SAMPLE_EACH, SAMPLE_ROWS
 from didact.engines.linear.pass_loops import TILE, flat_view, number_column, whole_vectors
 from didact.parts.statistics.moment_loops import NEAR, aligned_zeros
 
@@ -52,7 +52,7 @@ def _stirred(bits: Array) -> Array:
     return bits ^ (bits >> np.uint64(29))
 
 
-class Sample(NamedTuple):
+class RowSample(NamedTuple):
     """Rows with the least hashes, and their weights; equal rows are one."""
 
     hashes: Array
@@ -60,19 +60,19 @@ class Sample(NamedTuple):
     weights: Array
     most: int
 
-    def merge(self, other: "Sample") -> "Sample":
+    def merge(self, other: "RowSample") -> "RowSample":
         """The least of both."""
         keys, rows = np.concatenate([self.hashes, other.hashes]), np.concatenate([self.rows, other.rows])
         return _least(keys, rows, np.concatenate([self.weights, other.weights]), self.most)
 
 
-def _least(keys: Array, rows: Array, weights: Array, most: int) -> Sample:
+def _least(keys: Array, rows: Array, weights: Array, most: int) -> RowSample:
     known, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     total = np.bincount(inverse, weights, len(known))
-    return Sample(known[:most], rows[first[:most]], total[:most], most)
+    return RowSample(known[:most], rows[first[:most]], total[:most], most)
 
 
-def sample_of(block: Block, most: int) -> Sample:
+def sample_of(block: Block, most: int) -> RowSample:
     """The sample of one block."""
     X = block.X if is_sparse(block.X) else to_numpy(block.X)
     keys = hashes(X)
@@ -81,10 +81,10 @@ def sample_of(block: Block, most: int) -> Sample:
     known, first, inverse = np.unique(keys[there], return_index=True, return_inverse=True)
     total, chosen = np.bincount(inverse, weights[there], len(known)), there[first[:most]]
     rows = X[chosen].toarray() if is_sparse(X) else X[chosen]
-    return Sample(known[:most], np.asarray(rows), total[:most], most)
+    return RowSample(known[:most], np.asarray(rows), total[:most], most)
 
 
-def in_memory(rows: Rows, count: int) -> tuple[Any, Array | None]:
+def rows_to_draw(rows: Rows, count: int) -> tuple[Any, Array | None]:
     """Rows and weights from which a start is drawn: those in memory, or a sample."""
     if isinstance(rows, MemoryRows) and not rows.on_device:
         return rows.X, rows.columns.weight
@@ -179,7 +179,7 @@ class _Draw:
         n, p = X.shape
         self.rows, self.X, self.w, self.order = X, flat_view(X), number_column(w), order
         self.near, self.owner = np.full(n, np.inf), np.zeros(n, np.int32)
-        self.edges = np.linspace(0, n, int(np.clip(n // PIECE_ROWS, 1, MOST_PIECES)) + 1).astype(np.int64)
+        self.edges = np.linspace(0, n, int(np.clip(n // PIECE_ROWS, 1, MOST_LLOYD_PIECES)) + 1).astype(np.int64)
         self.masses, self.centers = np.zeros(len(self.edges) - 1), np.empty((0, p))
         with np.errstate(all="ignore"):
             self.origin = np.asarray(w @ X / w.sum(), np.float64)
@@ -191,7 +191,7 @@ class _Draw:
         best = int(np.argmax(gains.sum(axis=0)))
         lists = won[best], how[best], np.ascontiguousarray(counts[:, best])
         known: list[Any] = [self.edges, self.w, self.order, *lists, number, self.near, self.owner]
-        for masses in (NONE, self.masses):
+        for masses in (NO_VALUES, self.masses):
             arguments: list[Any] = [*known, masses]
             share_pieces(len(self.masses), partial(_win, arguments))
         self.centers = np.vstack([self.centers, C[best]])
