@@ -213,6 +213,12 @@ def normal_mixture(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np
     return centre[which] + np.array([1.0, 0.5, 0.3])[which, None] * rng.standard_normal((n, p)), which
 
 
+def overlapping_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """64 normal clusters of standard deviation 1 around centres of standard deviation 2 in each column."""
+    centers, labels = 2 * np.random.default_rng([SEED, p]).standard_normal((64, p)), rng.integers(0, 64, n)
+    return centers[labels] + rng.standard_normal((n, p)), labels
+
+
 def places(m: int, p: int) -> np.ndarray:
     """Queries from the mixture, whatever the number of rows."""
     return normal_mixture(np.random.default_rng([SEED, p, m]), m, p)[0]

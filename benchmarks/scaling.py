@@ -168,6 +168,16 @@ ROWS = {
     "ClusterwiseRegressor": Row(
         numbers, (60_000, 20), "ensemble.ClusterwiseRegressor", 4, options={"random_state": 0}, peer=False
     ),
+    "KMeans": Row(
+        numbers,
+        (2_000_000, 16),
+        "cluster.KMeans",
+        8,
+        options={"n_clusters": 50, "init": "random", "n_init": 1, "random_state": 0, "max_iter": 20},
+    ),
+    "KMeans, predict": Row(
+        numbers, (2_000_000, 16), "cluster.KMeans", 8, "predict", options={"n_clusters": 50, "random_state": 0}
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

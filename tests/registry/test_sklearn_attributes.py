@@ -20,7 +20,7 @@ OTHER = {
     "t_": STEPS,
     "solver_": "solvers have names of their own",
 }
-RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient")
+RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient", "MiniBatch")
 
 PARAMS = {
     "LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "Cs": 3},
@@ -31,6 +31,7 @@ PARAMS = {
     "RidgeClassifierCV": {"store_cv_results": True},
     "OneVsOneClassifier": {"estimator": TheirLogisticRegression()},
     "OutputCodeClassifier": {"estimator": TheirLogisticRegression()},
+    "KMeans": {"init": np.eye(8, 4), "n_init": 1},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 3},
     **{f"{kind}Forest{what}": {"n_estimators": 5} for kind in ("Random",) for what in ("Classifier", "Regressor")},

@@ -20,7 +20,7 @@ from didact.core.parameters import at_least, attr, has, none, param, random_stat
 from didact.core.random import seed_sequence
 from didact.core.rows import MemoryRows
 from didact.core.typing import Array
-from didact.engines.components.lloyd import assign, kmeans
+from didact.engines.centroids.lloyd import assign, kmeans
 from didact.ensemble.combine import class_probabilities
 from didact.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

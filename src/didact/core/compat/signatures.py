@@ -91,6 +91,10 @@ SIGNATURES = {
         "GaussianProcessClassifier": "kernel * n_jobs",
         "GaussianProcessRegressor": "kernel *",
     },
+    "cluster": {
+        "KMeans": "n_clusters * verbose",
+        "MiniBatchKMeans": "n_clusters * verbose",
+    },
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -1,0 +1,93 @@
+"""Chapter ``cluster``: k-means from the same start, its seeding alone, and medoids.
+
+Rows are a mixture of normal clusters that overlap. Each library returns its centres, and the mean squared distance (for
+medoids the mean distance) of the rows from the nearest is computed anew in float64: answers are the same when it is no
+higher than the best by more than the stated share. From the same start all libraries make the same iterations but for
+rounding, to scikit-learn's tolerance; faiss has none and makes 30. Seeding is random: draws are as good when the cost
+of their start is within 3 per cent. Everybody has two threads.
+
+What must be done: for 500,000 × 16 and 50 clusters 4·10⁸ multiply-adds an iteration without bounds, 25 ms of one core
+at 16 of them a nanosecond; bounds leave a fifth to a fiftieth of that. Seeding 200 of 200,000 × 32 reads 51 MB for each
+centre, 10 GB in all, and makes 9·10⁹ multiply-adds.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.answers import Check, Record, blocks, relative
+from benchmarks.data import Data
+from benchmarks.harness import US, Fit, Workload
+
+SKLEARN, INTELEX, FAISS, KMEDOIDS = "scikit-learn", "scikit-learn-intelex", "faiss", "kmedoids"
+HERE = "benchmarks.adapters.clusters"
+GROW = {"multiples": (0.1, 1), "rounds": 3, "budget": 20.0, "warm": 8.0}
+
+
+@dataclass(frozen=True)
+class SameCost(Check):
+    """How far the cost of the centres is above the best, relatively; distances to this power."""
+
+    agree: float = 1e-4
+    power: float = 2.0
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        for c in candidates:
+            c["objective"] = self.cost(np.asarray(c["answer"]["centers"], float), folder)
+        return relative([c["objective"] for c in candidates], min(c["objective"] for c in candidates))
+
+    def cost(self, centers: np.ndarray, folder: Path) -> float:
+        total, n = 0.0, 0
+        for X, _ in blocks(folder, 2_000_000):
+            squares = (X * X).sum(axis=1)[:, None] - 2 * X @ centers.T + (centers * centers).sum(axis=1)
+            total += float((np.maximum(squares.min(axis=1), 0.0) ** (self.power / 2)).sum())
+            n += len(X)
+        return total / n
+
+
+def lloyd(path: str, *algorithms: str) -> list[Fit]:
+    options: dict[str, Any] = {"path": f"{path}.KMeans", "clusters": 50}
+    return [Fit(f"{HERE}.Lloyd", options | {"algorithm": a}, a) for a in algorithms]
+
+
+WORKLOADS = [
+    Workload(
+        "KMeans, 50 clusters, same start",
+        Data("overlapping_clusters", 500_000, 16),
+        SameCost(1e-4),
+        {
+            US: lloyd("didact.cluster", "lloyd"),
+            SKLEARN: lloyd("sklearn.cluster", "lloyd", "elkan"),
+            INTELEX: lloyd("sklearnex.cluster", "lloyd"),
+            FAISS: [Fit(f"{HERE}.Faiss", {"clusters": 50, "steps": 30}, "30 iterations")],
+        },
+        {SKLEARN: 2, INTELEX: 1.3, FAISS: 1.3},
+        busy=(US,),
+        **GROW,
+    ),
+    Workload(
+        "k-means++ alone, 200 clusters",
+        Data("overlapping_clusters", 200_000, 32),
+        SameCost(0.03),
+        {
+            US: [Fit(f"{HERE}.Seeding", {"path": "didact.cluster", "clusters": 200})],
+            SKLEARN: [Fit(f"{HERE}.Seeding", {"path": "sklearn.cluster", "clusters": 200})],
+        },
+        {SKLEARN: 2},
+        **GROW,
+    ),
+    Workload(
+        "KMedoids, 10 clusters, same start",
+        Data("overlapping_clusters", 5_000, 8),
+        SameCost(0.01, power=1.0),
+        {
+            US: [Fit(f"{HERE}.Medoids", {"library": US, "clusters": 10})],
+            KMEDOIDS: [Fit(f"{HERE}.Medoids", {"library": KMEDOIDS, "clusters": 10})],
+        },
+        {KMEDOIDS: 1},
+        **(GROW | {"multiples": (0.2, 1)}),
+    ),
+]
+EXTRAS: dict[str, Any] = {}

@@ -1,0 +1,188 @@
+r"""k-medoids: k-means for any distance, whose centres are rows, the medoids.
+
+.. math:: \min_{M\subset\{1..n\},\,|M|=K}\ \sum_i w_i\min_{m\in M} d(x_i, x_m)
+
+1. All distances, n² of them, unless they are given.
+2. A start: medoids drawn as in k-means++, greedily chosen, or given.
+3. FasterPAM: a row takes the place of a medoid as soon as that lowers the loss, until no swap does.
+
+Schubert, Rousseeuw (2021), doi:10.1016/j.is.2021.101804; Kaufman, Rousseeuw (1990), doi:10.1002/9780470316801.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from didact.cluster.base import counting, refuse_few
+from didact.core.backend import float_type, to_numpy
+from didact.core.errors import InputError, ParameterError
+from didact.core.estimator import Estimator, report_convergence
+from didact.core.overflow import refuse_extreme
+from didact.core.parameters import array_like, attr, is_callable, none, one_of, param, random_state, whole
+from didact.core.progress import FitProgress
+from didact.core.random import seed_sequence
+from didact.core.rows.gather import dense
+from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
+from didact.core.typing import Array
+from didact.engines.centroids.medoids import build, distance_table, drawn_medoids, medoids
+from didact.engines.centroids.starts import by_place
+from didact.parts.distances import NAMES, distance_named
+
+ROUNDING = 1e-8  # of two distances that should be equal
+
+
+def own_distances(X: Array) -> Array:
+    """A matrix of distances, once it is known to be one: square, symmetric, at least 0, and 0 on the diagonal."""
+    if X.shape[0] != X.shape[1]:
+        raise InputError(f"A distance matrix is square: this one has {X.shape[0]} rows and {X.shape[1]} columns.")
+    D = np.ascontiguousarray(X, np.float64)
+    if D.min() < 0:
+        raise InputError("The distance matrix has negative entries: distances are at least 0.")
+    apart = np.abs(D - D.T)
+    i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
+    if apart[i, j] > ROUNDING * max(float(D.max()), 1e-300):
+        raise InputError(
+            f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
+            f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."
+        )
+    return D
+
+
+def to_medoids(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
+    """Distances of new rows from the medoids, (n, K)."""
+    if metric is None:
+        return np.ascontiguousarray(dense(X, np.float64)[:, chosen])
+    return distance_table(metric, dense(X, np.float64), rows)
+
+
+def nearest_medoid(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
+    """The number of the nearest medoid of each row."""
+    return to_medoids(X, metric, rows, chosen).argmin(axis=1).astype(np.int32)
+
+
+def medoid_distances(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:
+    """Distances of new rows from the medoids in their float type."""
+    return to_medoids(X, metric, rows, chosen).astype(float_type(X))
+
+
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+    r"""k-medoids clustering with any distance, by FasterPAM: centres are rows of the data.
+
+    .. math:: \min_{m_1,\dots,m_K} \sum_i w_i \min_k d(x_i, x_{m_k})
+
+    Less sensitive to outliers than k-means, as distances are not squared, and at home wherever two rows can be
+    compared: any metric of `didact.neighbors`, a function of two rows, or a matrix of distances
+    (``metric="precomputed"``).
+
+    Notes
+    -----
+    Cost: n² distances in memory, 8n² bytes, and n² operations a round of swaps; two to five rounds are usual. Rows must
+    fit in memory. Candidates come in an order that follows from the values of the rows. Shape of computation: pairs.
+
+    References
+    ----------
+    Schubert, Rousseeuw (2021), doi:10.1016/j.is.2021.101804.
+
+    Examples
+    --------
+    >>> from didact.cluster import KMedoids
+    >>> X = [[0.0], [1.0], [2.0], [50.0], [51.0], [99.0]]
+    >>> model = KMedoids(n_clusters=2, metric="manhattan", random_state=0).fit(X)
+    >>> sorted(model.medoid_indices_.tolist()), model.inertia_
+    ([1, 4], 51.0)
+    """
+
+    n_clusters: int = param(8, whole(1), "Number of clusters.")
+    metric: Any = param(
+        "euclidean", [one_of(*NAMES), is_callable], "The distance: a name, 'precomputed', or a function of two rows."
+    )
+    metric_params: Any = param(None, [dict, none], "More parameters of the metric.")
+    init: Any = param(
+        "k-medoids++",
+        [one_of("k-medoids++", "build"), array_like],
+        "The start: rows drawn in proportion to their distances, chosen greedily, or the numbers of rows.",
+    )
+    n_init: int = param(1, whole(1), "Runs from different draws; the best counts.")
+    max_iter: int = param(100, whole(1), "Most rounds of swaps.")
+    random_state: Any = param(None, random_state, "Seed of the draws.")
+
+    _attrs = [
+        attr("medoid_indices_", "(n_clusters,)", "The rows that are medoids."),
+        attr("cluster_centers_", "(n_clusters, n_features)", "The medoids; of a matrix of distances, its rows."),
+        attr("labels_", "(n_samples,)", "The number of each row's medoid."),
+        attr("inertia_", "float", "The loss Σ w min d."),
+        attr("n_iter_", "int", "Rounds of the best run."),
+    ]
+
+    _test_params = [{"n_clusters": 3, "random_state": 0}]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMedoids":
+        """Find the medoids of rows X; sample_weight counts rows, y is not used."""
+        block = self._rows(X, None, sample_weight, target="none").whole()
+        rows, w = dense(block.X, np.float64), None if block.weight is None else to_numpy(block.weight)
+        refuse_few(rows, w, self.n_clusters)
+        D = self._distances(rows)
+        with FitProgress(self, X=X, attributes=lambda x: self._fitted(x, rows, block.X)) as progress:
+            result = self._best(D, np.ones(len(D)) if w is None else w.astype(np.float64), rows, progress)
+        report_convergence(self, result)
+        self.__dict__.update(self._fitted(result.x, rows, block.X))
+        self.labels_, self.inertia_ = D[result.x].argmin(axis=0).astype(np.int32), float(result.value)
+        return self
+
+    def _distances(self, rows: Array) -> Array:
+        """All distances of the rows, once these are looked at; sets the metric."""
+        if not finite_sum(rows):
+            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
+        refuse_square(len(rows), "cluster a sample of the rows, or use KMeans", 2)
+        own = self.metric == "precomputed"
+        self._noun = None if own else distance_named(self.metric, 2.0, self.metric_params, rows)
+        D = own_distances(rows) if own else distance_table(self._noun, rows, rows)
+        if not finite_sum(D):
+            refuse_extreme(rows, getattr(self, "feature_names_in_", None))
+            raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+        return D
+
+    def _best(self, D: Array, w: Array, rows: Array, progress: FitProgress) -> Any:
+        """The run of least loss."""
+        order = by_place(np.sort(D, axis=1) if self._noun is None else rows)[0]
+        drawn, found = isinstance(self.init, str) and self.init == "k-medoids++", []  # type: tuple[bool, list[Any]]
+        for seed in seed_sequence(self.random_state).spawn(self.n_init if drawn else 1):
+            if drawn:
+                start = drawn_medoids(D, w, self.n_clusters, order, np.random.default_rng(seed))
+            else:
+                start = build(D, w, self.n_clusters) if isinstance(self.init, str) else self._given(len(D))
+            found.append(medoids(D, w, order, start, self.max_iter, counting(progress, found)))
+        return min(found, key=lambda result: result.value)
+
+    def _given(self, n: int) -> Array:
+        start = np.asarray(to_numpy(self.init))
+        fine = start.shape == (self.n_clusters,) and start.dtype.kind in "iu" and len(np.unique(start)) == len(start)
+        if not fine or not 0 <= start.min() <= start.max() < n:
+            raise ParameterError(f"init must hold the numbers of {self.n_clusters} different rows, from 0 to {n - 1}.")
+        return start
+
+    def _fitted(self, chosen: Array, rows: Array, X: Any) -> dict[str, Any]:
+        chosen = np.array(chosen)
+        return {"medoid_indices_": chosen, "cluster_centers_": rows[chosen].astype(float_type(X))}
+
+    def _arguments(self) -> tuple[Any, ...]:
+        self._after_fit()
+        return self._noun, self.cluster_centers_.astype(np.float64), self.medoid_indices_
+
+    def predict(self, X: Any) -> Any:
+        """The number of each row's nearest medoid; of a matrix of distances from the fitted rows, likewise."""
+        return self._after_fit()._map_rows(X, nearest_medoid, *self._arguments())
+
+    def transform(self, X: Any) -> Any:
+        """The distances of each row from the medoids, (n, n_clusters)."""
+        return self._after_fit()._map_rows(X, medoid_distances, *self._arguments())
