@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
@@ -26,43 +25,11 @@ from didact.core.estimator import Estimator
 from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
+from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
 from didact.engines.gram.rows import gram, images
-from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from didact.kernels.radial import width_of_gamma
+from didact.kernels import Kernel
 
-NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
 SINGULAR = 1e-13  # of the largest eigenvalue: smaller ones are rounding
-
-
-class PairFunction(NamedTuple):
-    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
-
-    metric: Any
-    params: dict[str, Any]
-
-    def __call__(self, A: AnyArray, X: AnyArray) -> Array:
-        """All values."""
-        A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
-        how = {"filter_params": True} if isinstance(self.metric, str) else {}
-        return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
-
-
-def chosen_kernel(kernel: Any, gamma: float | None, degree: float, coef0: float, more: Any, p: int) -> Any:
-    """The kernel that scikit-learn's parameters name."""
-    if isinstance(kernel, Kernel) or kernel == "precomputed":
-        return kernel
-    if callable(kernel):
-        return PairFunction(kernel, more or {})
-    g = 1.0 / p if gamma is None else gamma
-    if kernel == "linear":
-        return Linear()
-    if kernel in ("rbf", "laplacian"):
-        return Constant() if g == 0 else RBF(width_of_gamma(g)) if kernel == "rbf" else Laplacian(1.0 / g)
-    if kernel in ("poly", "polynomial") and degree == int(degree):
-        return Polynomial(int(degree), g, coef0)
-    if kernel == "sigmoid":
-        return Sigmoid(g, coef0)
-    return PairFunction(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})
 
 
 def solve(K: AnyArray, Y: AnyArray, root: AnyArray, alpha: Array) -> AnyArray:
@@ -167,7 +134,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     alpha: Any = param(1.0, [at_least(0), array_like], "The penalty λ, or one for each target.")
     kernel: Any = param(
         "linear",
-        [one_of(*NAMES), is_callable],
+        [one_of(*PAIRWISE_NAMES), is_callable],
         "A name of scikit-learn, any kernel of didact.kernels, or a function of two rows.",
     )
     gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p.")
@@ -204,7 +171,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _gram(self, X: AnyArray) -> AnyArray:
         """The Gram matrix of the fitted rows."""
-        self.kernel_ = chosen_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, X.shape[1])
+        self.kernel_ = pairwise_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, X.shape[1])
         if self.kernel_ == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")

@@ -1,6 +1,7 @@
 """Kernels as immutable values with an algebra, on vectors and on strings; Gram matrices, gradients, validity."""
 
 from didact.kernels.base import Fixed, Kernel, Power, Product, Scaled, Sum, Warped, is_positive_semidefinite
+from didact.kernels.cosines import Cosines
 from didact.kernels.products import Constant, Linear, Polynomial, Sigmoid, White, Wiener
 from didact.kernels.radial import RBF, Laplacian, Matern, Periodic, RationalQuadratic
 from didact.kernels.strings import StringSpectrum, StringSubsequence, WordOverlap
@@ -8,6 +9,7 @@ from didact.kernels.strings import StringSpectrum, StringSubsequence, WordOverla
 __all__ = [
     "RBF",
     "Constant",
+    "Cosines",
     "Fixed",
     "Kernel",
     "Laplacian",

@@ -79,6 +79,7 @@ SIGNATURES = {
         "SVR": "* verbose=False",
     },
     "kernel_ridge": {"KernelRidge": "alpha *"},
+    "kernel_approximation": {"Nystroem": "kernel * n_jobs", "RBFSampler": "*"},
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",
