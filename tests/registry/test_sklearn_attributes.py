@@ -24,7 +24,7 @@ OTHER = {
     "t_": STEPS,
     "solver_": "solvers have names of their own",
 }
-RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient")
+RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient", "Nystroem", "RBFSampler")
 
 PARAMS = {
     "LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "Cs": 3},

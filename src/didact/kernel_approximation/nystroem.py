@@ -35,7 +35,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     References
     ----------
-    Williams, Seeger (2000), NIPS 13; Drineas, Mahoney (2005), JMLR 6, 2153–2175.
+    Nyström (1930), doi:10.1007/BF02547521; Williams, Seeger (2000), NIPS 13.
 
     Examples
     --------
@@ -50,8 +50,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     _tensors = True
     _test_params = [
-        {"n_components": 10, "random_state": 0},
-        {"n_components": 5, "landmarks": "kmeans++", "random_state": 0},
+        {"gamma": 0.2, "n_components": 10, "random_state": 0},
+        {"gamma": 0.2, "n_components": 5, "landmarks": "kmeans++", "random_state": 0},
     ]
 
     kernel: Any = param(

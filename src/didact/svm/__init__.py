@@ -1,7 +1,11 @@
-"""Support vector machines."""
+"""Support vector machines, and other models with a kernel."""
 
 from didact.svm.classification import SVC
+from didact.svm.kernel_logistic import KernelLogisticRegression
+from didact.svm.kernel_perceptron import KernelPerceptron
+from didact.svm.kernel_sgd import KernelSGDRegressor
+from didact.svm.least_squares import LSSVC
 from didact.svm.one_class import OneClassSVM
 from didact.svm.regression import SVR
 
-__all__ = ["SVC", "SVR", "OneClassSVM"]
+__all__ = ["LSSVC", "SVC", "SVR", "KernelLogisticRegression", "KernelPerceptron", "KernelSGDRegressor", "OneClassSVM"]

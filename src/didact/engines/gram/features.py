@@ -2,8 +2,8 @@ r"""Explicit features whose inner products are a kernel, nearly: landmarks (Nyst
 
 .. math:: z(x) = K_{LL}^{-1/2}\,k(L, x),\qquad z_j(x) = \sqrt{2/m}\,\cos(\omega_j^Tx + b_j)
 
-Nyström's z(x)ᵀz(x′) is the kernel of the projections onto the span of m landmarks L, drawn from the rows: exact for rows
-in that span. Random cosines are unbiased, with an error of about 1/√m, if ω follows the spectral law of the kernel: a
+Nyström's z(x)ᵀz(x′) is the kernel of the projections onto the span of m landmarks L, drawn from the rows: exact for
+rows in that span. Random cosines are unbiased, with an error of about 1/√m, if ω follows the law of the kernel: a
 Gaussian for RBF, Cauchy for Laplacian, Student's t with 2ν degrees of freedom for Matérn, a Gaussian of random width
 for the rational quadratic. Features of a block of rows take m evaluations a row (and m² for Nyström), so that linear
 models on them need neither the Gram matrix nor all features at once.
@@ -118,6 +118,8 @@ def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArr
     keys, numbers, parts, start = np.empty(0), np.empty(0, np.int64), [], 0
     for one in rows.stream():
         n = one.X.shape[0]
+        if not (rows.missing or finite_sum(one.X)):
+            refuse_non_finite(one.X, rows.names)
         new = rng.random(n)
         if one.weight is not None:
             new = np.where(to_numpy(one.weight) > 0, new, np.inf)
@@ -132,8 +134,6 @@ def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArr
     if not parts:
         raise InputError("The collection is empty: it holds no rows.")
     X = stacked(tuple(parts))
-    if not finite_sum(X):
-        refuse_non_finite(X, rows.names)
     return numbers, X.toarray() if is_sparse(X) and X.shape[1] <= 10_000 else X
 
 

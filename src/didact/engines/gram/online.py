@@ -1,0 +1,131 @@
+"""Learning row by row in the features of a kernel: scores and steps of one row after the other, computed in blocks.
+
+f = Σ_j c_j k(·, x_j). For a block of rows one product gives their scores f so far, and one their Gram matrix; then each
+row in turn takes its step, which changes its own coefficient and the scores of the rows after it in the block. That is
+exactly the order of single steps, at the price of matrix products. Explicit features z(x) do with their weights what
+coefficients do: f = z(x)ᵀu. A pass takes one evaluation of the kernel for each row and row with a coefficient.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from didact.core.errors import InputError
+from didact.core.typing import AnyArray, Array
+from didact.engines.gram.features import FeatureMap, taken
+from didact.engines.gram.rows import block
+from didact.engines.gram.systems import own_gram
+
+BLOCK = 256  # rows whose scores come from one product
+CACHED = 6000  # rows up to which the whole Gram matrix is kept: 288 MB
+
+Rule = Callable[[int, Array], tuple[Array | None, float]]
+
+
+class Space(Protocol):
+    """Where a function lives: in coefficients of rows or in weights of features."""
+
+    coef: Array
+
+    def scores(self, rows: Array) -> Array:
+        """f of some rows, by number."""
+
+    def square(self, rows: Array) -> Array:
+        """Their Gram matrix."""
+
+    def add(self, rows: Array, steps: Array, shrink: float) -> None:
+        """f·shrink + Σ steps·k(·, rows)."""
+
+
+class RowSpace:
+    """A function with coefficients (n, d) of rows; `gram(a, b)` gives values of the kernel for rows by number."""
+
+    def __init__(self, gram: Callable[[Array, Array], Array], coef: Array):
+        self.gram, self.coef = gram, coef
+
+    def scores(self, rows: Array) -> Array:
+        """From the rows that have coefficients."""
+        active = np.flatnonzero(self.coef.any(axis=1))
+        if not len(active):
+            return np.zeros((len(rows), self.coef.shape[1]))
+        return self.gram(rows, active) @ self.coef[active]
+
+    def square(self, rows: Array) -> Array:
+        """Values of the kernel."""
+        return self.gram(rows, rows)
+
+    def add(self, rows: Array, steps: Array, shrink: float) -> None:
+        """To the coefficients of the rows themselves."""
+        if shrink != 1.0:
+            self.coef *= shrink
+        self.coef[rows] += steps
+
+
+class FeatureSpace:
+    """A function with weights (m, d) of features of rows X."""
+
+    def __init__(self, features: FeatureMap, X: AnyArray, coef: Array):
+        self.features, self.X, self.coef = features, X, coef
+        self.known: tuple[Any, Any] = (None, None)
+
+    def scores(self, rows: Array) -> Array:
+        """Products of features and weights."""
+        return self._of(rows) @ self.coef
+
+    def square(self, rows: Array) -> Array:
+        """Products of features."""
+        Z = self._of(rows)
+        return Z @ Z.T
+
+    def add(self, rows: Array, steps: Array, shrink: float) -> None:
+        """To the weights."""
+        self.coef *= shrink
+        self.coef += self._of(rows).T @ steps
+
+    def scatter(self, rows: Array, w: Array) -> Array:
+        """ZᵀΩZ of some rows."""
+        Z = self._of(rows)
+        return Z.T @ (w[:, None] * Z)
+
+    def _of(self, rows: Array) -> Array:
+        if self.known[0] is not rows:
+            self.known = rows, np.asarray(self.features(taken(self.X, rows)))
+        return self.known[1]
+
+
+def values_of_rows(kernel: Any, X: AnyArray, passes: int) -> Callable[[Array, Array], Array]:
+    """Values of the kernel for rows by number: from the whole matrix if it is small and used more than once."""
+    if passes > 1 and X.shape[0] <= CACHED:
+        return table_of(own_gram(kernel, X))
+
+    def values(a: Array, b: Array) -> Array:
+        found = np.asarray(block(kernel, X[a], X[b]), np.float64)
+        if not np.isfinite(found.sum()):
+            raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+        return found
+
+    return values
+
+
+def table_of(K: Array) -> Callable[[Array, Array], Array]:
+    """Values of a given matrix."""
+    return lambda a, b: K[np.ix_(a, b)]
+
+
+def row_by_row(space: Space, order: Array, rule: Rule) -> None:
+    """One pass: rule(row, its scores) says what the row adds (None: nothing), and by what all before it shrinks."""
+    for start in range(0, len(order), BLOCK):
+        rows = order[start : start + BLOCK]
+        F, K = space.scores(rows), space.square(rows)
+        steps, shrink = np.zeros_like(F), 1.0
+        for t, row in enumerate(rows.tolist()):
+            step, keep = rule(row, F[t])
+            if keep != 1.0:
+                F[t + 1 :] *= keep
+                steps[:t] *= keep
+                shrink *= keep
+            if step is not None:
+                steps[t] = step
+                F[t + 1 :] += K[t + 1 :, t, None] * step
+        space.add(rows, steps, shrink)
