@@ -105,7 +105,7 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelLogisticRegression":
         """Find the coefficients of the rows and the constants."""
-        rows, weights = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
+        rows, weights, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
         exact = self.approximation is None
         kept, solve = self._exact(rows) if exact else self._approximate(rows, float(weights.sum()))
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=lambda x: self._state(kept(x))) as progress:

@@ -7,12 +7,12 @@ import numpy as np
 from didact.core.backend import float_type, is_sparse, is_tensor, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import attr, has, none, one_of, param, random_state, whole
+from didact.core.parameters import attr, param, random_state
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.features import FeatureMap, chosen_map
+from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
 from didact.engines.gram.online import FeatureSpace, RowSpace, Space, table_of, values_of_rows
 from didact.engines.gram.spread import scale_gamma
 from didact.engines.gram.systems import own_gram
@@ -20,22 +20,6 @@ from didact.kernels.base import Kernel
 from didact.kernels.strings import as_strings
 from didact.parts.statistics.counts import label_codes, label_counts, weigh_classes
 from didact.svm.base import chosen_kernel, coef0_param, degree_param, gamma_param, kernel_param, values_at
-
-APPROXIMATIONS = ("nystroem", "random_features")
-
-
-def approximation_param() -> Any:
-    """The parameter `approximation`."""
-    doc = (
-        "Explicit features in the place of the kernel, for many rows: 'nystroem' (landmarks among the rows), "
-        "'random_features' (random cosines; RBF, Laplacian, Matérn and rational quadratic kernels), or a transformer."
-    )
-    return param(None, [one_of(*APPROXIMATIONS), has("fit", "transform"), none], doc)
-
-
-def n_components_param() -> Any:
-    """The parameter `n_components`."""
-    return param(300, whole(1), "Number of features of an approximation.")
 
 
 def features_for(model: Any, rows: Rows, kernel: Any = None) -> FeatureMap:
@@ -69,8 +53,8 @@ def coded(block: Block, classes: Array, factors: Array | None) -> Block:
     return block._replace(y=codes, weight=w)
 
 
-def class_rows(model: Any, rows: Rows) -> tuple[Rows, Array]:
-    """Rows with class numbers and class weights, and the weight of each class; sets classes_."""
+def class_rows(model: Any, rows: Rows) -> tuple[Rows, Array, Array | None]:
+    """Rows with class numbers and class weights, the weight of each class, and its factor; sets classes_."""
     counts = rows.reduce(label_counts)
     model.classes_ = counts.values
     if (counts.weights > 0).sum() < 2:
@@ -82,7 +66,7 @@ def class_rows(model: Any, rows: Rows) -> tuple[Rows, Array]:
     weights = counts.weights if factors is None else counts.weights * factors
     if (weights > 0).sum() < 2:
         raise InputError("class_weight leaves fewer than two classes with a positive weight.")
-    return rows.prepared(coded, model.classes_, factors), weights
+    return rows.prepared(coded, model.classes_, factors), weights, factors
 
 
 def sides(codes: Array, K: int) -> Array:

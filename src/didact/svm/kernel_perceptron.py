@@ -172,7 +172,7 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
         """Learn from rows X with labels y until a pass makes no mistake."""
-        rows, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
+        rows, _, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
         learner, data = self._start(rows, None)
         generator = streams(self.random_state, 2)[1]
         known: dict[str, Any] = {"X": X, "y": y, "attributes": lambda x: self._fitted(x, data)}

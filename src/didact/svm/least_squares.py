@@ -89,7 +89,7 @@ class LSSVC(ClassifierMixin, _KernelModel):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LSSVC":
         """Solve for the coefficients of the rows and the constants."""
-        rows, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
+        rows, _, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
         with FitProgress(self, X=X, y=y):
             found = self._exact(rows) if self.approximation is None else self._approximate(rows)
         self.__dict__.update(found)

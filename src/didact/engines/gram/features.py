@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, local, to_numpy
 from didact.core.errors import InputError, ParameterError
+from didact.core.parameters import has, none, one_of, param, whole
 from didact.core.random import streams
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
@@ -34,6 +35,23 @@ SPAN = 1e-12  # of the largest eigenvalue of the landmarks' matrix: smaller ones
 HELD = 1 << 28  # bytes of features that are kept for all rows; beyond, each pass computes them anew
 POOL = 20  # rows for each landmark among which far ones are looked for
 LANDMARKS = ("uniform", "kmeans++")
+
+
+APPROXIMATIONS = ("nystroem", "random_features")
+
+
+def approximation_param() -> Any:
+    """The parameter `approximation`."""
+    doc = (
+        "Explicit features in the place of the kernel, for many rows: 'nystroem' (landmarks among the rows), "
+        "'random_features' (random cosines; RBF, Laplacian, Matérn and rational quadratic kernels), or a transformer."
+    )
+    return param(None, [one_of(*APPROXIMATIONS), has("fit", "transform"), none], doc)
+
+
+def n_components_param() -> Any:
+    """The parameter `n_components`."""
+    return param(300, whole(1), "Number of features of an approximation.")
 
 
 class FeatureMap(NamedTuple):
