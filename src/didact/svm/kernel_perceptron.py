@@ -25,7 +25,7 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.online import Space, row_by_row
+from didact.engines.gram.online import Space, on_mistakes
 from didact.engines.gram.rows import block
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.kernel_model import Data, _KernelModel, class_rows, coded, labels_at, labels_of_scores, scores_at, sides
@@ -54,21 +54,23 @@ class Learner:
 
         An output without a mistake has learnt its class, and rests from then on.
         """
-        d, before = self.outputs, len(self.steps)
+        d, before, hours = self.outputs, len(self.steps), self.hour.copy()
+        order = order[w[order] > 0]
 
-        def rule(row: int, f: Array) -> tuple[Array | None, float]:
-            wrong = self.active & (Y[row] * (f[:d] + self.bias[:d]) <= 0)
-            hour = self.hour.copy()
-            self.hour += self.active
-            if not wrong.any():
-                return None, 1.0
-            step = np.where(wrong, w[row] * Y[row], 0.0)
-            both = np.concatenate([step, hour * step])
+        def mistaken(rows: Array, f: Array) -> Array:
+            return self.active & (Y[rows] * (f[:, :d] + self.bias[:d]) <= 0)
+
+        def step(place: int, f: Array) -> Array:
+            row, hour = int(order[place]), hours + place
+            bad = mistaken(order[place : place + 1], f[None])[0]
+            move = np.where(bad, w[row] * Y[row], 0.0)
+            both = np.concatenate([move, hour * move])
             self.bias += constant * both
-            self.steps += [(row, k, float(step[k]), hour[k]) for k in np.flatnonzero(wrong).tolist()]
-            return both, 1.0
+            self.steps += [(row, k, float(move[k]), hour[k]) for k in np.flatnonzero(bad).tolist()]
+            return both
 
-        row_by_row(self.space, order[w[order] > 0], rule)
+        on_mistakes(self.space, order, lambda rows, f: mistaken(rows, f).any(axis=1), step)
+        self.hour += self.active * len(order)
         new = self.steps[before:]
         self.active = np.isin(np.arange(d), [k for _, k, *_ in new])
         return len(new)
@@ -135,9 +137,9 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
     """
 
     _test_params = [
-        {"gamma": 0.5, "shuffle": False},
-        {"gamma": 0.5, "shuffle": False, "variant": "averaged", "approximation": "nystroem", "random_state": 0},
-        {"gamma": 0.5, "shuffle": False, "variant": "voted"},
+        {"gamma": 1.0, "shuffle": False},
+        {"gamma": 1.0, "shuffle": False, "variant": "averaged", "approximation": "nystroem", "random_state": 0},
+        {"gamma": 1.0, "shuffle": False, "variant": "voted"},
     ]
     _test_skips = {
         **dict.fromkeys(

@@ -13,7 +13,7 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.features import FeatureMap, taken
+from didact.engines.gram.features import HELD, FeatureMap, taken
 from didact.engines.gram.rows import block
 from didact.engines.gram.systems import own_gram
 
@@ -21,6 +21,7 @@ BLOCK = 256  # rows whose scores come from one product
 CACHED = 6000  # rows up to which the whole Gram matrix is kept: 288 MB
 
 Rule = Callable[[int, Array], tuple[Array | None, float]]
+Find = Callable[[Array, Array], Array]
 
 
 class Space(Protocol):
@@ -67,7 +68,9 @@ class FeatureSpace:
 
     def __init__(self, features: FeatureMap, X: AnyArray, coef: Array):
         self.features, self.X, self.coef = features, X, coef
-        self.known: tuple[Any, Any] = (None, None)
+        small = 8 * X.shape[0] * features.size <= HELD
+        self.known: tuple[Any, Any] = (None, np.asarray(features(X)) if small else None)
+        self.all = small
 
     def scores(self, rows: Array) -> Array:
         """Products of features and weights."""
@@ -89,6 +92,8 @@ class FeatureSpace:
         return Z.T @ (w[:, None] * Z)
 
     def _of(self, rows: Array) -> Array:
+        if self.all:
+            return self.known[1][rows]
         if self.known[0] is not rows:
             self.known = rows, np.asarray(self.features(taken(self.X, rows)))
         return self.known[1]
@@ -111,6 +116,24 @@ def values_of_rows(kernel: Any, X: AnyArray, passes: int) -> Callable[[Array, Ar
 def table_of(K: Array) -> Callable[[Array, Array], Array]:
     """Values of a given matrix."""
     return lambda a, b: K[np.ix_(a, b)]
+
+
+def on_mistakes(
+    space: Space, order: Array, wrong: Callable[[Array, Array], Array], step: Callable[[int, Array], Array]
+) -> None:
+    """One pass in which only some rows take steps: wrong(rows, scores) finds them, so that others cost no turn."""
+    for start in range(0, len(order), BLOCK):
+        rows = order[start : start + BLOCK]
+        F, K = space.scores(rows), space.square(rows)
+        steps, t = np.zeros_like(F), 0
+        while t < len(rows):
+            bad = wrong(rows[t:], F[t:])
+            t += int(bad.argmax()) if bad.any() else len(rows) - t
+            if t < len(rows):
+                steps[t] = step(start + t, F[t])
+                F[t + 1 :] += K[t + 1 :, t, None] * steps[t]
+                t += 1
+        space.add(rows, steps, 1.0)
 
 
 def row_by_row(space: Space, order: Array, rule: Rule) -> None:

@@ -3,8 +3,8 @@ r"""Support vector machines as linear models on explicit features.
 .. math:: \min_{u,b}\ \tfrac12\|u\|^2 + C\sum_i\omega_i\,\ell_\delta(y_i, u^Tz(x_i) + b)
 
 where ℓ_δ is the hinge, or the ε-insensitive loss, with kinks rounded over a width δ: within δ/2 of it, and smooth.
-Newton steps for δ = 1, 1/10, 1/100, 1/1000 in turn (in units of y for regression), each from the solution before. A step is
-one pass over blocks of rows, n m² multiply–adds, and memory for m² numbers.
+Newton steps for δ = 1, 1/10, 1/100, 1/1000 in turn (in units of y for regression), each from the solution before. A step
+is one pass over blocks of rows, n m² multiply–adds, and memory for m² numbers.
 
 Chapelle (2007), Training a support vector machine in the primal, doi:10.1162/neco.2007.19.5.1155.
 """
@@ -21,6 +21,7 @@ from didact.engines.linear.objective import LinearObjective
 from didact.engines.loop.iterate import Report
 
 WIDTHS = (1.0, 0.1, 0.01, 0.001)
+ROUGH = 100.0  # times the tolerance suffices for the widths before the last
 CURVATURE = 2000  # features up to which Newton's matrix is formed
 
 
@@ -47,7 +48,8 @@ def fit_rounded(
     for width in WIDTHS:
         objective = LinearObjective(rows=rows, loss=loss(width), weight=weight, alpha=alpha)
         solver = "newton" if objective.size <= CURVATURE else "lbfgs"
-        result = fit_linear(objective, 0.0, solver, tol * alpha, most, x, x is not None, report)
+        enough = tol * alpha * (1.0 if width == WIDTHS[-1] else ROUGH)
+        result = fit_linear(objective, 0.0, solver, enough, most, x, x is not None, report)
         x, steps = result.x, steps + result.n_iter
         if result.status == "stopped":
             break
