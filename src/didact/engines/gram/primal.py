@@ -3,7 +3,7 @@ r"""Support vector machines as linear models on explicit features.
 .. math:: \min_{u,b}\ \tfrac12\|u\|^2 + C\sum_i\omega_i\,\ell_\delta(y_i, u^Tz(x_i) + b)
 
 where ℓ_δ is the hinge, or the ε-insensitive loss, with kinks rounded over a width δ: within δ/2 of it, and smooth.
-Newton steps for δ = 1, 1/10, 1/100, 1/1000 in turn (in units of y for regression), each from the solution before. A step
+Newton steps for δ = 1, 1/10, 1/100, 1/1000 in turn (in units of y for regression), each from the last one. A step
 is one pass over blocks of rows, n m² multiply–adds, and memory for m² numbers.
 
 Chapelle (2007), Training a support vector machine in the primal, doi:10.1162/neco.2007.19.5.1155.
