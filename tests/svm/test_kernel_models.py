@@ -90,13 +90,12 @@ def test_the_gradient_in_the_features_is_zero(y, direct, monkeypatch):
     np.testing.assert_allclose(residual.sum(axis=0), 0.0, atol=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore:.*max_iter")
 def test_weights_are_repetitions():
     twice = np.repeat(X, W, axis=0), np.repeat(THREE, W)
     for model in (LSSVC(kernel=RBF(1.0)), KernelLogisticRegression(kernel=RBF(1.0), tol=1e-10)):
         expected = model.fit(*twice).decision_function(X)
         np.testing.assert_allclose(model.fit(X, THREE, W).decision_function(X), expected, atol=1e-6)
-    batch = KernelSGDRegressor(kernel=RBF(1.0), method="batch", alpha=0.01, max_iter=20, tol=0.0, n_iter_no_change=20)
+    batch = KernelSGDRegressor(kernel=RBF(1.0), method="batch", alpha=0.01, max_iter=20, tol=None)
     expected = batch.fit(twice[0], np.repeat(Z, W)).predict(X)
     np.testing.assert_allclose(batch.fit(X, Z, W).predict(X), expected, atol=1e-9)
 
@@ -144,15 +143,15 @@ def test_calls_of_partial_fit_are_one_pass(variant):
     np.testing.assert_array_equal(parts.n_mistakes_, whole.n_mistakes_)
 
 
-@pytest.mark.filterwarnings("ignore:.*(mistakes|max_iter)")
+@pytest.mark.filterwarnings("ignore:.*mistakes")
 def test_blocks_change_nothing(monkeypatch):
     expected = KernelPerceptron(gamma=0.5, shuffle=False, max_iter=5).fit(X, THREE).decision_function(X)
-    steps = KernelSGDRegressor(gamma=0.5, shuffle=False, max_iter=3, alpha=0.01, tol=1.0).fit(X, Z).predict(X)
+    steps = KernelSGDRegressor(gamma=0.5, shuffle=False, max_iter=3, alpha=0.01, tol=None).fit(X, Z).predict(X)
     monkeypatch.setattr(online, "BLOCK", 7)
     monkeypatch.setattr(online, "CACHED", 0)
     found = KernelPerceptron(gamma=0.5, shuffle=False, max_iter=5).fit(X, THREE).decision_function(X)
     np.testing.assert_allclose(found, expected, atol=1e-9)
-    found = KernelSGDRegressor(gamma=0.5, shuffle=False, max_iter=3, alpha=0.01, tol=1.0).fit(X, Z).predict(X)
+    found = KernelSGDRegressor(gamma=0.5, shuffle=False, max_iter=3, alpha=0.01, tol=None).fit(X, Z).predict(X)
     np.testing.assert_allclose(found, steps, atol=1e-9)
 
 
@@ -182,10 +181,9 @@ def test_strings_in_all_models():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])
-@pytest.mark.filterwarnings("ignore:.*max_iter")
 def test_the_linear_kernel_is_the_rule_of_widrow_and_hoff(alpha):
     how = {"alpha": alpha, "eta0": 0.01, "shuffle": False, "max_iter": 4}
-    ours = KernelSGDRegressor(kernel="linear", tol=0.0, n_iter_no_change=9, **how).fit(X, Z)
+    ours = KernelSGDRegressor(kernel="linear", tol=None, **how).fit(X, Z)
     linear = SGDRegressor(penalty="l2", fit_intercept=False, learning_rate="constant", tol=None, **how).fit(X, Z)
     np.testing.assert_allclose(ours.predict(X), linear.predict(X), atol=1e-12)
 
@@ -203,15 +201,14 @@ def test_batches_of_steps_end_at_ridge_regression():
     assert model.loss_curve_[0] > model.loss_curve_[-1]
 
 
-@pytest.mark.filterwarnings("ignore:.*max_iter")
 def test_partial_fit_of_steps_is_one_pass_and_targets_are_apart():
     Y = np.column_stack([Z, Z**2])
-    whole = KernelSGDRegressor(gamma=0.5, eta0=0.3, shuffle=False, max_iter=1, tol=1.0, n_iter_no_change=1).fit(X, Y)
+    whole = KernelSGDRegressor(gamma=0.5, eta0=0.3, shuffle=False, max_iter=1, tol=None).fit(X, Y)
     parts = KernelSGDRegressor(gamma=0.5, eta0=0.3, kernel=whole.kernel_)
     for a in range(0, 90, 45):
         parts.partial_fit(X[a : a + 45], Y[a : a + 45])
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-10)
-    alone = KernelSGDRegressor(gamma=0.5, eta0=0.3, shuffle=False, max_iter=1, tol=1.0, n_iter_no_change=1)
+    alone = KernelSGDRegressor(gamma=0.5, eta0=0.3, shuffle=False, max_iter=1, tol=None)
     np.testing.assert_allclose(alone.fit(X, Z).predict(X), whole.predict(X)[:, 0], atol=1e-10)
 
 

@@ -19,7 +19,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import warn_convergence
-from didact.core.parameters import above, at_least, attr, is_bool, one_of, param, whole
+from didact.core.parameters import above, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Rows
@@ -104,7 +104,7 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     directions of large eigenvalues are learnt first. `eta0="auto"` takes the longest step that cannot diverge: one over
     the largest k(x, x) for single rows, for batches one over a bound on the largest eigenvalue. A fit ends when the
     loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter` with a
-    warning. Every row gets a coefficient, so that `partial_fit` keeps all rows; with `approximation` it keeps m
+    warning; ``tol=None`` makes just that many passes. Every row gets a coefficient, so that `partial_fit` keeps all rows; with `approximation` it keeps m
     weights. Cost: a pass takes n evaluations of the kernel for each row, as matrix products. Shape of computation:
     stream.
 
@@ -148,7 +148,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     power_t: float = param(0.0, at_least(0), "Steps fall like 1/t^power_t.")
     alpha: float = param(0.0, at_least(0), "Penalty ½α‖f‖² for each row.")
     max_iter: int = param(1000, whole(1), "Most passes over the rows.")
-    tol: float = param(1e-4, at_least(0), "Fall of the loss that counts, as a share of the loss of the function 0.")
+    tol: Any = param(
+        1e-4, [at_least(0), none], "Fall of the loss that counts, as a share of that of the function 0; None: no limit."
+    )
     n_iter_no_change: int = param(5, whole(1), "Passes in a row without such a fall that end the fit.")
     shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
 
@@ -175,13 +177,13 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
             order = generator.permutation(data.new) if one and self.shuffle else data.new
             loss, hour = (stochastic_pass if one else batch_pass)(space, data, order, how, hour)
             losses.append(loss / data.weight.sum())
-            since = 0 if loss < best - self.tol * total else since + 1
+            since = 0 if self.tol is None or loss < best - self.tol * total else since + 1
             best = min(best, loss)
             if report(len(losses), losses[-1], (space, hour, losses)) or since >= self.n_iter_no_change:
                 return losses, hour, True
             if not loss <= DIVERGED * max(total, 1e-300):
-                break
-        return losses, hour, False
+                return losses, hour, False
+        return losses, hour, self.tol is None
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSGDRegressor":
         """Make one pass over more rows, in their order."""
