@@ -84,9 +84,9 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
 
     _tensors = True
     _test_params = [
+        {"gamma": 0.2, "approximation": "nystroem", "n_components": 20, "random_state": 0, "tol": 1e-9},
         {"gamma": 0.2, "tol": 1e-9},
         {"kernel": "linear", "C": 0.5, "tol": 1e-9},
-        {"gamma": 0.2, "approximation": "nystroem", "n_components": 20, "random_state": 0, "tol": 1e-9},
     ]
     _test_skips = {"weight_scale": WEIGHTS_ARE_C}
     _attrs = [

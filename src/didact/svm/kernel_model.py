@@ -13,7 +13,7 @@ from didact.core.rows.gather import stacked
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import FeatureMap, approximation_param, chosen_map, n_components_param
-from didact.engines.gram.online import FeatureSpace, RowSpace, Space, table_of, values_of_rows
+from didact.engines.gram.online import FeatureSpace, Space, TableSpace, row_space
 from didact.engines.gram.spread import scale_gamma
 from didact.engines.gram.systems import own_gram
 from didact.kernels.base import Kernel
@@ -159,7 +159,7 @@ class _KernelModel(Estimator):
         learn from follow. With an approximation it holds the weights of its features.
         """
         X, _, w, *_ = rows.whole()
-        w = np.ones(len(targets)) if w is None else to_numpy(w).astype(np.float64)
+        d, w = targets.shape[1], np.ones(len(targets)) if w is None else to_numpy(w).astype(np.float64)
         if not reads_strings(self.kernel) and not finite_sum(X):
             refuse_non_finite(X, rows.names)
         old = np.zeros((0, columns)) if state is None else state["coef"]
@@ -168,26 +168,25 @@ class _KernelModel(Estimator):
             coef = np.zeros((features.size, columns)) if state is None else old.copy()
             new = np.arange(len(targets))
             data = Data(X=X, targets=targets, weight=w, new=new, dtype=float_type(rows), features=features)
-            return FeatureSpace(features, X, coef), data
-        X, values = self._values(X, rows, state)
-        n = len(old)
-        targets, w = np.concatenate([np.zeros((n, targets.shape[1])), targets]), np.concatenate([np.zeros(n), w])
-        space = RowSpace(values, np.concatenate([old, np.zeros((len(targets) - n, columns))]))
+            return FeatureSpace(features, X, coef, d), data
+        n, coef = len(old), np.concatenate([old, np.zeros((len(targets), columns))])
+        X, space = self._space(X, rows, state, coef, d)
+        targets, w = np.concatenate([np.zeros((n, d)), targets]), np.concatenate([np.zeros(n), w])
         new = np.arange(n, len(targets))
         return space, Data(X=X, targets=targets, weight=w, new=new, dtype=float_type(rows), features=None)
 
-    def _values(self, X: AnyArray, rows: Rows, state: Any) -> tuple[AnyArray, Any]:
-        """All rows that matter, and values of the kernel by their numbers; sets kernel_."""
+    def _space(self, X: AnyArray, rows: Rows, state: Any, coef: Array, scored: int) -> tuple[AnyArray, Space]:
+        """All rows that matter, and a function on them; sets kernel_."""
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            return X, table_of(self._given(X))
+            return X, TableSpace(self._given(X), coef, scored)
         if state is None:
             self.kernel_ = kernel_for(self, rows)
-            return X, values_of_rows(self.kernel_, X, 2)
+            return X, row_space(self.kernel_, X, coef, scored, again=True)
         old = self.support_vectors_
         if is_sparse(old) != is_sparse(X):
             X, old = (A.toarray() if is_sparse(A) else A for A in (X, old))
         X = stacked((old, X)) if old.shape[0] else X
-        return X, values_of_rows(self.kernel_, X, 1)
+        return X, row_space(self.kernel_, X, coef, scored, again=False)
 
     def _features(self, state: Any) -> FeatureMap:
         """The features of an earlier call of partial_fit."""

@@ -137,8 +137,8 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
     """
 
     _test_params = [
-        {"gamma": 1.0, "shuffle": False},
-        {"gamma": 1.0, "shuffle": False, "variant": "averaged", "approximation": "nystroem", "random_state": 0},
+        {"gamma": 40.0, "shuffle": False},
+        {"gamma": 10.0, "shuffle": False, "variant": "averaged", "approximation": "nystroem", "random_state": 0},
     ]
     _test_skips = {
         **dict.fromkeys(

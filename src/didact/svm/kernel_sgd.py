@@ -104,9 +104,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     directions of large eigenvalues are learnt first. `eta0="auto"` takes the longest step that cannot diverge: one over
     the largest k(x, x) for single rows, for batches one over a bound on the largest eigenvalue. A fit ends when the
     loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter` with a
-    warning; ``tol=None`` makes just that many passes. Every row gets a coefficient, so that `partial_fit` keeps all rows; with `approximation` it keeps m
-    weights. Cost: a pass takes n evaluations of the kernel for each row, as matrix products. Shape of computation:
-    stream.
+    warning; ``tol=None`` makes just that many passes. Every row gets a coefficient, so that `partial_fit` keeps all
+    rows; with `approximation` it keeps m weights. Cost: a pass takes n evaluations of the kernel for each row, as
+    matrix products. Shape of computation: stream.
 
     References
     ----------
@@ -124,9 +124,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     """
 
     _test_params = [
+        {"gamma": 0.2, "shuffle": False, "approximation": "nystroem", "n_components": 20, "random_state": 0},
         {"gamma": 0.2, "shuffle": False},
         {"gamma": 0.2, "method": "batch", "alpha": 0.01},
-        {"gamma": 0.2, "shuffle": False, "approximation": "nystroem", "n_components": 20, "random_state": 0},
     ]
     _test_skips = {
         "weights_equal_repetition/repeated:shuffle": ORDER,

@@ -71,9 +71,9 @@ class LSSVC(ClassifierMixin, _KernelModel):
 
     _tensors = True
     _test_params = [
+        {"gamma": 0.2, "approximation": "nystroem", "n_components": 20, "random_state": 0},
         {"gamma": 0.2},
         {"kernel": "poly", "degree": 2, "gamma": 0.2, "coef0": 1.0, "C": 0.5},
-        {"gamma": 0.2, "approximation": "nystroem", "n_components": 20, "random_state": 0},
     ]
     _test_skips = {"weight_scale": WEIGHTS_ARE_C}
     _attrs = [

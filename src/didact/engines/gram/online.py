@@ -25,9 +25,10 @@ Find = Callable[[Array, Array], Array]
 
 
 class Space(Protocol):
-    """Where a function lives: in coefficients of rows or in weights of features."""
+    """Where a function lives: in coefficients of rows or in weights of features, of which some columns have scores."""
 
     coef: Array
+    scored: int
 
     def scores(self, rows: Array) -> Array:
         """f of some rows, by number."""
@@ -40,17 +41,24 @@ class Space(Protocol):
 
 
 class RowSpace:
-    """A function with coefficients (n, d) of rows; `gram(a, b)` gives values of the kernel for rows by number."""
+    """A function with coefficients (n, d) of rows X; the first `scored` columns have scores."""
 
-    def __init__(self, gram: Callable[[Array, Array], Array], coef: Array):
-        self.gram, self.coef = gram, coef
+    def __init__(self, kernel: Any, X: AnyArray, coef: Array, scored: int):
+        self.kernel, self.X, self.coef, self.scored = kernel, X, coef, scored
+
+    def gram(self, a: Array, b: Array) -> Array:
+        """Values of the kernel for rows by number."""
+        found = np.asarray(block(self.kernel, self.X[a], self.X[b]), np.float64)
+        if not np.isfinite(found.sum()):
+            raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+        return found
 
     def scores(self, rows: Array) -> Array:
         """From the rows that have coefficients."""
         active = np.flatnonzero(self.coef.any(axis=1))
         if not len(active):
-            return np.zeros((len(rows), self.coef.shape[1]))
-        return self.gram(rows, active) @ self.coef[active]
+            return np.zeros((len(rows), self.scored))
+        return self.gram(rows, active) @ self.coef[active, : self.scored]
 
     def square(self, rows: Array) -> Array:
         """Values of the kernel."""
@@ -63,18 +71,42 @@ class RowSpace:
         self.coef[rows] += steps
 
 
+class TableSpace(RowSpace):
+    """A function on the rows of a given Gram matrix: the scores of all rows are kept up to date."""
+
+    def __init__(self, K: Array, coef: Array, scored: int):
+        super().__init__(None, None, coef, scored)
+        self.K, self.fit = K, K @ coef[:, :scored]
+
+    def gram(self, a: Array, b: Array) -> Array:
+        """Entries of the matrix."""
+        return self.K[np.ix_(a, b)]
+
+    def scores(self, rows: Array) -> Array:
+        """Those that are kept."""
+        return self.fit[rows]
+
+    def add(self, rows: Array, steps: Array, shrink: float) -> None:
+        """To coefficients and scores; the matrix is symmetric."""
+        super().add(rows, steps, shrink)
+        changed = steps.any(axis=1)
+        if shrink != 1.0:
+            self.fit *= shrink
+        self.fit += self.K[rows[changed]].T @ steps[changed, : self.scored]
+
+
 class FeatureSpace:
     """A function with weights (m, d) of features of rows X."""
 
-    def __init__(self, features: FeatureMap, X: AnyArray, coef: Array):
-        self.features, self.X, self.coef = features, X, coef
+    def __init__(self, features: FeatureMap, X: AnyArray, coef: Array, scored: int):
+        self.features, self.X, self.coef, self.scored = features, X, coef, scored
         small = 8 * X.shape[0] * features.size <= HELD
         self.known: tuple[Any, Any] = (None, np.asarray(features(X)) if small else None)
         self.all = small
 
     def scores(self, rows: Array) -> Array:
         """Products of features and weights."""
-        return self._of(rows) @ self.coef
+        return self._of(rows) @ self.coef[:, : self.scored]
 
     def square(self, rows: Array) -> Array:
         """Products of features."""
@@ -99,23 +131,11 @@ class FeatureSpace:
         return self.known[1]
 
 
-def values_of_rows(kernel: Any, X: AnyArray, passes: int) -> Callable[[Array, Array], Array]:
-    """Values of the kernel for rows by number: from the whole matrix if it is small and used more than once."""
-    if passes > 1 and X.shape[0] <= CACHED:
-        return table_of(own_gram(kernel, X))
-
-    def values(a: Array, b: Array) -> Array:
-        found = np.asarray(block(kernel, X[a], X[b]), np.float64)
-        if not np.isfinite(found.sum()):
-            raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
-        return found
-
-    return values
-
-
-def table_of(K: Array) -> Callable[[Array, Array], Array]:
-    """Values of a given matrix."""
-    return lambda a, b: K[np.ix_(a, b)]
+def row_space(kernel: Any, X: AnyArray, coef: Array, scored: int, again: bool) -> RowSpace:
+    """A function on rows: with the whole Gram matrix if it is small and will be used again."""
+    if again and X.shape[0] <= CACHED:
+        return TableSpace(own_gram(kernel, X), coef, scored)
+    return RowSpace(kernel, X, coef, scored)
 
 
 def on_mistakes(
@@ -125,13 +145,13 @@ def on_mistakes(
     for start in range(0, len(order), BLOCK):
         rows = order[start : start + BLOCK]
         F, K = space.scores(rows), space.square(rows)
-        steps, t = np.zeros_like(F), 0
+        steps, t = np.zeros((len(rows), space.coef.shape[1])), 0
         while t < len(rows):
             bad = wrong(rows[t:], F[t:])
             t += int(bad.argmax()) if bad.any() else len(rows) - t
             if t < len(rows):
                 steps[t] = step(start + t, F[t])
-                F[t + 1 :] += K[t + 1 :, t, None] * steps[t]
+                F[t + 1 :] += K[t + 1 :, t, None] * steps[t, : space.scored]
                 t += 1
         space.add(rows, steps, 1.0)
 
