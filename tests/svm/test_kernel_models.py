@@ -108,7 +108,8 @@ def test_weights_are_repetitions():
 @pytest.mark.filterwarnings("ignore:.*mistakes")
 def test_the_linear_kernel_is_the_perceptron(y, variant):
     how = {"variant": variant, "shuffle": False, "max_iter": 20}
-    ours, linear = KernelPerceptron(kernel="linear", **how).fit(X, y), Perceptron(tol=None, **how).fit(X, y)
+    ours = KernelPerceptron(kernel="linear", n_iter_no_change=None, **how).fit(X, y)
+    linear = Perceptron(tol=None, **how).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), linear.decision_function(X), atol=1e-9)
     np.testing.assert_array_equal(ours.n_mistakes_, linear.n_mistakes_)
     np.testing.assert_array_equal(ours.predict(X), linear.predict(X))

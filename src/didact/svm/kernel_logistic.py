@@ -28,7 +28,7 @@ from didact.engines.loop.result import Result
 from didact.parts.losses.classification import Logistic, Softmax
 from didact.parts.noun import logistic
 from didact.svm.base import WEIGHTS_ARE_C
-from didact.svm.kernel_model import _KernelModel, class_rows, features_for, labels_at, scores_at
+from didact.svm.kernel_model import LANDMARK_SKIPS, _KernelModel, class_rows, features_for, labels_at, scores_at
 
 NEWTON = 600  # parameters up to which Newton's method is used on features: a curvature matrix is worth a pass there
 
@@ -88,7 +88,7 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
         {"gamma": 0.2, "tol": 1e-9},
         {"kernel": "linear", "C": 0.5, "tol": 1e-9},
     ]
-    _test_skips = {"weight_scale": WEIGHTS_ARE_C}
+    _test_skips = {**LANDMARK_SKIPS, "weight_scale": WEIGHTS_ARE_C}
     _attrs = [
         attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("intercept_", "(1,) or (n_classes,)", "Constants b."),
@@ -120,8 +120,9 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
     def _exact(self, rows: Rows) -> tuple[Any, Any]:
         """How the solver's point becomes fitted attributes, and the solver."""
         X, K = self._matrix(rows)
-        codes, w = (None if c is None else to_numpy(c) for c in rows.whole()[1:3])
-        w = np.ones(len(codes)) if w is None else w.astype(np.float64)
+        _, y, w, *_ = rows.whole()
+        codes = to_numpy(y)
+        w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
         number = len(self.classes_)
         data, dtype = Classes(codes, w, 1 if number == 2 else number), float_type(rows)
 
@@ -148,9 +149,9 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
             solver = "newton" if objective.size <= NEWTON else "auto"
             return fit_linear(objective, 0.0, solver, self.tol, self.max_iter, report=report)
 
-        return lambda x: self._features(features, objective, x, float_type(rows)), solve
+        return lambda x: self._on_features(features, objective, x, float_type(rows)), solve
 
-    def _features(self, features: FeatureMap, objective: LinearObjective, x: Array, dtype: Any) -> dict[str, Any]:
+    def _on_features(self, features: FeatureMap, objective: LinearObjective, x: Array, dtype: Any) -> dict[str, Any]:
         coef, constant = objective.split(x)
         weights = coef[:, None] if coef.ndim == 1 else coef.T
         return self._keep_features(features, weights, centred(np.atleast_1d(constant)), dtype)

@@ -44,6 +44,18 @@ def reads_strings(kernel: Any) -> bool:
     return isinstance(kernel, Kernel) and not kernel.takes_vectors()
 
 
+DRAWN = "Landmarks are drawn from the rows: others, or the same in another order, are other landmarks."
+LANDMARK_SKIPS = dict.fromkeys(
+    (
+        "weights_equal_repetition/repeated:approximation",
+        "row_order:approximation",
+        "check_sample_weight_equivalence_on_dense_data:approximation",
+        "check_sample_weight_equivalence_on_sparse_data:approximation",
+    ),
+    DRAWN,
+)
+
+
 def coded(block: Block, classes: Array, factors: Array | None) -> Block:
     """A block with class numbers for labels, and class weights folded into the weights."""
     codes = to_numpy(label_codes(block.y, classes)).astype(np.int64)
@@ -162,6 +174,7 @@ class _KernelModel(Estimator):
         d, w = targets.shape[1], np.ones(len(targets)) if w is None else to_numpy(w).astype(np.float64)
         if not reads_strings(self.kernel) and not finite_sum(X):
             refuse_non_finite(X, rows.names)
+        X = X if self._text(X) else X.astype(np.float64, copy=False)
         old = np.zeros((0, columns)) if state is None else state["coef"]
         if self.approximation is not None:
             features = features_for(self, rows) if state is None else self._features(state)
@@ -206,6 +219,7 @@ class _KernelModel(Estimator):
         used = np.flatnonzero(coef.any(axis=1)) if used is None else used
         given = isinstance(self.kernel_, str)
         chosen = np.empty((0, 0)) if given else to_numpy(X[used.tolist()]) if is_tensor(X) else X[used]
+        chosen = chosen if self._text(chosen) else chosen.astype(dtype, copy=False)
         return {
             "support_": used.astype(np.int32),
             "support_vectors_": chosen,

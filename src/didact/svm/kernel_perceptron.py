@@ -69,7 +69,7 @@ class Learner:
             self.steps += [(row, k, float(move[k]), hour[k]) for k in np.flatnonzero(bad).tolist()]
             return both
 
-        on_mistakes(self.space, order, lambda rows, f: mistaken(rows, f).any(axis=1), step)
+        on_mistakes(self.space, order, lambda rows, f: np.asarray(mistaken(rows, f).any(axis=1)), step)
         self.hour += self.active * len(order)
         new = self.steps[before:]
         self.active = np.isin(np.arange(d), [k for _, k, *_ in new])
@@ -116,9 +116,9 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
 
     Notes
     -----
-    More than two classes are learnt one against the rest. A fit ends at a pass without mistakes, or at `max_iter` with
-    a warning: classes that the features do not separate are never learnt, and `variant="averaged"` makes the best of
-    them. The averaged perceptron takes the mean of f after every row, the voted one lets every f that there was vote as
+    More than two classes are learnt one against the rest. A fit ends at a pass without mistakes, when passes no longer
+    make fewer of them, or at `max_iter` with a warning: classes that the features do not separate are never learnt, and
+    `variant="averaged"` makes the best of them. Only proportions of weights count. The averaged perceptron takes the mean of f after every row, the voted one lets every f that there was vote as
     often as it survived a row. Strings: pass a list of them, and a kernel of strings. Cost: one evaluation of the
     kernel a pass for each row and support vector, as matrix products. Shape of computation: stream.
 
@@ -165,7 +165,12 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
 
     variant: str = param("plain", one_of("plain", "averaged", "voted"), "Which f predicts: the last, the mean or all.")
     fit_intercept: bool = param(True, is_bool, "Whether to learn a constant term.")
-    max_iter: int = param(100, whole(1), "Most passes over the rows.")
+    max_iter: int = param(1000, whole(1), "Most passes over the rows.")
+    n_iter_no_change: Any = param(
+        10,
+        [whole(1), none],
+        "Passes in a row without fewer mistakes than ever before that end the fit; None: no limit.",
+    )
     shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
     class_weight: Any = param(
         None, [dict, one_of("balanced"), none], "Weights of the classes; 'balanced': equal in sum."
@@ -178,13 +183,16 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
         generator = streams(self.random_state, 2)[1]
         known: dict[str, Any] = {"X": X, "y": y, "attributes": lambda x: self._fitted(x, data)}
         with FitProgress(self, self.max_iter, **known) as progress:
+            best, since, weight = np.inf, 0, data.weight * (np.count_nonzero(data.weight) / data.weight.sum())
             for epoch in range(1, self.max_iter + 1):
                 order = generator.permutation(data.new) if self.shuffle else data.new
-                mistakes = learner.learn(order, data.targets, data.weight, self.fit_intercept)
-                if progress.report(epoch, float(mistakes), learner) or not mistakes:
+                mistakes = learner.learn(order, data.targets, weight, self.fit_intercept)
+                since, best = (0, mistakes) if mistakes < best else (since + 1, best)
+                ended = not mistakes or since >= (self.n_iter_no_change or np.inf)
+                if progress.report(epoch, float(mistakes), learner) or ended:
                     break
         self.__dict__.update(self._fitted(learner, data), n_iter_=epoch)
-        self._report(mistakes, progress.stopped)
+        self._report(ended or progress.stopped)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
@@ -212,7 +220,7 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
             raise InputError(f"`classes={known}` is not the same as on the last call to partial_fit: {self.classes_}.")
         if len(known) < 2:
             raise InputError("KernelPerceptron needs at least 2 classes, but classes names one class.")
-        self.classes_ = known
+        self.classes_: Any = known
         return known, weigh_classes(self.class_weight, Counts(known, np.ones(len(known))))
 
     def _start(self, rows: Rows, state: Any) -> tuple[Learner, Data]:
@@ -258,8 +266,8 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
             "_state": state,
         }
 
-    def _report(self, mistakes: int, stopped: bool) -> None:
-        if mistakes and not stopped:
+    def _report(self, ended: bool) -> None:
+        if not ended:
             warn_convergence(
                 self,
                 f"Still mistakes after max_iter={self.max_iter} passes: the features of the kernel do not separate the "

@@ -103,8 +103,8 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     There is no constant term: add a constant to the kernel (``kernel + 1``), or centre y. Few passes regularise, as
     directions of large eigenvalues are learnt first. `eta0="auto"` takes the longest step that cannot diverge: one over
     the largest k(x, x) for single rows, for batches one over a bound on the largest eigenvalue. A fit ends when the
-    loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter` with a
-    warning; ``tol=None`` makes just that many passes. Every row gets a coefficient, so that `partial_fit` keeps all
+    loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter`:
+    fewer passes are a stronger penalty, so that it ends without a warning. Every row gets a coefficient, so that `partial_fit` keeps all
     rows; with `approximation` it keeps m weights. Cost: a pass takes n evaluations of the kernel for each row, as
     matrix products. Shape of computation: stream.
 
@@ -124,9 +124,16 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     """
 
     _test_params = [
-        {"gamma": 0.2, "shuffle": False, "approximation": "nystroem", "n_components": 20, "random_state": 0},
-        {"gamma": 0.2, "shuffle": False},
-        {"gamma": 0.2, "method": "batch", "alpha": 0.01},
+        {
+            "gamma": 0.2,
+            "max_iter": 30,
+            "shuffle": False,
+            "approximation": "nystroem",
+            "n_components": 20,
+            "random_state": 0,
+        },
+        {"gamma": 0.2, "max_iter": 30, "shuffle": False},
+        {"gamma": 0.2, "method": "batch", "alpha": 0.01, "max_iter": 100},
     ]
     _test_skips = {
         "weights_equal_repetition/repeated:shuffle": ORDER,
@@ -161,15 +168,13 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
         how, total = self._steps(space, data, None), float(data.weight @ (data.targets**2).sum(axis=1))
         known: dict[str, Any] = {"X": X, "y": y, "attributes": lambda x: self._fitted(*x, data, how)}
         with FitProgress(self, self.max_iter, **known) as progress:
-            losses, hour, ended = self._passes(space, data, how, total, progress.report)
+            losses, hour = self._passes(space, data, how, total, progress.report)
         self.__dict__.update(self._fitted(space, hour, losses, data, how), n_iter_=len(losses))
-        self._report(losses[-1] * data.weight.sum(), total, ended)
+        self._report(losses[-1] * data.weight.sum(), total)
         return self
 
-    def _passes(
-        self, space: Space, data: Data, how: Steps, total: float, report: Any
-    ) -> tuple[list[float], float, bool]:
-        """Passes until the loss no longer falls: losses, the hour, and whether that was why they ended."""
+    def _passes(self, space: Space, data: Data, how: Steps, total: float, report: Any) -> tuple[list[float], float]:
+        """Passes until the loss no longer falls: their losses, and the hour."""
         one, generator = self.method == "stochastic", streams(self.random_state, 2)[1]
         losses: list[float] = []
         hour, best, since = 0.0, np.inf, 0
@@ -180,10 +185,10 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
             since = 0 if self.tol is None or loss < best - self.tol * total else since + 1
             best = min(best, loss)
             if report(len(losses), losses[-1], (space, hour, losses)) or since >= self.n_iter_no_change:
-                return losses, hour, True
+                break
             if not loss <= DIVERGED * max(total, 1e-300):
-                return losses, hour, False
-        return losses, hour, self.tol is None
+                break
+        return losses, hour
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSGDRegressor":
         """Make one pass over more rows, in their order."""
@@ -229,13 +234,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
         curve = np.array(losses)
         return {**found, "t_": hour, "eta0_": how.eta, "loss_curve_": curve, "_state": state, "_several": self._several}
 
-    def _report(self, loss: float, total: float, ended: bool) -> None:
+    def _report(self, loss: float, total: float) -> None:
         if not loss <= DIVERGED * max(total, 1e-300):
             warn_convergence(self, MESSAGES["diverged"])
-        elif not ended:
-            warn_convergence(
-                self, f"The loss still falls after max_iter={self.max_iter} passes: raise max_iter, tol or eta0."
-            )
 
     def predict(self, X: Any) -> Any:
         """f(x) of each row; (n, n_targets) if y had several columns."""

@@ -28,7 +28,7 @@ from didact.engines.gram.features import feature_rows
 from didact.engines.gram.systems import bordered
 from didact.parts.statistics.moments import Moments, moments
 from didact.svm.base import WEIGHTS_ARE_C
-from didact.svm.kernel_model import _KernelModel, class_rows, features_for, labels_at, scores_at, sides
+from didact.svm.kernel_model import LANDMARK_SKIPS, _KernelModel, class_rows, features_for, labels_at, scores_at, sides
 
 
 def side_moments(block: Block, K: int) -> Moments:
@@ -75,7 +75,7 @@ class LSSVC(ClassifierMixin, _KernelModel):
         {"gamma": 0.2},
         {"kernel": "poly", "degree": 2, "gamma": 0.2, "coef0": 1.0, "C": 0.5},
     ]
-    _test_skips = {"weight_scale": WEIGHTS_ARE_C}
+    _test_skips = {**LANDMARK_SKIPS, "weight_scale": WEIGHTS_ARE_C}
     _attrs = [
         attr("classes_", "(n_classes,)", "Labels, sorted."),
         attr("intercept_", "(n_outputs,)", "Constants b."),
@@ -97,8 +97,9 @@ class LSSVC(ClassifierMixin, _KernelModel):
 
     def _exact(self, rows: Rows) -> dict[str, Any]:
         X, K = self._matrix(rows)
-        codes, w = (None if c is None else to_numpy(c) for c in rows.whole()[1:3])
-        w = np.ones(len(codes)) if w is None else w.astype(np.float64)
+        _, y, w, *_ = rows.whole()
+        codes = to_numpy(y)
+        w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
         alpha, b = bordered(K, sides(codes, len(self.classes_)), w, 1.0 / self.C, self.fit_intercept)
         return self._keep(X, alpha, b, float_type(rows))
 

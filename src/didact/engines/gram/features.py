@@ -138,9 +138,9 @@ def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArr
         n = one.X.shape[0]
         if not (rows.missing or finite_sum(one.X)):
             refuse_non_finite(one.X, rows.names)
-        new = rng.random(n)
-        if one.weight is not None:
-            new = np.where(to_numpy(one.weight) > 0, new, np.inf)
+        counts = np.ones(n, bool) if one.weight is None else to_numpy(one.weight) > 0
+        new = np.full(n, np.inf)
+        new[counts] = rng.random(int(counts.sum()))  # rows without weight take no draws
         all_keys = np.concatenate([keys, new])
         chosen = np.argsort(all_keys, kind="stable")[: min(m, int(np.isfinite(all_keys).sum()))]
         old, fresh = np.sort(chosen[chosen < len(keys)]), np.sort(chosen[chosen >= len(keys)]) - len(keys)
