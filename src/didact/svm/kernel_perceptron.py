@@ -118,9 +118,10 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
     -----
     More than two classes are learnt one against the rest. A fit ends at a pass without mistakes, when passes no longer
     make fewer of them, or at `max_iter` with a warning: classes that the features do not separate are never learnt, and
-    `variant="averaged"` makes the best of them. Only proportions of weights count. The averaged perceptron takes the mean of f after every row, the voted one lets every f that there was vote as
-    often as it survived a row. Strings: pass a list of them, and a kernel of strings. Cost: one evaluation of the
-    kernel a pass for each row and support vector, as matrix products. Shape of computation: stream.
+    `variant="averaged"` makes the best of them. The averaged perceptron takes the mean of f after every row, the voted
+    one lets every f that there was vote as often as it survived a row. Only proportions of weights count. Strings: pass
+    a list of them, and a kernel of strings. Cost: one evaluation of the kernel a pass for each row and support vector,
+    as matrix products. Shape of computation: stream.
 
     References
     ----------
@@ -169,7 +170,7 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
     n_iter_no_change: Any = param(
         10,
         [whole(1), none],
-        "Passes in a row without fewer mistakes than ever before that end the fit; None: no limit.",
+        "Passes in a row without fewer mistakes than before that end the fit; None: no limit.",
     )
     shuffle: bool = param(True, is_bool, "Whether to shuffle the rows before each pass.")
     class_weight: Any = param(

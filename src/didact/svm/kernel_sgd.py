@@ -103,9 +103,9 @@ class KernelSGDRegressor(MultiOutputMixin, RegressorMixin, _KernelModel):
     There is no constant term: add a constant to the kernel (``kernel + 1``), or centre y. Few passes regularise, as
     directions of large eigenvalues are learnt first. `eta0="auto"` takes the longest step that cannot diverge: one over
     the largest k(x, x) for single rows, for batches one over a bound on the largest eigenvalue. A fit ends when the
-    loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter`:
-    fewer passes are a stronger penalty, so that it ends without a warning. Every row gets a coefficient, so that `partial_fit` keeps all
-    rows; with `approximation` it keeps m weights. Cost: a pass takes n evaluations of the kernel for each row, as
+    loss falls by less than `tol` of that of the function 0 in `n_iter_no_change` passes, or at `max_iter`: fewer passes
+    are a stronger penalty, so that it ends without a warning. Every row gets a coefficient, so that `partial_fit` keeps
+    all rows; with `approximation` it keeps m weights. Cost: a pass takes n evaluations of the kernel for each row, as
     matrix products. Shape of computation: stream.
 
     References
