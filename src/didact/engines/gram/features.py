@@ -133,7 +133,8 @@ def fourier(kernel: Any, p: int, m: int, rng: np.random.Generator) -> FeatureMap
 
 def sampled(rows: Rows, m: int, rng: np.random.Generator) -> tuple[Array, AnyArray]:
     """Numbers and values of m rows with weight, drawn without replacement: the same whatever the blocks."""
-    keys, numbers, parts, start = np.empty(0), np.empty(0, np.int64), [], 0
+    keys, numbers, start = np.empty(0), np.empty(0, np.int64), 0
+    parts: list[Any] = []
     for one in rows.stream():
         n = one.X.shape[0]
         if not (rows.missing or finite_sum(one.X)):

@@ -30,8 +30,8 @@ from didact.parts.losses.classification import Logistic, Softmax
 
 DIRECT = 2000  # rows up to which a Cholesky factor is quicker than conjugate gradients
 FORCING = 0.1  # a step is solved to this share of the gradient at first, and better the smaller that is
-CONJUGATE, HALVINGS = 500, 30
-ROUNDING = 1e-13  # of the objective: a smaller fall is rounding
+CONJUGATE, NEWTON_HALVINGS = 500, 30
+SMALL_FALL = 1e-13  # of the objective: a smaller fall is rounding
 
 
 class Classes(NamedTuple):
@@ -93,10 +93,10 @@ def kernel_logistic(
             d, Kd, db = _conjugate(product, rows, s, C, constant)
         slope = float((s.lifted * d).sum() + s.tilt @ db)
         t = 1.0
-        if -slope <= ROUNDING * abs(s.value):  # no value can tell: the gradient decides
+        if -slope <= SMALL_FALL * abs(s.value):  # no value can tell: the gradient decides
             new = state(s.x[0] + d, s.x[1] + db, s.fit + Kd)
             return new if new.optimality < 0.5 * s.optimality else s._replace(optimality=min(s.optimality, tol))
-        for _ in range(HALVINGS):
+        for _ in range(NEWTON_HALVINGS):
             new = state(s.x[0] + t * d, s.x[1] + t * db, s.fit + t * Kd)
             if new.value <= s.value + DECREASE * t * slope + NOISE * abs(s.value):
                 return new

@@ -20,11 +20,11 @@ from didact.engines.gram.systems import own_gram
 BLOCK = 256  # rows whose scores come from one product
 CACHED = 6000  # rows up to which the whole Gram matrix is kept: 288 MB
 
-Rule = Callable[[int, Array], tuple[Array | None, float]]
+RowRule = Callable[[int, Array], tuple[Array | None, float]]
 Find = Callable[[Array, Array], Array]
 
 
-class Space(Protocol):
+class FunctionSpace(Protocol):
     """Where a function lives: in coefficients of rows or in weights of features, of which some columns have scores."""
 
     coef: Array
@@ -139,7 +139,7 @@ def row_space(kernel: Any, X: AnyArray, coef: Array, scored: int, again: bool) -
 
 
 def on_mistakes(
-    space: Space, order: Array, wrong: Callable[[Array, Array], Array], step: Callable[[int, Array], Array]
+    space: FunctionSpace, order: Array, wrong: Callable[[Array, Array], Array], step: Callable[[int, Array], Array]
 ) -> None:
     """One pass in which only some rows take steps: wrong(rows, scores) finds them, so that others cost no turn."""
     for start in range(0, len(order), BLOCK):
@@ -156,7 +156,7 @@ def on_mistakes(
         space.add(rows, steps, 1.0)
 
 
-def row_by_row(space: Space, order: Array, rule: Rule) -> None:
+def row_by_row(space: FunctionSpace, order: Array, rule: RowRule) -> None:
     """One pass: rule(row, its scores) says what the row adds (None: nothing), and by what all before it shrinks."""
     for start in range(0, len(order), BLOCK):
         rows = order[start : start + BLOCK]

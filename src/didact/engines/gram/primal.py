@@ -22,7 +22,7 @@ from didact.engines.loop.iterate import Report
 
 WIDTHS = (1.0, 0.1, 0.01, 0.001)
 ROUGH = 100.0  # times the tolerance suffices for the widths before the last
-CURVATURE = 2000  # features up to which Newton's matrix is formed
+FORMED_FEATURES = 2000  # features up to which Newton's matrix is formed
 
 
 class Primal(NamedTuple):
@@ -47,7 +47,7 @@ def fit_rounded(
     alpha, x, steps = 1.0 / (C * weight), None, 0
     for width in WIDTHS:
         objective = LinearObjective(rows=rows, loss=loss(width), weight=weight, alpha=alpha)
-        solver = "newton" if objective.size <= CURVATURE else "lbfgs"
+        solver = "newton" if objective.size <= FORMED_FEATURES else "lbfgs"
         enough = tol * alpha * (1.0 if width == WIDTHS[-1] else ROUGH)
         result = fit_linear(objective, 0.0, solver, enough, most, x, x is not None, report)
         x, steps = result.x, steps + result.n_iter

@@ -21,12 +21,12 @@ from didact.core.typing import AnyArray, Array
 from didact.engines.gram.rows import gram
 from didact.kernels.base import Kernel
 
-INSTEAD = "approximation='nystroem' needs none of this size"
+NO_GRAM = "approximation='nystroem' needs none of this size"
 
 
 def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
     """The Gram matrix of rows with themselves, also of what depends on being the same row, such as white noise."""
-    refuse_square(X.shape[0], INSTEAD, matrices=2)
+    refuse_square(X.shape[0], NO_GRAM, matrices=2)
     K = gram(kernel, X, X)
     if isinstance(kernel, Kernel):
         index = range(X.shape[0])

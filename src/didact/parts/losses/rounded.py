@@ -1,6 +1,6 @@
 """Losses with kinks, rounded: 0 for u ≤ 0, u²/(2δ) up to the width δ, u − δ/2 beyond, which is u to within δ/2."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from didact.core.backend import namespace
 from didact.core.typing import AnyArray
@@ -59,7 +59,7 @@ class RoundedInsensitive(Loss, NamedTuple("RoundedInsensitive", [("epsilon", flo
     """
 
     __slots__ = ()
-    leaf_quantile: Any = 0.5
+    leaf_quantile = 0.5
 
     def __new__(cls, epsilon: float = 0.1, width: float = 1e-3) -> Self:
         """ε of at least 0 and a width above 0."""
