@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.core.backend import float_type, is_sparse, is_tensor, to_numpy
+from didact.core.backend import float_type, is_sparse, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr, param, random_state
@@ -61,7 +61,8 @@ def coded(block: Block, classes: Array, factors: Array | None) -> Block:
     codes = to_numpy(label_codes(block.y, classes)).astype(np.int64)
     w = block.weight
     if factors is not None:
-        w = factors[codes] if w is None else to_numpy(w) * factors[codes]
+        each = like(factors[codes], block.X)
+        w = each if w is None else w * each
     return block._replace(y=codes, weight=w)
 
 
