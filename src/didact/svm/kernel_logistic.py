@@ -140,7 +140,7 @@ class KernelLogisticRegression(ClassifierMixin, _KernelModel):
         return lambda x: self._keep(X, x[0], centred(x[1]), dtype), solve
 
     def _approximate(self, rows: Rows, weight: float) -> tuple[Any, Any]:
-        """The same two for a linear model on features."""
+        """How the point of a linear solver on features becomes fitted attributes, and that solver."""
         features, number = features_for(self, rows), len(self.classes_)
         self.kernel_ = features.kernel
         mapped = feature_rows(rows.prepared(float_codes) if number == 2 else rows, features)
