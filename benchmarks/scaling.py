@@ -219,6 +219,26 @@ ROWS = {
         ours={"inducing": 100, "optimizer": None, "random_state": 0},
         peer=False,
     ),
+    "SVC on 300 landmarks": Row(
+        classes,
+        (200_000, 20),
+        "svm.SVC",
+        8,
+        options={"approximation": "nystroem", "n_components": 300, "random_state": 0},
+        peer=False,
+    ),
+    "KernelRidge on 300 cosines": Row(
+        numbers,
+        (500_000, 20),
+        "kernel_ridge.KernelRidge",
+        8,
+        options={"kernel": "rbf", "approximation": "random_features", "random_state": 0},
+        peer=False,
+    ),
+    "KernelLogisticRegression": Row(classes, (5_000, 20, 3), "svm.KernelLogisticRegression", 6, peer=False),
+    "KernelPerceptron": Row(
+        classes, (5_000, 20), "svm.KernelPerceptron", 2, options={"max_iter": 5, "random_state": 0}, peer=False
+    ),
     "DecisionTreeClassifier, exact": Row(
         classes, TREES, "tree.DecisionTreeClassifier", 4, options={"max_depth": 12}, peer=False
     ),

@@ -12,57 +12,30 @@ Saunders, Gammerman, Vovk (1998), Ridge regression learning algorithm in dual va
 doi:10.1007/s10994-008-5055-9.
 """
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from didact.core.backend import float_type, is_sparse, is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
-from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param
+from didact.core.parameters import array_like, at_least, attr, is_callable, none, one_of, param, random_state
+from didact.core.rows import Block, Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import gram, images
-from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from didact.kernels.radial import width_of_gamma
+from didact.engines.gram.features import approximation_param, chosen_map, feature_rows, n_components_param
+from didact.engines.gram.pairwise import PAIRWISE_NAMES, pairwise_kernel
+from didact.engines.gram.rows import images
+from didact.engines.gram.systems import own_gram
+from didact.parts.statistics.moments import Moments, Sums, moments
 
-NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
+TINY = 1e-300
 SINGULAR = 1e-13  # of the largest eigenvalue: smaller ones are rounding
-
-
-class PairFunction(NamedTuple):
-    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
-
-    metric: Any
-    params: dict[str, Any]
-
-    def __call__(self, A: AnyArray, X: AnyArray) -> Array:
-        """All values."""
-        A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
-        how = {"filter_params": True} if isinstance(self.metric, str) else {}
-        return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
-
-
-def chosen_kernel(kernel: Any, gamma: float | None, degree: float, coef0: float, more: Any, p: int) -> Any:
-    """The kernel that scikit-learn's parameters name."""
-    if isinstance(kernel, Kernel) or kernel == "precomputed":
-        return kernel
-    if callable(kernel):
-        return PairFunction(kernel, more or {})
-    g = 1.0 / p if gamma is None else gamma
-    if kernel == "linear":
-        return Linear()
-    if kernel in ("rbf", "laplacian"):
-        return Constant() if g == 0 else RBF(width_of_gamma(g)) if kernel == "rbf" else Laplacian(1.0 / g)
-    if kernel in ("poly", "polynomial") and degree == int(degree):
-        return Polynomial(int(degree), g, coef0)
-    if kernel == "sigmoid":
-        return Sigmoid(g, coef0)
-    return PairFunction(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})
 
 
 def solve(K: AnyArray, Y: AnyArray, root: AnyArray, alpha: Array) -> AnyArray:
@@ -117,6 +90,37 @@ def leave_one_out(K: Array, Y: Array, w: Array, alphas: Array) -> Path:
     return Path(coefs, np.stack(errors))
 
 
+def ridge_weights(S: Moments, alpha: Array) -> Array:
+    """Weights (m, T) of features from their moments about zero, for one λ or one for each target."""
+    each = np.broadcast_to(alpha, S.xy.shape[1:])
+    found = np.empty_like(S.xy)
+    for a in np.unique(each):
+        found[:, each == a] = _solved(np, S.xx, S.xy[:, each == a], float(a))
+    return found
+
+
+def left_out(block: Block, Q: Array, inverses: Array, targets: Array) -> Sums:
+    """Σω and, for each λ and target, Σω·(leave-one-out error)² of a block of features."""
+    Y = to_numpy(block.y if block.y.ndim == 2 else block.y[:, None])
+    V = to_numpy(block.X) @ Q
+    w = np.ones(len(V)) if block.weight is None else to_numpy(block.weight)
+    leverage = w[:, None] * ((V * V) @ inverses)
+    errors = []
+    for k in range(inverses.shape[1]):
+        residual = (Y - V @ (inverses[:, k, None] * targets)) / np.maximum(1.0 - leverage[:, k, None], TINY)
+        errors.append(w @ residual**2)
+    return Sums((w.sum(), np.stack(errors)))
+
+
+def leave_one_out_features(S: Moments, rows: Rows, alphas: Array) -> Path:
+    """The whole path on features: one decomposition of their matrix, and one pass for the errors of all λ."""
+    values, Q = linalg.eigh(S.xx, check_finite=False)
+    inverses = 1.0 / (np.maximum(values, 0.0)[:, None] + alphas)
+    targets = Q.T @ S.xy
+    weight, errors = rows.reduce(left_out, Q, inverses, targets).parts
+    return Path([Q @ (inverses[:, k, None] * targets) for k in range(len(alphas))], errors / weight)
+
+
 class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     r"""Ridge regression with a kernel, with the penalty given or chosen by exact leave-one-out errors.
 
@@ -167,7 +171,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     alpha: Any = param(1.0, [at_least(0), array_like], "The penalty λ, or one for each target.")
     kernel: Any = param(
         "linear",
-        [one_of(*NAMES), is_callable],
+        [one_of(*PAIRWISE_NAMES), is_callable],
         "A name of scikit-learn, any kernel of didact.kernels, or a function of two rows.",
     )
     gamma: Any = param(None, [at_least(0), none], "γ of kernels that have one; None: 1/p.")
@@ -175,6 +179,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     coef0: float = param(1.0, Real, "The constant of polynomial and sigmoid kernels.")
     kernel_params: Any = param(None, [dict, none], "More arguments of a function.")
     alphas: Any = param(None, [array_like, none], "Penalties to choose from, by leave-one-out errors.")
+    approximation: Any = approximation_param()
+    n_components: int = n_components_param()
+    random_state: Any = param(None, random_state, "Draws the features of an approximation.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -184,6 +191,17 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelRidge":
         """Solve for the coefficients of the rows."""
         rows = self._rows(X, y, sample_weight, target="outputs")
+        self.kernel_ = pairwise_kernel(
+            self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows.n_features
+        )
+        coef, self.X_fit_ = self._exact(rows) if self.approximation is None else self._approximate(rows)
+        if not np.isfinite(coef).all():
+            raise InputError("The coefficients are not finite: scale X and y, or raise alpha.")
+        self.dual_coef_ = (coef if rows.y_ndim == 2 else coef[:, 0]).astype(float_type(rows))
+        return self
+
+    def _exact(self, rows: Rows) -> tuple[Array, Any]:
+        """Coefficients of all rows, and these."""
         X, y, w, *_ = rows.whole()
         if not finite_sum(X):
             refuse_non_finite(X, rows.names)
@@ -191,41 +209,45 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, Estimator):
         Y = y if y.ndim == 2 else y[:, None]
         w = np.ones(X.shape[0]) if w is None else to_numpy(w).astype(np.float64)
         if self.alphas is not None:
-            coef = self._chosen(to_numpy(K).astype(np.float64), to_numpy(Y).astype(np.float64), w)
+            path = partial(leave_one_out, to_numpy(K).astype(np.float64), to_numpy(Y).astype(np.float64), w)
+            coef = self._chosen(path, Y.shape[1])
         else:
             alpha = penalties(self.alpha, Y.shape[1])
             coef = to_numpy(solve(K, _like(Y, K), _like(np.sqrt(w), K), alpha))
             self.alpha_ = float(alpha[0]) if alpha.size == 1 else alpha
-        if not np.isfinite(coef).all():
-            raise InputError("The coefficients are not finite: scale X and y, or raise alpha.")
-        self.dual_coef_ = coef.astype(float_type(X)) if y.ndim == 2 else coef[:, 0].astype(float_type(X))
-        self.X_fit_ = to_numpy(X) if is_tensor(X) else X
-        return self
+        return coef, to_numpy(X) if is_tensor(X) else X
+
+    def _approximate(self, rows: Rows) -> tuple[Array, Any]:
+        """Coefficients of landmarks or cosines, and these."""
+        features = chosen_map(self.approximation, self.kernel_, rows, self.n_components, self.random_state)
+        mapped = feature_rows(rows, features)
+        S = mapped.reduce(moments).about_zero()
+        if self.alphas is not None:
+            weights = self._chosen(partial(leave_one_out_features, S, mapped), S.xy.shape[1])
+        else:
+            alpha = penalties(self.alpha, S.xy.shape[1])
+            weights, self.alpha_ = ridge_weights(S, alpha), float(alpha[0]) if alpha.size == 1 else alpha
+        self.kernel_ = features.kernel
+        return features.coefficients(weights), features.vectors
 
     def _gram(self, X: AnyArray) -> AnyArray:
         """The Gram matrix of the fitted rows."""
-        self.kernel_ = chosen_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, X.shape[1])
         if self.kernel_ == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"A precomputed kernel is square; X has shape {tuple(X.shape)}.")
             return X.toarray() if is_sparse(X) else X
-        K = gram(self.kernel_, X, X)
-        if isinstance(self.kernel_, Kernel):
-            diagonal = self.kernel_.diagonal(X)
-            index = range(X.shape[0])
-            K[index, index] = diagonal  # also what depends on being the same row, such as white noise
-        return K if is_tensor(K) else np.asarray(K, np.float64)
+        return own_gram(self.kernel_, X)
 
-    def _chosen(self, K: Array, Y: Array, w: Array) -> Array:
+    def _chosen(self, path: Callable[[Array], Path], targets: int) -> Array:
         """Coefficients of the λ with the least leave-one-out error."""
         alphas = np.asarray(self.alphas, np.float64)
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas).all() and (alphas > 0).all()):
             raise ParameterError("alphas is a list of penalties, all of them positive and finite.")
-        path = leave_one_out(K, Y, w, alphas)
-        best = int(path.errors.mean(axis=1).argmin())
+        found = path(alphas)
+        best = int(found.errors.mean(axis=1).argmin())
         self.alpha_ = float(alphas[best])
-        self.loo_errors_ = path.errors if Y.shape[1] > 1 else path.errors[:, 0]
-        return path.coef[best]
+        self.loo_errors_ = found.errors if targets > 1 else found.errors[:, 0]
+        return found.coef[best]
 
     def predict(self, X: Any) -> Any:
         """f(x) of each row."""

@@ -2,6 +2,7 @@
 
 from didact.kernels.algebra import Fixed, Power, Product, Scaled, Sum, Warped
 from didact.kernels.base import Kernel, is_positive_semidefinite
+from didact.kernels.cosines import Cosines
 from didact.kernels.products import Constant, Linear, Polynomial, Sigmoid, White, Wiener
 from didact.kernels.radial import RBF, Laplacian, Matern, Periodic, RationalQuadratic
 from didact.kernels.strings import StringSpectrum, StringSubsequence, WordOverlap
@@ -9,6 +10,7 @@ from didact.kernels.strings import StringSpectrum, StringSubsequence, WordOverla
 __all__ = [
     "RBF",
     "Constant",
+    "Cosines",
     "Fixed",
     "Kernel",
     "Laplacian",

@@ -1,9 +1,23 @@
-"""Support vector machines."""
+"""Support vector machines, and other models with a kernel."""
 
 from didact.svm.classification import SVC
+from didact.svm.kernel_logistic import KernelLogisticRegression
+from didact.svm.kernel_perceptron import KernelPerceptron
+from didact.svm.kernel_sgd import KernelSGDRegressor
+from didact.svm.least_squares import LSSVC
 from didact.svm.linear_classification import LinearSVC
 from didact.svm.linear_regression import LinearSVR
 from didact.svm.one_class import OneClassSVM
 from didact.svm.regression import SVR
 
-__all__ = ["SVC", "SVR", "LinearSVC", "LinearSVR", "OneClassSVM"]
+__all__ = [
+    "LSSVC",
+    "SVC",
+    "SVR",
+    "KernelLogisticRegression",
+    "KernelPerceptron",
+    "KernelSGDRegressor",
+    "LinearSVC",
+    "LinearSVR",
+    "OneClassSVM",
+]

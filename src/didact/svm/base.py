@@ -228,7 +228,7 @@ def values_at(X: AnyArray, kernel: Any, support: Array, vectors: Any, coef: Arra
     """Σ_i coef_i k(x, x_i) + constant of each row, for one set of coefficients or several."""
     if isinstance(kernel, str):
         found = (X.toarray() if is_sparse(X) else to_numpy(X))[:, support] @ coef
-    elif len(support) == 0:
+    elif len(coef) == 0:
         found = np.zeros((X.shape[0], *coef.shape[1:]))
     elif isinstance(kernel, Linear):
         weights = vectors.T @ coef

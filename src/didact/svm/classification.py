@@ -31,10 +31,12 @@ from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.threads import parallel_map
 from didact.core.typing import AnyArray, Array
+from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.rows import GivenGram, images
 from didact.engines.gram.smo import AT_ROUNDING, Dual, Search, Solved, solve_dual
 from didact.kernels import Linear
 from didact.parts.statistics.counts import Counts, weigh_classes
+from didact.svm.approximated import fit_classes
 from didact.svm.base import (
     HARD,
     SKIPS,
@@ -172,7 +174,7 @@ class SVC(ClassifierMixin, _KernelMachine):
         [is_bool, one_of("deprecated")],
         "Whether to fit probabilities by five-fold cross-validation, for `predict_proba`; as in scikit-learn it warns.",
     )
-    random_state: Any = param(None, random_state, "Draws the folds of `probability`.")
+    random_state: Any = param(None, random_state, "Draws the folds of `probability`, and features.")
     strategy: str = param("ovo", one_of("ovo", "ovr"), "Whether pairs of classes are separated, or each from the rest.")
     kernel: Any = kernel_param()
     degree: int = degree_param()
@@ -183,10 +185,14 @@ class SVC(ClassifierMixin, _KernelMachine):
     cache_size: float = cache_size_param()
     max_iter: int = max_iter_param()
     time_limit: float = time_limit_param()
+    approximation: Any = approximation_param()
+    n_components: int = n_components_param()
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVC":
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="labels")
+        if self.approximation is not None:
+            return fit_classes(self, rows, X, y)
         X, y, w, kernel = self._prepared(rows)
         codes, w, bound = self._priced(y, w)
         tasks = tasks_of(codes, len(self.classes_), bound > 0, self.strategy)
@@ -267,6 +273,8 @@ class SVC(ClassifierMixin, _KernelMachine):
 
     def _weights(self) -> tuple[Array, Array]:
         """Coefficients of the support vectors for each decision (n_SV, n_decisions), and the constants."""
+        if self.approximation is not None:
+            return self.dual_coef_.T, self.intercept_
         codes = np.repeat(np.arange(len(self.classes_)), self.n_support_)
         return spread(self.dual_coef_, codes, len(self.classes_), self.strategy), self.intercept_
 

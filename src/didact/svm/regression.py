@@ -15,12 +15,14 @@ from sklearn.base import RegressorMixin
 
 from didact.core.backend import to_numpy
 from didact.core.errors import InputError
-from didact.core.parameters import above_or_infinite, at_least, attr, param
+from didact.core.parameters import above_or_infinite, at_least, attr, param, random_state
 from didact.core.progress import FitProgress
 from didact.core.threads import parallel_map
 from didact.core.typing import Array
+from didact.engines.gram.features import approximation_param, n_components_param
 from didact.engines.gram.smo import AT_ROUNDING, Dual, Solved, coefficients, solve_dual
 from didact.kernels import Linear
+from didact.svm.approximated import fit_targets
 from didact.svm.base import (
     HARD,
     SKIPS,
@@ -102,6 +104,9 @@ class SVR(RegressorMixin, _KernelMachine):
     cache_size: float = cache_size_param()
     max_iter: int = max_iter_param()
     time_limit: float = time_limit_param()
+    approximation: Any = approximation_param()
+    n_components: int = n_components_param()
+    random_state: Any = param(None, random_state, "Draws the features of an approximation.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -111,6 +116,9 @@ class SVR(RegressorMixin, _KernelMachine):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVR":
         """Find the support vectors and their coefficients."""
         rows = self._rows(X, y, sample_weight, target="outputs")
+        if self.approximation is not None:
+            self._several = rows.y_ndim == 2
+            return fit_targets(self, rows, X, y)
         X, y, w, kernel = self._prepared(rows)
         self._several = y.ndim == 2
         duals = self._tubes(to_numpy(y).astype(np.float64), w, HARD / typical_value(kernel, X))

@@ -95,6 +95,7 @@ SIGNATURES = {
         "KMeans": "n_clusters * verbose",
         "MiniBatchKMeans": "n_clusters * verbose",
     },
+    "kernel_approximation": {"Nystroem": "kernel * n_jobs", "RBFSampler": "*"},
     "multiclass": {
         "OneVsOneClassifier": "estimator * n_jobs",
         "OutputCodeClassifier": "estimator * n_jobs",

@@ -137,6 +137,9 @@ def gram(X: Any, w: Any = None) -> Any:
         return np.asarray((X.T @ (X if w is None else X.multiply(w[:, None]).tocsr())).todense())
     if w is not None:
         xp = namespace(X)
+        if xp is np and 2 * np.count_nonzero(w) < len(w):  # losses with kinks have curvature on few rows
+            counts = np.flatnonzero(w)
+            X, w = X[counts], w[counts]
         X = X * xp.sqrt(w)[:, None]
     return X.T @ X
 

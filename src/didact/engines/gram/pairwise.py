@@ -1,0 +1,44 @@
+"""Kernels by the names and parameters of scikit-learn's `pairwise_kernels`."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+from didact.core.backend import is_tensor, to_numpy
+from didact.core.typing import AnyArray, Array
+from didact.kernels import RBF, Constant, Kernel, Laplacian, Linear, Polynomial, Sigmoid
+from didact.kernels.radial import width_of_gamma
+
+PAIRWISE_NAMES = (*sorted(PAIRWISE_KERNEL_FUNCTIONS), "precomputed")
+
+
+class PairFunction(NamedTuple):
+    """scikit-learn's kernel of a name, or a user's function of two single rows, as a function of two sets of rows."""
+
+    metric: Any
+    params: dict[str, Any]
+
+    def __call__(self, A: AnyArray, X: AnyArray) -> Array:
+        """All values."""
+        A, X = (to_numpy(M) if is_tensor(M) else M for M in (A, X))
+        how = {"filter_params": True} if isinstance(self.metric, str) else {}
+        return np.asarray(pairwise_kernels(A, X, metric=self.metric, **how, **self.params))
+
+
+def pairwise_kernel(kernel: Any, gamma: float | None, degree: float, coef0: float, more: Any, p: int) -> Any:
+    """The kernel that scikit-learn's parameters name."""
+    if isinstance(kernel, Kernel) or kernel == "precomputed":
+        return kernel
+    if callable(kernel):
+        return PairFunction(kernel, more or {})
+    g = 1.0 / p if gamma is None else gamma
+    if kernel == "linear":
+        return Linear()
+    if kernel in ("rbf", "laplacian"):
+        return Constant() if g == 0 else RBF(width_of_gamma(g)) if kernel == "rbf" else Laplacian(1.0 / g)
+    if kernel in ("poly", "polynomial") and degree == int(degree):
+        return Polynomial(int(degree), g, coef0)
+    if kernel == "sigmoid":
+        return Sigmoid(g, coef0)
+    return PairFunction(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})

@@ -1,0 +1,87 @@
+r"""Linear systems with a Gram matrix: a ridge on its diagonal, weights of the rows, a constant beside it.
+
+.. math:: (K + \lambda\Omega^{-1})\,\alpha + b\,1 = y,\qquad 1^T\alpha = 0
+
+With u = α/√ω the matrix is √Ω K √Ω + λ, positive definite, and rows without weight get α = 0. One Cholesky factor
+serves all columns of y and the constant: with Eη = √ω and Eν = √ω y, b = √ωᵀν/√ωᵀη and u = ν − bη. Cost n³/3.
+
+Suykens, Vandewalle (1999), doi:10.1023/A:1018628609742.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from didact.core.backend import is_tensor, like, namespace, to_numpy
+from didact.core.errors import InputError
+from didact.core.rows.memory import finite_sum, refuse_square
+from didact.core.typing import AnyArray, Array
+from didact.engines.gram.rows import gram
+from didact.kernels.base import Kernel
+
+NO_GRAM = "approximation='nystroem' needs none of this size"
+
+
+def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
+    """The Gram matrix of rows with themselves, also of what depends on being the same row, such as white noise."""
+    refuse_square(X.shape[0], NO_GRAM, matrices=2)
+    K = gram(kernel, X, X)
+    if isinstance(kernel, Kernel):
+        index = range(X.shape[0])
+        K[index, index] = kernel.diagonal(X)
+    K = K if is_tensor(K) else np.asarray(K, np.float64)
+    if not finite_sum(K):
+        raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
+    return K
+
+
+def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:
+    """A function that solves (S + ridge·I) x = t for columns t, by Cholesky; overwrites S."""
+    n = S.shape[0]
+    if is_tensor(S):
+        import torch
+
+        index = torch.arange(n, device=S.device)
+        S[index, index] += ridge
+        L, failed = torch.linalg.cholesky_ex(S)
+        if not int(failed):
+            return lambda T: to_numpy(torch.cholesky_solve(like(T, S), L)).astype(np.float64)
+    else:
+        S.flat[:: n + 1] += ridge
+        L, failed = linalg.lapack.dpotrf(S, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            return lambda T: np.asarray(linalg.lapack.dpotrs(L, T, lower=1)[0])
+    raise InputError(
+        "The kernel is not positive semidefinite on these rows, so that the system has no stable solution: use another "
+        "kernel (didact.kernels.is_positive_semidefinite tells), or a stronger penalty."
+    )
+
+
+def bordered(K: AnyArray, Y: Array, w: Array, ridge: float, constant: bool) -> tuple[Array, Array]:
+    """α (n, d) and b (d,) for targets (n, d); b is 0 without a constant."""
+    root = np.sqrt(w)
+    solve = factored(scaled(K, root), ridge)
+    found = solve(np.column_stack([root[:, None] * Y, root]))
+    u, ones = found[:, :-1], found[:, -1]
+    b = (root @ u) / (root @ ones) if constant else np.zeros(Y.shape[1])
+    return root[:, None] * (u - ones[:, None] * b), b
+
+
+def scaled(K: AnyArray, root: Array) -> AnyArray:
+    """√Ω K √Ω, in memory of its own, in the order that LAPACK reads."""
+    if is_tensor(K):
+        r = like(root, K)
+        return r[:, None] * K * r
+    S = np.empty(K.shape, order="F")
+    np.multiply(K.T, root[:, None], out=S)  # K is symmetric: its transpose has that order
+    S *= root
+    return S
+
+
+def product_with(K: AnyArray) -> Callable[[Array], Array]:
+    """V ↦ K V for columns on the host; K may be on a device."""
+    if not is_tensor(K):
+        return lambda V: K @ V
+    return lambda V: to_numpy(K @ namespace(K).asarray(V, dtype=K.dtype, device=K.device)).astype(np.float64)

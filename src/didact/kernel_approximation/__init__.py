@@ -1,0 +1,6 @@
+"""Explicit features whose inner products approximate a kernel: landmarks and random cosines."""
+
+from didact.kernel_approximation.nystroem import Nystroem
+from didact.kernel_approximation.random_features import RBFSampler
+
+__all__ = ["Nystroem", "RBFSampler"]
