@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused_with_a_sentence():
     with pytest.raises(InputError, match=r"in memory.*LogisticRegression\(C"):
         LogisticRegressionCV().fit(Batches(lambda: [(X, y)]))
     for wrong in ({"Cs": [0.0]}, {"Cs": []}, {"l1_ratios": (0.5, 1.5)}):
-        with pytest.raises(ParameterError, match="must hold numbers"):
+        with pytest.raises(ParameterError, match=r"must be (a number|>|<)"):
             LogisticRegressionCV(**wrong).fit(X, y)
     with pytest.raises(InputError, match="2 classes"):
         LogisticRegressionCV().fit(X, np.zeros(len(X), dtype=int))

@@ -82,7 +82,7 @@ def test_wrong_penalties_are_refused():
         Ridge(alpha=[1.0, -1.0, 1.0]).fit(X, Y)
     with pytest.raises(ValueError, match="alpha"):
         Ridge(alpha=[1.0, 2.0]).fit(X, Y)
-    with pytest.raises(ParameterError, match="2 entries"):
+    with pytest.raises(ParameterError, match="2 != 1"):
         Ridge(alpha=[1.0, 2.0]).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="alpha"):
         Ridge(alpha=-1.0).fit(X, Y)

@@ -208,7 +208,7 @@ def test_what_cannot_be_is_refused_with_a_sentence():
     with pytest.raises(ParameterError, match="must be > 0"):
         RidgeCV([0.0, 1.0]).fit(X, Y)
     assert RidgeCV([0.0, 1e9], cv=3).fit(X, Y).alpha_ == 0.0  # with folds least squares is a candidate
-    with pytest.raises(ParameterError, match="of at least 0"):
+    with pytest.raises(ParameterError, match="must be >= 0"):
         RidgeCV([-1.0], cv=3).fit(X, Y)
     for option in ("store_cv_results", "alpha_per_target"):
         with pytest.raises(ParameterError, match="leave-one-out"):

@@ -360,11 +360,11 @@ def test_sentences_for_what_cannot_be():
         SGDClassifier().partial_fit(X, y, classes=[0, 2])
     with pytest.raises(ValueError, match="last call"):
         SGDClassifier().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="dict"):
+    with pytest.raises(ValueError, match="class_weight parameter"):
         SGDClassifier(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="alpha must be above 0"):
         SGDClassifier(alpha=0.0).fit(X, y)
-    with pytest.raises(ValueError, match=r"scale the columns.*StandardScaler"):
+    with pytest.raises(ValueError, match=r"overflow.*Scaling input data with StandardScaler"):
         SGDRegressor(eta0=1e6).fit(1e150 * X, y.astype(float))
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         SGDClassifier(max_iter=1, random_state=0).fit(X, y)
