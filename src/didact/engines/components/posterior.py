@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from didact.core.backend import float_type, is_sparse, is_tensor, namespace, to_numpy
+from didact.core.backend import is_sparse, is_tensor, namespace, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.threads import blas_for, parallel_map
 from didact.core.typing import Array
@@ -23,7 +23,7 @@ from didact.engines.components.score_loops import (
     AS_SCORES,
     score_rows,
 )
-from didact.engines.components.score_tables import exactly, tables_of
+from didact.engines.components.score_tables import tables_of
 from didact.engines.components.tuning import MANY_POSTERIOR_ROWS, POSTERIOR_ROWS
 from didact.parts.statistics.counts import labels_of
 
@@ -57,8 +57,7 @@ def answered(X: Any, answer: int, fn: Any, *args: Any) -> Any:
     """An answer of `score_loops` for each row from the scores fn(X, *args), in a compiled pass where there is one."""
     tables = tables_of(X, fn, args)
     if tables is None:
-        found = ARRAY_FORMS[answer](exactly(X), fn, *args)
-        return found.astype(float_type(X), copy=False) if isinstance(X, np.ndarray) and answer != AS_CODES else found
+        return ARRAY_FORMS[answer](X, fn, *args)
     found, lost = score_rows(X, tables, answer)
     if len(lost):
         found[lost] = ARRAY_FORMS[answer](X[lost], fn, *args)
