@@ -181,20 +181,25 @@ class KernelPerceptron(ClassifierMixin, _KernelModel):
         """Learn from rows X with labels y until a pass makes no mistake."""
         rows, _, _ = class_rows(self, self._rows(X, y, sample_weight, target="labels"))
         learner, data = self._start(rows, None)
-        generator = streams(self.random_state, 2)[1]
         known: dict[str, Any] = {"X": X, "y": y, "attributes": lambda x: self._fitted(x, data)}
         with FitProgress(self, self.max_iter, **known) as progress:
-            best, since, weight = np.inf, 0, data.weight * (np.count_nonzero(data.weight) / data.weight.sum())
-            for epoch in range(1, self.max_iter + 1):
-                order = generator.permutation(data.new) if self.shuffle else data.new
-                mistakes = learner.learn(order, data.targets, weight, self.fit_intercept)
-                since, best = (0, mistakes) if mistakes < best else (since + 1, best)
-                ended = not mistakes or since >= (self.n_iter_no_change or np.inf)
-                if progress.report(epoch, float(mistakes), learner) or ended:
-                    break
-        self.__dict__.update(self._fitted(learner, data), n_iter_=epoch)
-        self._report(ended or progress.stopped)
+            epochs, ended = self._passes(learner, data, progress.report)
+        self.__dict__.update(self._fitted(learner, data), n_iter_=epochs)
+        self._report(ended)
         return self
+
+    def _passes(self, learner: Learner, data: Data, report: Any) -> tuple[int, bool]:
+        """Passes until there are no mistakes, or no fewer: their number, and whether that was why they ended."""
+        generator, best, since = streams(self.random_state, 2)[1], np.inf, 0
+        weight = data.weight * (np.count_nonzero(data.weight) / data.weight.sum())
+        for epoch in range(1, self.max_iter + 1):
+            order = generator.permutation(data.new) if self.shuffle else data.new
+            mistakes = learner.learn(order, data.targets, weight, self.fit_intercept)
+            since, best = (0, mistakes) if mistakes < best else (since + 1, best)
+            ended = not mistakes or since >= (self.n_iter_no_change or np.inf)
+            if report(epoch, float(mistakes), learner) or ended:
+                return epoch, True
+        return self.max_iter, False
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "KernelPerceptron":
         """Make one pass over more rows, in their order; the first call names all classes."""

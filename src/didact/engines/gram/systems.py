@@ -41,13 +41,15 @@ def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:
     """A function that solves (S + ridge·I) x = t for columns t, by Cholesky; overwrites S."""
     n = S.shape[0]
     if is_tensor(S):
-        import torch
-
-        index = torch.arange(n, device=S.device)
+        xp = namespace(S)
+        index = xp.arange(n, device=S.device)
         S[index, index] += ridge
-        L, failed = torch.linalg.cholesky_ex(S)
-        if not int(failed):
-            return lambda T: to_numpy(torch.cholesky_solve(like(T, S), L)).astype(np.float64)
+        try:
+            xp.linalg.cholesky(S)
+        except RuntimeError:  # torch's word for a matrix that is not positive definite
+            failed = 1
+        else:
+            return lambda T: to_numpy(xp.linalg.solve(S, like(T, S))).astype(np.float64)
     else:
         S.flat[:: n + 1] += ridge
         L, failed = linalg.lapack.dpotrf(S, lower=1, clean=0, overwrite_a=1)
