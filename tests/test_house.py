@@ -230,7 +230,8 @@ PRIVATES = {
         "the machinery reads what estimators declare, and the ecosystem's own privates",
     ),
     "core/jit/inner.py": (
-        {"_data_layout", "_function_pass_manager", "_dynfunc", "_reload_init"},
+        {"_data_layout", "_function_pass_manager", "_dynfunc", "_reload_init"}
+        | {"_compiler", "_customize_flags", "_values"},  # options that are compared at every call
         "Numba has no other way to lower a function and not make machine code of it",
     ),
     "ensemble/prune.py": (

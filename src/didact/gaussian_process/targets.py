@@ -9,7 +9,7 @@ from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
 from didact.core.rows.memory import Block
 from didact.core.typing import AnyArray, Array
-from didact.engines.components.lloyd import plus_plus
+from didact.engines.centroids.starts import plus_plus
 from didact.engines.gram.inducing import bound, full_rows
 from didact.engines.gram.process import evidence
 from didact.gaussian_process.posterior import Mean, columns_of, function_values

@@ -25,7 +25,12 @@ ROUNDING = 1e-10  # an eigenvalue that is negative by this share of the largest 
 
 
 class Kernel(Noun):
-    """Base of all kernels. A kernel writes `gram` and, if it has parameters to be searched, `partials`."""
+    """Base of all kernels. A kernel writes `gram` and, if it has parameters to be searched, `partials`.
+
+    >>> from didact.kernels import RBF, Kernel
+    >>> isinstance(0.5 * RBF(2.0) + 1.0, Kernel)
+    True
+    """
 
     __slots__ = ()
 

@@ -266,9 +266,7 @@ class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
     def _apart(self, X: AnyArray, Z: AnyArray | None) -> AnyArray:
         U, V = (in_widths(A.toarray() if is_sparse(A) else A, self.width) for A in (X, X if Z is None else Z))
         if is_tensor(U):
-            import torch
-
-            return torch.cdist(U, V, p=1.0)
+            return namespace(U).cdist(U, V, p=1.0)
         return cdist(U, V, "cityblock").astype(U.dtype, copy=False)
 
     def gram(self, X: AnyArray, Z: AnyArray | None = None) -> AnyArray:

@@ -99,7 +99,27 @@ class StringSubsequence(
         return np.array([self._raw([s], None)[0, 0] for s in X])
 
 
-class StringSpectrum(StringKernel, NamedTuple("StringSpectrum", [("length", int), ("normalize", bool)])):
+class PieceKernel(StringKernel):
+    """Kernels that count the pieces that two texts have in common."""
+
+    __slots__ = ()
+
+    def _pieces(self, s: str) -> Iterable[str]:
+        raise NotImplementedError
+
+    def _counts(self, *texts: list[str]) -> list[sp.csr_array]:
+        return counted(*[[self._pieces(s) for s in part] for part in texts])
+
+    def _raw(self, X: list[str], Z: list[str] | None) -> Array:
+        A, *B = self._counts(X) if Z is None else self._counts(X, Z)
+        return np.asarray((A @ (B[0] if B else A).T).toarray())
+
+    def _raw_diagonal(self, X: list[str]) -> Array:
+        (A,) = self._counts(X)
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+
+
+class StringSpectrum(PieceKernel, NamedTuple("StringSpectrum", [("length", int), ("normalize", bool)])):
     """Common substrings of one length: Σ_u (times u occurs in s)·(times it occurs in t).
 
     Leslie, Eskin, Noble (2002), doi:10.1142/9789812799623_0053.
@@ -116,22 +136,11 @@ class StringSpectrum(StringKernel, NamedTuple("StringSpectrum", [("length", int)
         require(length >= 1 and length == int(length), f"The length of substrings is 1, 2, …, not {length!r}.")
         return super().__new__(cls, int(length), bool(normalize))
 
-    def _counts(self, *texts: list[str]) -> list[sp.csr_array]:
-        return counted(*[[self._pieces(s) for s in part] for part in texts])
-
-    def _pieces(self, s: str) -> Sequence[str]:
+    def _pieces(self, s: str) -> Iterable[str]:
         return [s[i : i + self.length] for i in range(len(s) - self.length + 1)]
 
-    def _raw(self, X: list[str], Z: list[str] | None) -> Array:
-        A, *B = self._counts(X) if Z is None else self._counts(X, Z)
-        return np.asarray((A @ (B[0] if B else A).T).toarray())
 
-    def _raw_diagonal(self, X: list[str]) -> Array:
-        (A,) = self._counts(X)
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-
-
-class WordOverlap(StringKernel, Plain):
+class WordOverlap(PieceKernel, Plain):
     """The number of different words that two texts have in common, words being parted by white space.
 
     >>> from didact.kernels import WordOverlap
@@ -142,10 +151,9 @@ class WordOverlap(StringKernel, Plain):
 
     __slots__ = ()
     normalize = False
-    _pieces = staticmethod(lambda text: set(text.split()))
-    _counts = StringSpectrum._counts
-    _raw = StringSpectrum._raw
-    _raw_diagonal = StringSpectrum._raw_diagonal
+
+    def _pieces(self, s: str) -> Iterable[str]:
+        return set(s.split())
 
 
 def encoded(texts: list[str]) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from didact.core.parameters import above, above_or_infinite, at_least, attr, is_
 from didact.core.rows import Rows
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import GivenGram, block, images
+from didact.engines.gram.rows import GivenGram, images, kernel_block
 from didact.engines.gram.smo import Search, Solved
 from didact.kernels import RBF, Constant, Kernel, Linear, Polynomial, Sigmoid, is_positive_semidefinite
 from didact.kernels.radial import spread_of_rows, width_of_gamma
@@ -191,7 +191,7 @@ class _KernelMachine(Estimator):
             K = X[np.ix_(some, some)]
         else:
             rows = self.support_vectors_[: len(some)]
-            K = to_numpy(block(self.kernel_, rows, rows))
+            K = to_numpy(kernel_block(self.kernel_, rows, rows))
         if len(some) and not is_positive_semidefinite(K, tol=NEGATIVE):
             warnings.warn(
                 f"{type(self).__name__}: the kernel is not positive semidefinite on the fitted rows, so that the "
@@ -208,7 +208,7 @@ def typical_value(kernel: Any, X: AnyArray) -> float:
     elif isinstance(kernel, Kernel):
         values = to_numpy(kernel.diagonal(X))
     else:
-        values = np.diag(to_numpy(block(kernel, X[:SOME], X[:SOME])))
+        values = np.diag(to_numpy(kernel_block(kernel, X[:SOME], X[:SOME])))
     return max(float(np.abs(values).mean()), np.finfo(float).tiny)
 
 

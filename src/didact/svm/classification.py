@@ -200,11 +200,7 @@ class SVC(ClassifierMixin, _KernelMachine):
             how = self._search(), progress.report if len(tasks) == 1 else None
             solved = parallel_map(lambda t: separate(kernel, X, t, bound[t.rows], *how), tasks)
         self._store(X, codes, tasks, solved)
-        self.probA_ = self.probB_ = np.empty(0)
-        if self.probability != "deprecated":
-            deprecated(PROBABILITY)
-        if self.probability is True:
-            self._calibrate(kernel, X, codes, bound, w)
+        self._calibrate(kernel, X, codes, bound, w)
         return self
 
     def _priced(self, y: Any, w: Any) -> tuple[Array, Array, Array]:
@@ -220,6 +216,11 @@ class SVC(ClassifierMixin, _KernelMachine):
 
     def _calibrate(self, kernel: Any, X: AnyArray, codes: Array, bound: Array, w: Array) -> None:
         """A and B of the sigmoid of every decision, from values of rows that were held out."""
+        self.probA_ = self.probB_ = np.empty(0)
+        if self.probability != "deprecated":
+            deprecated(PROBABILITY)
+        if self.probability is not True:
+            return
         K, seed = len(self.classes_), streams(self.random_state, 1)[0]
         tasks = tasks_of(codes, K, bound > 0, self.strategy)
         found = []

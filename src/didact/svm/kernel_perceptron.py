@@ -26,7 +26,7 @@ from didact.core.random import streams
 from didact.core.rows import Rows
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.online import FunctionSpace, on_mistakes
-from didact.engines.gram.rows import block
+from didact.engines.gram.rows import kernel_block
 from didact.parts.statistics.counts import Counts, weigh_classes
 from didact.svm.kernel_model import Data, _KernelModel, class_rows, coded, labels_at, labels_of_scores, scores_at, sides
 
@@ -94,7 +94,7 @@ def voted_scores(X: AnyArray, kernel: Any, vectors: Any, voters: Array, steps: A
             K = (part.toarray() if is_sparse(part) else to_numpy(part))[:, support]
         else:
             V = vectors.toarray() if is_sparse(vectors) and not is_sparse(part) else vectors
-            K = np.asarray(block(kernel, part, V))
+            K = np.asarray(kernel_block(kernel, part, V))
         for k in range(d):
             mine = outputs == k
             z = np.cumsum(steps[mine] * (K[:, voters[mine]] + constant), axis=1)

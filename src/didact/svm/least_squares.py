@@ -25,7 +25,7 @@ from didact.core.progress import FitProgress
 from didact.core.rows import Block, Rows
 from didact.core.typing import Array
 from didact.engines.gram.features import feature_rows
-from didact.engines.gram.systems import bordered
+from didact.engines.gram.systems import with_constant
 from didact.parts.statistics.moments import Moments, moments
 from didact.svm.base import WEIGHTS_ARE_C
 from didact.svm.kernel_model import LANDMARK_SKIPS, _KernelModel, class_rows, features_for, labels_at, scores_at, sides
@@ -107,7 +107,7 @@ class LSSVC(ClassifierMixin, _KernelModel):
         _, y, w, *_ = rows.whole()
         codes = to_numpy(y)
         w = np.ones(len(codes)) if w is None else to_numpy(w).astype(np.float64)
-        alpha, b = bordered(K, sides(codes, len(self.classes_)), w, 1.0 / self.C, self.fit_intercept)
+        alpha, b = with_constant(K, sides(codes, len(self.classes_)), w, 1.0 / self.C, self.fit_intercept)
         return self._keep(X, alpha, b, float_type(rows))
 
     def _approximate(self, rows: Rows) -> dict[str, Any]:

@@ -125,14 +125,19 @@ class SVR(RegressorMixin, _KernelMachine):
         with FitProgress(self, None, X=X, y=y, sample_weight=sample_weight) as progress:
             how = self._search(), progress.report if len(duals) == 1 else None
             solved = parallel_map(lambda dual: self._solved(kernel, X, dual, *how), duals)
-        beta = np.stack([coefficients(d, one.alpha, len(y)) for d, one in zip(duals, solved, strict=True)])
+        self._store(
+            X, np.stack([coefficients(d, one.alpha, len(y)) for d, one in zip(duals, solved, strict=True)]), solved
+        )
+        return self
+
+    def _store(self, X: Any, beta: Array, solved: list[Solved]) -> None:
+        """The attributes of the fit, of coefficients (n_targets, n)."""
         support = np.flatnonzero(beta.any(axis=0))
         self._keep(X, support, solved)
         self.dual_coef_ = beta[:, support].astype(self._dtype)
         self.intercept_ = np.array([-one.rho for one in solved], self._dtype)
         self.n_support_ = np.array([len(support)], np.int32)
         self.n_iter_ = int(max(one.n_iter for one in solved))
-        return self
 
     def _solved(self, kernel: Any, X: Any, dual: Dual, *how: Any) -> Solved:
         """The optimum of a dual; without a price there may be none."""

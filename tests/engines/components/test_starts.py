@@ -5,32 +5,31 @@ import pytest
 
 from didact.core.errors import InputError
 from didact.core.rows.memory import Block
-from didact.engines.components import starts
-from didact.engines.components.starts import check_codes, placed_by_codes, row_shares, sample_rows
+from didact.engines.centroids.starts import sample_of
+from didact.engines.components.starts import check_codes, placed_by_codes, row_shares
 from didact.parts.statistics.components import components
 
 
-def test_the_sample_depends_on_the_rows_alone(monkeypatch):
-    monkeypatch.setattr(starts, "START_ROWS", 40)
+def test_the_sample_depends_on_the_rows_alone():
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(200, 3)), rng.integers(0, 4, size=200)
-    whole = sample_rows(Block(X, None, w), 7)
+    whole = sample_of(Block(X, None, w), 40)
     order = rng.permutation(200)
-    parts = [sample_rows(Block(X[i], None, w[i]), 7) for i in np.array_split(order, 6)]
+    parts = [sample_of(Block(X[i], None, w[i]), 40) for i in np.array_split(order, 6)]
     merged = parts[0]
     for part in parts[1:]:
         merged = merged.merge(part)
-    repeated = sample_rows(Block(np.repeat(X, w, axis=0)), 7)
+    repeated = sample_of(Block(np.repeat(X, w, axis=0)), 40)
     for other in (merged, repeated):
         for got, want in zip(other, whole, strict=True):
             np.testing.assert_array_equal(got, want)
-    assert len(whole.X) == 40
-    assert (whole.weight > 0).all()
+    assert len(whole.rows) == 40
+    assert (whole.weights > 0).all()
 
 
 def test_a_small_sample_is_all_rows():
     X = np.random.default_rng(1).normal(size=(30, 2))
-    found = sample_rows(Block(X), 0).X
+    found = sample_of(Block(X), 1000).rows
     np.testing.assert_array_equal(found[np.lexsort(found.T)], X[np.lexsort(X.T)])
 
 

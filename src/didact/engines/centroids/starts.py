@@ -39,15 +39,16 @@ def hashes(X: Any) -> Array:
         total = np.zeros(len(X), np.uint64)
         for j in range(X.shape[1]):
             total += _mixed(X[:, j]) * odd[j]
-    return _stirred(total)
+    return mixed_bits(total)
 
 
 def _mixed(values: Array) -> Array:
     """Bits of numbers, every one of which follows from all of theirs; 0 stays 0, and so does −0."""
-    return _stirred((values.astype(np.float64) + 0.0).view(np.uint64))
+    return mixed_bits((values.astype(np.float64) + 0.0).view(np.uint64))
 
 
-def _stirred(bits: Array) -> Array:
+def mixed_bits(bits: Array) -> Array:
+    """Bits every one of which follows from all of those given; 0 stays 0."""
     bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return bits ^ (bits >> np.uint64(29))
 

@@ -5,7 +5,7 @@ of their weights. So blocks in any order, on any machine, and rows repeated inst
 and up to `START_ROWS` different rows it is all of them. k-means++ and Lloyd's iterations run on the sample.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,64 +13,21 @@ from didact.core.backend import is_sparse, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.typing import Array
-from didact.engines.components.lloyd import kmeans, plus_plus
+from didact.engines.centroids.lloyd import kmeans
+from didact.engines.centroids.starts import hashes, mixed_bits, plus_plus, sample_of
 from didact.engines.components.tuning import START_ROWS
 from didact.parts.statistics.components import Components, components
 
-MIX_1, MIX_2, HASH_STRIDE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15)
-
-
-class RowSample(NamedTuple):
-    """Different rows with the smallest keys, sorted by key, and their weights."""
-
-    keys: Array
-    X: Array
-    weight: Array
-
-    def merge(self, other: "RowSample") -> "RowSample":
-        """The sample of both sets of rows together."""
-        parts = zip(self, other, strict=True)
-        return _distinct(*(np.concatenate(pair) for pair in parts))
-
-
-def _distinct(keys: Array, X: Array, weight: Array) -> RowSample:
-    """Rows with the smallest keys; equal keys are one row."""
-    found, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    kept = slice(0, START_ROWS)
-    return RowSample(found[kept], X[first[kept]], np.bincount(which, weight, len(found))[kept])
-
-
-def row_keys(X: Array, seed: int) -> Array:
-    """A hash of each row's values as 64 bits (splitmix64)."""
-    bits = (np.ascontiguousarray(X, np.float64) + 0.0).view(np.uint64)  # no −0
-    keys = np.full(len(X), np.uint64(seed % (1 << 63)), np.uint64)
-    with np.errstate(over="ignore"):
-        for column in bits.T:
-            keys = _mixed(keys ^ column) + HASH_STRIDE
-        return _mixed(keys)
-
-
-def _mixed(keys: Array) -> Array:
-    keys = (keys ^ (keys >> np.uint64(30))) * MIX_1
-    keys = (keys ^ (keys >> np.uint64(27))) * MIX_2
-    return keys ^ (keys >> np.uint64(31))
+HASH_STRIDE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_shares(X: Array, seed: int, K: int) -> Array:
     """Random responsibilities (n, K) that depend on a row's values alone."""
-    keys = row_keys(X, seed)
     with np.errstate(over="ignore"):
-        columns = [_mixed(keys + np.uint64(k + 1) * HASH_STRIDE) >> np.uint64(11) for k in range(K)]
+        keys = hashes(X) + mixed_bits(np.array([seed], np.uint64) + HASH_STRIDE)
+        columns = [mixed_bits(mixed_bits(keys + np.uint64(k + 1) * HASH_STRIDE)) >> np.uint64(11) for k in range(K)]
     shares = np.stack(columns, axis=1) * 2.0**-53 + 2.0**-54
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-
-
-def sample_rows(block: Block, seed: int) -> RowSample:
-    """The sample of one block."""
-    X = np.asarray(to_numpy(block.X.toarray() if is_sparse(block.X) else block.X), np.float64)
-    w = np.ones(len(X)) if block.weight is None else to_numpy(block.weight).astype(np.float64)
-    keys, counts = row_keys(X, seed), w > 0
-    return _distinct(keys[counts], X[counts], w[counts])
 
 
 def start_centres(rows: Rows, count: int, how: str, rng: np.random.Generator, fill: Array) -> Array:
@@ -78,16 +35,15 @@ def start_centres(rows: Rows, count: int, how: str, rng: np.random.Generator, fi
 
     Missing values are filled with `fill`; if there are fewer different rows than centres, some are repeated.
     """
-    seed = int(rng.integers(1 << 62))
-    _, X, w = rows.reduce(sample_rows, seed)
-    X = np.where(np.isnan(X), fill, X)
+    found = rows.reduce(sample_of, START_ROWS)
+    X, w = np.where(np.isnan(found.rows), fill, found.rows).astype(np.float64), found.weights
     if len(X) < count:
         return X[np.arange(count) % len(X)]
     if how == "random_from_data":
         return X[rng.choice(len(X), count, replace=False, p=w / w.sum())]
     if how == "k-means++":
         return plus_plus(X, w, count, rng)
-    return np.asarray(kmeans(MemoryRows(X, None, w), count, [seed]).x)
+    return np.asarray(kmeans(MemoryRows(X, None, w), count, [int(rng.integers(1 << 62))]).x)
 
 
 def nearest(X: Any, centres: Array) -> Any:

@@ -27,7 +27,7 @@ from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.rows.gather import stacked
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import block, gram, tiled
+from didact.engines.gram.rows import gram_of, kernel_block, tiled
 from didact.kernels import RBF, Cosines, Laplacian, Matern, RationalQuadratic
 from didact.kernels.algebra import Scaled
 from didact.kernels.base import Kernel
@@ -75,7 +75,7 @@ class FeatureMap(NamedTuple):
             V = V.toarray()
         elif is_sparse(X) and not is_sparse(V) and not isinstance(self.kernel, (Cosines, Transformed)):
             X = X.toarray()
-        Z = block(self.kernel, X, V)
+        Z = kernel_block(self.kernel, X, V)
         Z = Z if self.mixing is None else Z @ like(self.mixing, X)
         return Z if is_tensor(Z) else np.asarray(Z, np.float64)
 
@@ -97,7 +97,7 @@ class Transformed(NamedTuple):
 
 def nystroem(kernel: Any, landmarks: AnyArray, numbers: Array | None = None) -> FeatureMap:
     """Features from landmarks, with the symmetric root of the (pseudo-)inverse of their matrix."""
-    K = to_numpy(gram(kernel, landmarks, landmarks)).astype(np.float64)
+    K = to_numpy(gram_of(kernel, landmarks, landmarks)).astype(np.float64)
     if not np.isfinite(K).all():
         raise InputError("The kernel gave NaN or infinity for landmarks: check the kernel and the scale of X.")
     values, Q = linalg.eigh((K + K.T) / 2, check_finite=False)
@@ -168,13 +168,13 @@ def far_apart(kernel: Any, X: AnyArray, m: int, rng: np.random.Generator) -> Arr
     Distances are those of the kernel's features.
     """
     n = X.shape[0]
-    own = kernel.diagonal(X) if isinstance(kernel, Kernel) else np.diagonal(gram(kernel, X, X)).copy()
+    own = kernel.diagonal(X) if isinstance(kernel, Kernel) else np.diagonal(gram_of(kernel, X, X)).copy()
     own = to_numpy(own).astype(np.float64)
     chosen = [int(rng.integers(n))]
     distance = np.full(n, np.inf)
     while len(chosen) < min(m, n):
         last = chosen[-1]
-        values = to_numpy(block(kernel, X, X[last : last + 1])).ravel()
+        values = to_numpy(kernel_block(kernel, X, X[last : last + 1])).ravel()
         distance = np.minimum(distance, np.maximum(own + own[last] - 2.0 * values, 0.0))
         distance[chosen] = 0.0
         total = distance.sum()

@@ -14,7 +14,7 @@ import numpy as np
 from didact.core.errors import InputError
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.features import HELD, FeatureMap, taken
-from didact.engines.gram.rows import block
+from didact.engines.gram.rows import kernel_block
 from didact.engines.gram.systems import own_gram
 
 BLOCK = 256  # rows whose scores come from one product
@@ -48,7 +48,7 @@ class RowSpace:
 
     def gram(self, a: Array, b: Array) -> Array:
         """Values of the kernel for rows by number."""
-        found = np.asarray(block(self.kernel, self.X[a], self.X[b]), np.float64)
+        found = np.asarray(kernel_block(self.kernel, self.X[a], self.X[b]), np.float64)
         if not np.isfinite(found.sum()):
             raise InputError("The kernel gave NaN or infinity: check the kernel function and the scale of X.")
         return found

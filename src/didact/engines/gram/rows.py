@@ -26,7 +26,7 @@ class GivenGram:
         self.K = K
 
 
-def block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
+def kernel_block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """k(a_i, x_j) of two sets of rows; a function of the user's is checked."""
     if isinstance(kernel, Kernel):
         return kernel.gram(A, X)
@@ -42,10 +42,10 @@ def block(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     return found
 
 
-def gram(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
+def gram_of(kernel: Any, A: AnyArray, X: AnyArray) -> AnyArray:
     """The Gram matrix of two sets of rows, in tiles on all threads."""
     if is_tensor(A) or not isinstance(kernel, Kernel) or not kernel.takes_vectors() or A.shape[0] <= GRAM_TILE:
-        return block(kernel, A, X)
+        return kernel_block(kernel, A, X)
     out = np.empty((A.shape[0], X.shape[0]), A.dtype)
     tiled(lambda a, b: out.__setitem__(slice(a, b), kernel.gram(A[a:b], X)), A.shape[0])
     return out
@@ -65,7 +65,7 @@ def images(kernel: Any, A: AnyArray, X: AnyArray, coef: Array) -> Array:
     fast = exponents(kernel, A, X) if isinstance(kernel, RBF) and isinstance(A, np.ndarray) else None
 
     def piece(a: int, b: int) -> None:
-        K = block(kernel, A[a:b], X) if fast is None else gaussian_values(fast[0][a:b], fast[1])
+        K = kernel_block(kernel, A[a:b], X) if fast is None else gaussian_values(fast[0][a:b], fast[1])
         out[a:b] = to_numpy(K @ weights)
 
     if not isinstance(kernel, Kernel):
@@ -142,7 +142,7 @@ class GramRows:
         if isinstance(self.kernel, GivenGram):
             self.cache[slots] = self.kernel.K[rows]
         elif is_tensor(self.X):
-            self.cache[slots.tolist()] = block(self.kernel, self.X[rows.tolist()], self.X)
+            self.cache[slots.tolist()] = kernel_block(self.kernel, self.X[rows.tolist()], self.X)
         elif self.left is not None:
             left = self.left[rows]
 
@@ -158,7 +158,7 @@ class GramRows:
 
             tiled(values, self.n, 4 * GRAM_TILE)
         else:
-            self.cache[slots] = block(self.kernel, self.X[rows], self.X)
+            self.cache[slots] = kernel_block(self.kernel, self.X[rows], self.X)
         self._check(rows, slots)
 
     def _check(self, rows: Array, slots: Array) -> None:

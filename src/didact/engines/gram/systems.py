@@ -18,7 +18,7 @@ from didact.core.backend import is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError
 from didact.core.rows.memory import finite_sum, refuse_square
 from didact.core.typing import AnyArray, Array
-from didact.engines.gram.rows import gram
+from didact.engines.gram.rows import gram_of
 from didact.kernels.base import Kernel
 
 NO_GRAM = "approximation='nystroem' needs none of this size"
@@ -27,7 +27,7 @@ NO_GRAM = "approximation='nystroem' needs none of this size"
 def own_gram(kernel: Any, X: AnyArray) -> AnyArray:
     """The Gram matrix of rows with themselves, also of what depends on being the same row, such as white noise."""
     refuse_square(X.shape[0], NO_GRAM, matrices=2)
-    K = gram(kernel, X, X)
+    K = gram_of(kernel, X, X)
     if isinstance(kernel, Kernel):
         index = range(X.shape[0])
         K[index, index] = kernel.diagonal(X)
@@ -61,7 +61,7 @@ def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:
     )
 
 
-def bordered(K: AnyArray, Y: Array, w: Array, ridge: float, constant: bool) -> tuple[Array, Array]:
+def with_constant(K: AnyArray, Y: Array, w: Array, ridge: float, constant: bool) -> tuple[Array, Array]:
     """α (n, d) and b (d,) for targets (n, d); b is 0 without a constant."""
     root = np.sqrt(w)
     solve = factored(scaled(K, root), ridge)

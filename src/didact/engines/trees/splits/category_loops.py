@@ -42,9 +42,9 @@ class Groups(NamedTuple):
 def new_groups(sizes: Array, categorical: Array, channels: int) -> Groups:
     """Room for columns of which the categorical ones have these numbers of categories, and missing values."""
     most = int(sizes[categorical].max(initial=-1)) + 1
-    whole = (np.empty(most, np.int64) for _ in range(3))
-    return Groups(np.empty((most, channels)), next(whole), next(whole), np.empty(most), next(whole),
-                  np.empty((2, channels)))  # fmt: skip
+    codes, counts, order = np.empty((3, most), np.int64)
+    return Groups(sums=np.empty((most, channels)), codes=codes, counts=counts, keys=np.empty(most), order=order,
+                  sides=np.empty((2, channels)))  # fmt: skip
 
 
 @jit_unmanaged
