@@ -9,8 +9,7 @@ estimated from its shares of the rows (M step). The log-likelihood rises in ever
 import matplotlib.pyplot as plt
 import numpy as np
 
-from didact.mixture import ExpectationMaximization, GaussianMixture, component_path
-from didact.mixture.expectation_maximization import GaussianComponents
+from didact.mixture import ExpectationMaximization, GaussianComponents, GaussianMixture, component_path
 
 rng = np.random.default_rng(4)
 shapes = np.array([[[1.2, 0.9], [0.0, 0.4]], [[0.5, -0.6], [0.0, 0.9]], [[0.7, 0.0], [0.0, 0.7]]])

@@ -249,7 +249,7 @@ def test_monotone_forest():
     [
         ({"bootstrap": False, "oob_score": True}, "bootstrap=True"),
         ({"bootstrap": False, "max_samples": 0.5}, "bootstrap=True"),
-        ({"monotonic_cst": [5]}, "−1, 0 or 1"),
+        ({"monotonic_cst": [5]}, "-1, 0 or 1"),
     ],
 )
 def test_bad_parameters_in_one_sentence(params, words):

@@ -273,8 +273,8 @@ def test_play_tennis_by_information_gain():
 @pytest.mark.parametrize(
     ("params", "X", "y", "words"),
     [
-        ({"criterion": "poisson"}, [[0.0], [1.0]], [-1.0, 1.0], "y ≥ 0.*some values of y are negative"),
-        ({"criterion": "poisson"}, [[0.0], [1.0]], [0.0, 0.0], "y ≥ 0.*all values of y"),
+        ({"criterion": "poisson"}, [[0.0], [1.0]], [-1.0, 1.0], "of y are negative.* y ≥ 0"),
+        ({"criterion": "poisson"}, [[0.0], [1.0]], [0.0, 0.0], "Sum of y is not positive.* y ≥ 0"),
         ({"monotonic_cst": [1, 2]}, [[0.0], [1.0]], [0.0, 1.0], "has shape"),
     ],
 )

@@ -70,7 +70,7 @@ class GaussianComponents:
     """Gaussian components with a covariance each, as a model for `ExpectationMaximization`.
 
     >>> import numpy as np
-    >>> from didact.mixture.expectation_maximization import GaussianComponents
+    >>> from didact.mixture import GaussianComponents
     >>> GaussianComponents(2).n_components
     2
     """
