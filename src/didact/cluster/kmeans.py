@@ -1,7 +1,7 @@
 r"""k-means: the centres that minimise :math:`\sum_i w_i\min_k\|x_i-c_k\|^2`, by Lloyd's iterations from some starts.
 
 1. A start: k-means++, rows at random, a random partition, or given centres.
-2. Each row goes to its nearest centre, each centre to the mean of its rows, until the centres rest. RowBounds on the
+2. Each row goes to its nearest centre, each centre to the mean of its rows, until the centres rest. Bounds on the
    distances spare most comparisons; the result is the same. A centre without rows moves to the row farthest from its
    own.
 3. The best of `n_init` runs counts.
