@@ -80,7 +80,8 @@ class LSSVC(ClassifierMixin, _KernelModel):
     def _test_skips(self) -> dict[str, str]:  # type: ignore[override]
         skips = {"weight_scale": WEIGHTS_ARE_C}
         if self.kernel == "poly":
-            skips |= dict.fromkeys(("constant_columns/constant", "constant_columns/shift"), "A polynomial kernel is a power of sums, which a constant column changes.")
+            why = "A polynomial kernel is a power of sums, which a constant column changes."
+            skips |= dict.fromkeys(("constant_columns/constant", "constant_columns/shift"), why)
         return skips | ({} if self.approximation is None else LANDMARK_SKIPS)
 
     _attrs = [
