@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.core.jit import dispatch, jit
+from didact.core.jit import compiler, dispatch, jit
 from didact.core.jit.loop import Loop
 from didact.linear_model import huber_loops
 
@@ -117,3 +117,12 @@ def test_threads_that_run_a_loop_first_build_it_once():
         found = list(pool.map(lambda x: (loop(x), id(loop.compiled)), np.arange(8)))
     assert [value for value, _ in found] == [x * x for x in range(8)]
     assert len({dispatcher for _, dispatcher in found}) == 1
+
+
+def test_an_attribute_error_of_the_compiler_is_heard_of(monkeypatch):
+    def fails(function, options):
+        raise AttributeError("no such type")
+
+    monkeypatch.setattr(compiler, "compile_on_call", fails)
+    with pytest.raises(AttributeError, match="no such type"):
+        Loop(lambda x: x, {})(1.0)

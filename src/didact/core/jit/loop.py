@@ -45,6 +45,8 @@ class Loop:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "ready":
             raise AttributeError(name)
+        if name == "compiled":  # the property has raised an AttributeError, which is to be heard of
+            return Loop.compiled.fget(self)  # type: ignore[attr-defined]
         return getattr(self.compiled, name)
 
     def __repr__(self) -> str:
