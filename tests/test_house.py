@@ -78,6 +78,8 @@ def test_submodules_and_names_load_on_first_use():
     subprocess.run([sys.executable, "-c", code], check=True)
     for name in didact.__all__:
         assert getattr(didact, name) is not None, name
+    packages = {folder.parent.name for folder in Path(didact.__file__).parent.glob("*/__init__.py")}
+    assert packages <= set(didact.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
         didact.nonsense  # noqa: B018
 
