@@ -246,7 +246,7 @@ class RationalQuadratic(Radial, NamedTuple("RationalQuadratic", [("width", Any),
 
 
 class Laplacian(Kernel, NamedTuple("Laplacian", [("width", Any)])):
-    """k(x, z) = exp(−Σ_j |x_j − z_j|/w_j).
+    """k(x, z) = exp(−Σ_j abs(x_j − z_j)/w_j).
 
     >>> from didact.kernels import Laplacian
     >>> Laplacian(2.0)([[0.0, 0.0]], [[1.0, 1.0]]).round(4)
