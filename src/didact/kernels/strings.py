@@ -65,7 +65,7 @@ class StringSubsequence(
 
     .. math:: k(s, t) = \sum_{u\in\Sigma^m}\ \sum_{i:\,u=s[i]}\ \sum_{j:\,u=t[j]} \lambda^{l(i)+l(j)}
 
-    by dynamic programming, m times the product of both lengths steps a pair. Lodhi et al. (2002), doi:10.1162/153244302760200687.
+    by dynamic programming, m steps for each pair of characters. Lodhi et al. (2002), doi:10.1162/153244302760200687.
 
     >>> from didact.kernels import StringSubsequence
     >>> k = StringSubsequence(length=2, decay=0.5, normalize=False)
