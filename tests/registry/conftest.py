@@ -16,7 +16,7 @@ SLOW_LATE = {"GaussianProcessRegressor": 6.0, "ExpectationMaximization": 4.0}
 YARDSTICK = 0.1  # seconds of `machine_seconds` where these were measured
 COMPILING = event.TimingListener()
 event.register("numba:compiler_lock", COMPILING)
-spent, over, known = Counter(), set(), [0.0]
+spent, over = Counter(), set()
 
 
 def machine_seconds():
@@ -30,10 +30,8 @@ SHARE = SECONDS * max(1.0, machine_seconds() / YARDSTICK)
 
 
 def compiled():
-    """Seconds in which loops were compiled or loaded; while a thread is at it, those before."""
-    if COMPILING.done:
-        known[0] = COMPILING.duration
-    return known[0]
+    """Seconds in which loops were compiled or loaded."""
+    return COMPILING.duration if COMPILING.done else 0.0
 
 
 @pytest.fixture(autouse=True)
