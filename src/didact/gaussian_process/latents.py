@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import erf
 
 from didact.core.backend import float_type, is_tensor, like, to_numpy
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.laplace import Mode, evidence_slope, full_gram, mode
@@ -50,9 +51,10 @@ class Problem(NamedTuple):
 
     def at(self, kernel: Kernel, gradient: bool, start: Any = None) -> tuple[Mode, Array]:
         """The mode for a kernel, and the gradient of the evidence."""
-        K = full_gram(kernel, self.X)
-        found = mode(K, self.y, self.w, self.max_iter, start)
-        return found, evidence_slope(kernel, self.X, K, found, self.w) if gradient else np.zeros(0)
+        with blas_for(self.X.shape[0]):
+            K = full_gram(kernel, self.X)
+            found = mode(K, self.y, self.w, self.max_iter, start)
+            return found, evidence_slope(kernel, self.X, K, found, self.w) if gradient else np.zeros(0)
 
 
 def moments_at(X: Any, fitted: Any, latent: Latent) -> tuple[Array, Array]:

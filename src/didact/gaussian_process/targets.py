@@ -8,6 +8,7 @@ from didact.core.backend import is_tensor, like, namespace, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.rows import Rows
 from didact.core.rows.memory import Block
+from didact.core.threads import blas_for
 from didact.core.typing import AnyArray, Array
 from didact.engines.centroids.starts import plus_plus
 from didact.engines.gram.inducing import bound, full_rows
@@ -90,7 +91,12 @@ def chosen_points(rows: Rows, inducing: Any, seed: Any) -> Array:
 def evidence_of(rows: Rows, read: Targets, Z: Array | None) -> Any:
     """The function (kernel, whether with gradient) → evidence, or its bound with inducing points Z."""
     basis = read.mean.basis.shape[1]
-    if Z is not None:
-        return lambda kernel, gradient: bound(rows, read.__call__, kernel, Z, basis, gradient)
-    X, targets, noise = read(rows.whole())
-    return lambda kernel, gradient: evidence(kernel, X, targets, basis, noise, gradient)
+    X, targets, noise = read(rows.whole()) if Z is None else (Z, None, None)
+
+    def value(kernel: Any, gradient: bool) -> Any:
+        with blas_for(X.shape[0]):
+            if Z is not None:
+                return bound(rows, read.__call__, kernel, Z, basis, gradient)
+            return evidence(kernel, X, targets, basis, noise, gradient)
+
+    return value
