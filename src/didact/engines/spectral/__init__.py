@@ -1,0 +1,1 @@
+"""Eigenvectors and singular vectors: principal components, kernels' components, embeddings of graphs."""

@@ -1,0 +1,73 @@
+r"""A few eigenpairs of a symmetric matrix, :math:`Av = \lambda v`: dense, sparse, an operator, or a tensor.
+
+1. A dense matrix that is small, or of which many pairs are wanted, is tridiagonalised and only the wanted pairs are
+   formed: 4/3 n³ multiply-adds.
+2. Otherwise Lanczos iterations: some k products with A each. The smallest pairs of a sparse matrix are the largest of
+   the inverse of A + ε, by one sparse factorisation.
+
+Lehoucq, Sorensen, Yang (1998), ARPACK Users' Guide, doi:10.1137/1.9780898719628.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import eigsh
+
+from didact.core.backend import is_sparse, is_tensor, namespace
+from didact.core.typing import Array
+from didact.engines.spectral.tuning import DENSE_ROWS, DENSE_SHARE
+
+SHIFT = 1e-5  # of the largest entry: beside a singular matrix, so that its factors exist
+
+
+def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0) -> tuple[Any, Any]:
+    """The k largest (or smallest) eigenvalues, the extreme one first, and their unit vectors (n, k).
+
+    Signs follow `fixed_signs`. The seed gives Lanczos' start.
+    """
+    n = A.shape[0]
+    k = min(k, n)
+    if is_tensor(A):
+        values, vectors = namespace(A).linalg.eigh(A)
+        order = slice(n - k, n) if largest else slice(0, k)
+        values, vectors = values[order], vectors[:, order]
+    elif n <= DENSE_ROWS or k > n * DENSE_SHARE:
+        values, vectors = by_tridiagonal(A, k, largest)
+    else:
+        values, vectors = by_lanczos(A, k, largest, seed)
+    if largest:
+        xp = namespace(values)
+        values, vectors = xp.flip(values, axis=(0,)), xp.flip(vectors, axis=(1,))
+    return values, fixed_signs(vectors)
+
+
+def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
+    """The pairs of a matrix that may be dense, in ascending order."""
+    n = A.shape[0]
+    if is_sparse(A):
+        A = A.toarray()
+    elif not isinstance(A, np.ndarray):
+        A = A @ np.eye(n)
+    wanted = (n - k, n - 1) if largest else (0, k - 1)
+    found: tuple[Array, Array] = linalg.eigh(A, subset_by_index=wanted, check_finite=False)
+    return found
+
+
+def by_lanczos(A: Any, k: int, largest: bool, seed: int) -> tuple[Array, Array]:
+    """The pairs by products with the matrix, or with its inverse, in ascending order."""
+    start = np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0])
+    if largest or not is_sparse(A):
+        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start)
+    else:
+        shift = SHIFT * (float(abs(A).max()) or 1.0)
+        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start)
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
+
+
+def fixed_signs(vectors: Any) -> Any:
+    """The columns with signs that make their entry of largest magnitude positive."""
+    xp = namespace(vectors)
+    top = xp.take_along_axis(vectors, xp.argmax(xp.abs(vectors), axis=0)[None, :], axis=0)
+    return vectors * xp.where(top < 0, -xp.ones_like(top), xp.ones_like(top))
