@@ -1,7 +1,10 @@
 """Tensors, for every estimator: what arrays give, in the caller's kind of array where it is a number.
 
-The tensors are far away: like those on a GPU, they turn into arrays only after `cpu()`.
+The tensors are far away: like those on a GPU, they turn into arrays only after `cpu()`. With
+DIDACT_TEST_DEVICE=cuda they are on a GPU.
 """
+
+import os
 
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ from registry_cases import (
     takes,
 )
 
+DEVICE = os.environ.get("DIDACT_TEST_DEVICE", "cpu")
+
 
 class FarTensor(torch.Tensor):
     """A tensor that NumPy cannot read where it is."""
@@ -37,7 +42,9 @@ class FarTensor(torch.Tensor):
 def far(values):
     """A far tensor with these values; labels that are no numbers, as they are."""
     values = np.asarray(values)
-    return torch.as_tensor(values).as_subclass(FarTensor) if values.dtype.kind in "fiub" else values
+    if values.dtype.kind not in "fiub":
+        return values
+    return torch.as_tensor(values).as_subclass(FarTensor) if DEVICE == "cpu" else torch.as_tensor(values, device=DEVICE)
 
 
 def coded(y):

@@ -19,6 +19,7 @@ from didact.core.errors import ParameterError
 from didact.core.estimator import report_convergence
 from didact.core.parameters import array_like, at_least, attr, is_bool, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.decomposition.latent import _Latent, projected, score_matrix
 from didact.decomposition.rotations import SHARE, oblique, orthogonal
@@ -163,6 +164,7 @@ class FactorAnalysis(_Latent):
         k = rows.n_features if self.n_components is None else self.n_components
         if k > rows.n_features:
             raise ParameterError(f"n_components={k} is more than the {rows.n_features} columns there are.")
+        refuse_square(k, "choose n_components, the number of factors")
         start, S, dtype = self._first(rows.n_features), spread_of(rows), float_type(rows)
         attributes = lambda noise: self._attributes(S, noise, k, dtype)  # noqa: E731
         with FitProgress(self, self.max_iter, X=X, y=y, attributes=attributes) as progress:

@@ -36,6 +36,7 @@ from didact.core.parameters import (
 from didact.core.progress import FitProgress
 from didact.core.random import seed_sequence, streams
 from didact.core.rows import MemoryRows, Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.gram.inducing import full_rows
 from didact.engines.gram.process import evidence
@@ -55,7 +56,7 @@ from didact.gaussian_process.posterior import (
 )
 from didact.gaussian_process.searched import Found, Searched, complain, maximise, searched
 from didact.gaussian_process.targets import Targets, basis_of, chosen_points, evidence_of, residuals
-from didact.gaussian_process.things import of_targets, read_things, refuse_overflow, takes_rows, things
+from didact.gaussian_process.things import column_sums, of_targets, read_things, refuse_overflow, takes_rows, things
 from didact.kernels import RBF, White
 from didact.kernels.base import Kernel
 from didact.parts.statistics.moments import moments
@@ -191,7 +192,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _targets(self, rows: Rows) -> Targets:
         """How targets are read: units, basis of the mean, noise."""
-        S = rows.reduce(moments) if rows.dtype != object else of_targets(rows)
+        linear = isinstance(self.mean, str) and self.mean == "linear" and rows.dtype != object
+        if linear:
+            refuse_square(rows.n_features, "use fewer columns, or mean='constant'")
+        elif rows.dtype != object:
+            rows.reduce(column_sums)  # refuses NaN
+        S = rows.reduce(moments if linear else of_targets)
         T = rows.n_targets
         shift, scale = np.zeros(T), np.ones(T)
         if self.normalize_y:

@@ -6,9 +6,9 @@ import numpy as np
 
 from didact.core.errors import InputError
 from didact.core.overflow import refuse_extreme
-from didact.core.rows import MemoryRows, Rows
+from didact.core.rows import Block, MemoryRows, Rows
 from didact.core.typing import Array
-from didact.parts.statistics.moments import Moments
+from didact.parts.statistics.moments import Moments, Sums, moments
 
 
 def takes_rows(kernel: Any, X: Any) -> bool:
@@ -43,9 +43,12 @@ def refuse_overflow(rows: Rows) -> None:
                 refuse_extreme(X, rows.names)
 
 
-def of_targets(rows: Rows) -> Moments:
-    """The moments of targets, without columns of X."""
-    y = np.asarray(rows.whole().y, np.float64).reshape(-1, rows.n_targets)
-    mean, n = y.mean(axis=0), float(len(y))
-    none, yy = np.zeros((0, y.shape[1])), ((y - mean) ** 2).sum(axis=0)
-    return Moments(rows=len(y), weight=n, mean_x=np.zeros(0), mean_y=mean, xx=np.zeros((0, 0)), xy=none, yy=yy)
+def of_targets(block: Block) -> Moments:
+    """The moments of the targets alone."""
+    y = block.y if block.y.ndim == 2 else block.y[:, None]
+    return moments(block._replace(X=y[:, :0]))
+
+
+def column_sums(block: Block) -> Sums:
+    """The sums of the columns: numbers, unless a value of X is none."""
+    return Sums((block.X.sum(axis=0),))

@@ -18,10 +18,12 @@ from sklearn.base import DensityMixin
 from didact.core.backend import like, to_numpy
 from didact.core.errors import InputError
 from didact.core.estimator import Estimator, report_convergence
+from didact.core.overflow import refuse_overflow
 from didact.core.parameters import at_least, attr, has, is_bool, none, param, random_state, whole
 from didact.core.progress import FitProgress
 from didact.core.random import streams
 from didact.core.rows import Block, Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.components.mixture import GaussianFamily, fit_mixture, gaussians, responsibilities
 from didact.engines.components.posterior import log_density, most_probable, posterior
@@ -85,6 +87,7 @@ class GaussianComponents:
 
     def statistics(self, X: Array, R: Array) -> Components:
         """Weights, means and scatters."""
+        refuse_square(X.shape[1], "use fewer columns, or GaussianMixture(covariance_type='diag')", 3 * R.shape[1])
         return components(X, R, "full")
 
     def maximize(self, S: Components) -> tuple[Array, Array, Array]:
@@ -157,6 +160,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
     _sparse = False
     _test_clusters = True
     _test_skips = {
+        "fuzz/shape/2 × 3,000": "the default components have a covariance of 3,000 columns each: p³ a step",
         "constant_columns": "random shares of a start come from the values of rows: other rows, another start",
     }
     _test_params = [{"random_state": 0}, {"random_state": 0, "hard": True}]
@@ -200,6 +204,7 @@ class ExpectationMaximization(DensityMixin, Estimator):
         family, trace = OwnFamily(self._own), []  # type: tuple[OwnFamily, list[Any]]
         total = float(rows.reduce(_weight).parts[0])
         S = rows.reduce(random_sums, family, int(rng.integers(1 << 62)), int(self._own.n_components))
+        refuse_overflow(rows, S)
 
         def keep(state: Any) -> float:
             trace.append(state.x)

@@ -13,11 +13,14 @@ from scipy import linalg
 
 from didact.core.errors import InputError, ParameterError
 from didact.core.parameters import array_like, at_least, attr, none, one_of, param, whole
+from didact.core.rows import Rows
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.components.mixture import GaussianFamily, Gaussians, collapsed, gaussians, logs
 from didact.mixture.base import _Mixture
 from didact.mixture.conditionals import conditioned, expected_rows
 from didact.mixture.given import covariances_of, given_means, given_precisions, given_weights
+from didact.parts.statistics.components import MATRICES
 
 
 def fitted_numbers(theta: Gaussians, kind: str, dtype: Any) -> dict[str, Array]:
@@ -128,6 +131,11 @@ class GaussianMixture(_Mixture):
     @property
     def _family(self) -> GaussianFamily:
         return GaussianFamily(SHAPES[self.covariance_type], self.reg_covar)
+
+    def _overview(self, rows: Rows) -> tuple[float, Array]:
+        if self._family.shape in MATRICES:
+            refuse_square(rows.n_features, "use fewer columns, or covariance_type='diag'", 3 * self.n_components)
+        return super()._overview(rows)
 
     def _centres(self) -> Array | None:
         return None if self.means_init is None else given_means(self.means_init, self.n_components, self.n_features_in_)
