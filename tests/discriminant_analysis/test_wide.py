@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import didact
-from didact.core.errors import InputError
+from didact.core.errors import InputError, Singular
 from didact.discriminant_analysis import (
     GaussianClassifier,
     LinearDiscriminantAnalysis,
@@ -189,3 +189,10 @@ def test_values_whose_squares_overflow(model, p):
     near, far = X[:3] * 1e12, X[:3] * 1e200  # the class far out depends on the direction alone
     np.testing.assert_array_equal(model.predict(far), model.predict(near))
     np.testing.assert_allclose(model.predict_proba(far), model.predict_proba(near), atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
+def test_a_covariance_without_inverse_is_refused(value):
+    """A forged file can hold one, and LAPACK does not come back from infinite entries."""
+    with pytest.raises(Singular, match="cannot be inverted"):
+        Whitener.of(LowRank(np.array([1.0, value]), np.ones((2, 1))))

@@ -17,7 +17,8 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from didact.core.backend import is_sparse, is_tensor, to_numpy
-from didact.core.overflow import refuse_overflow
+from didact.core.errors import Singular
+from didact.core.overflow import all_finite, refuse_overflow
 from didact.core.rows import MemoryRows, Rows
 from didact.core.typing import Array
 from didact.parts.statistics.components import centred_rows
@@ -59,6 +60,8 @@ class Whitener(NamedTuple):
     @classmethod
     def of(cls, covariance: LowRank) -> "Whitener":
         """From a covariance, by one singular value decomposition of a p × r matrix."""
+        if not ((covariance.diagonal > 0).all() and all_finite(covariance)):  # LAPACK would not come back
+            raise Singular("A covariance cannot be inverted: its diagonal is not positive, or not all of it is finite.")
         root = 1.0 / np.sqrt(covariance.diagonal)
         U, s, _ = linalg.svd(root[:, None] * covariance.factor, full_matrices=False, check_finite=False)
         return cls(root, U, s * s)
