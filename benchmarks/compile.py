@@ -19,6 +19,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -166,20 +167,23 @@ def main(arguments: list[str]) -> None:
     """Measure what is named, or everything; save the numbers after each, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks compile", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    known = [SUM, WARM, *names()]
-    wanted = parser.parse_args(arguments).names or known
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    known, asked = [SUM, WARM, *names()], parser.parse_args(arguments)
+    wanted = asked.names or known
     if unknown := sorted(set(wanted) - set(known)):
         sys.exit(f"There is no {', '.join(unknown)}; there are: {', '.join(known)}.")
     results = json.loads(FILE.read_text())["results"] if FILE.exists() else {}
     cpu = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
-    about = f"{datetime.date.today()}, {cpu}, Python {platform.python_version()}, Numba {version('numba')}."
-    for name in wanted:
-        results[name] = measured(name)
-        shown = {key: value for key, value in results[name].items() if key != "modules"}
-        print(f"{name}: {shown}", file=sys.stderr, flush=True)
-        results = {n: results[n] for n in known if "fit" in results.get(n, {})}
-        content = {"markdown": markdown(results, about), "results": results}
-        report.save(FILE, json.dumps(content, indent=1))
+    about = f"{datetime.date.today()}, {cpu}, Python {platform.python_version()}, Numba {version('numba')}"
+    about += "." if asked.jobs == 1 else f", {asked.jobs} processes at a time."
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        for name, record in zip(wanted, pool.map(measured, wanted), strict=True):
+            results[name] = record
+            shown = {key: value for key, value in record.items() if key != "modules"}
+            print(f"{name}: {shown}", file=sys.stderr, flush=True)
+            results = {n: results[n] for n in known if "fit" in results.get(n, {})}
+            content = {"markdown": markdown(results, about), "results": results}
+            report.save(FILE, json.dumps(content, indent=1))
     print(markdown({n: results[n] for n in wanted if n in results}, about))
 
 
