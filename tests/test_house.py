@@ -31,7 +31,8 @@ DOORS = {
     "numba": ("core/jit/",),
     "dask": ("core/rows/",),
     "distributed": ("core/rows/",),
-    "torch": ("core/backend.py", "neural_network/"),
+    "torch": ("core/backend.py", "core/jit/cuda.py", "neural_network/"),
+    "triton": ("core/jit/cuda.py",),
     "matplotlib": ("plot/",),
 }
 

@@ -154,7 +154,7 @@ def counting(progress: Any, runs: list[Any]) -> Any:
 
 def warn_of_equal_rows(labels: Array, count: int) -> None:
     """Say that there are fewer distinct rows than clusters."""
-    found = len(np.unique(labels))
+    found = np.count_nonzero(np.bincount(labels, minlength=count))
     if found < count:
         warnings.warn(
             f"Number of distinct clusters ({found}) found smaller than n_clusters ({count}). Possibly due to duplicate "

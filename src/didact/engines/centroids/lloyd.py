@@ -98,6 +98,11 @@ class LloydState(NamedTuple):
 def clusters_of(block: Block, centers: Array) -> Clusters:
     """The clusters of one block of rows."""
     X, w = block.X, block.weight
+    if is_tensor(X) and X.is_cuda:
+        from didact.engines.centroids.cuda import cluster_sums, lloyd_fits
+
+        if lloyd_fits(X, len(centers)):
+            return Clusters(*cluster_sums(X, w, centers))
     if not isinstance(X, np.ndarray):
         return block_by_block(_clusters_of, block, centers)
     origin = centers.mean(axis=0)
@@ -156,7 +161,8 @@ def assigned_of(block: Block, centers: Array) -> Assigned:
 
 def _assigned_of(block: Block, centers: Array) -> Assigned:
     """The nearest centre of each sparse row, or of a tensor."""
-    labels, distances = (to_numpy(part) for part in _nearest(block.X, centers))
+    labels, distances = _nearest(block.X, centers)
+    labels, distances = to_numpy(labels.int() if is_tensor(labels) else labels), to_numpy(distances)
     w, distances = block.weight, distances.astype(np.float64)
     return Assigned(
         labels.astype(np.int32), distances, float(distances.sum() if w is None else to_numpy(w) @ distances)

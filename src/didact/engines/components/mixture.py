@@ -28,6 +28,7 @@ from didact.engines.components.scores import diagonal_joint, gaussian_joint
 from didact.engines.components.tuning import COMPILED_WORK
 from didact.engines.loop.iterate import Keep, Report
 from didact.engines.loop.result import Result
+from didact.parts.families.log_densities import gaussian_log_density
 from didact.parts.statistics.components import MATRICES, Components, complete, components
 from didact.parts.statistics.gaps import Parameters, expected_components
 from didact.parts.statistics.members import NO_RESPONSIBILITY
@@ -250,6 +251,10 @@ def responsibilities(joint: Any, codes: Any = None, hard: bool = False) -> tuple
 def e_step(block: Block, family: Any, theta: Any, hard: bool) -> MixtureStep:
     """The E step of a block, with the statistic of the M step; y holds codes of components that are known, or None."""
     X, codes, w = block.X, block.y, block.weight
+    if is_tensor(X) and X.is_cuda and codes is None and not hard and getattr(family, "shape", None) == "full":
+        step = gpu_step(X, w, family, theta)
+        if step is not None:
+            return step
     fn, args = family.scores(theta)
     n, p = X.shape
     large = in_memory(X) and hasattr(family, "of_sums") and n * p * p * len(theta.means) >= COMPILED_WORK
@@ -262,6 +267,17 @@ def e_step(block: Block, family: Any, theta: Any, hard: bool) -> MixtureStep:
         rest = Block(X[lost], None if codes is None else codes[lost], None if w is None else w[lost])
         step = step.merge(block_by_block(array_step, rest, family, theta, hard))
     return step
+
+
+def gpu_step(X: Any, w: Any, family: GaussianFamily, theta: Gaussians) -> MixtureStep | None:
+    """`e_step` by the kernel for GPUs; None if it does not take these rows, or found NaN."""
+    from didact.engines.components.cuda import mixture_fits, tensor_sums
+
+    if not mixture_fits(X, len(theta.means)):
+        return None
+    constants = logs(theta.weights) + gaussian_log_density(0.0, theta.log_dets, X.shape[1])
+    value, *sums = tensor_sums(X, w, constants, theta.means, theta.whiten)
+    return MixtureStep(value, family.of_sums(theta, *sums)) if np.isfinite(value) else None
 
 
 def array_step(block: Block, family: Any, theta: Any, hard: bool) -> MixtureStep:
