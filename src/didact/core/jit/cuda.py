@@ -25,7 +25,7 @@ __all__ = ["MOST_SUMS", "constexpr", "over_tiles", "padded", "takes_rows_of", "t
 constexpr: Any = int if tl is None else tl.constexpr
 LEAST_SIDE = 16  # rows and columns of a matrix product
 MOST_SUMS = 1 << 12  # numbers that a program adds up in registers
-ROUND = 16  # tiles whose sums are added up in float32
+ROUND_TILES = 16  # tiles whose sums are added up in float32
 PROGRAMS, WARPS = 4, 4  # of a multiprocessor and of a program: 2 and 8 were not faster on an H200
 
 
@@ -55,8 +55,8 @@ def over_tiles(
     sums = [torch.empty((programs, *shape), device=X.device, dtype=torch.float64) for shape in shapes]
     weight = X if w is None else w.to(dtype=X.dtype).contiguous()
     given = [like(np.ascontiguousarray(table), X) for table in tables]
-    rounds = triton.cdiv(n, programs * ROUND * rows)
-    sizes = {"WEIGHTED": w is not None, "ROWS": rows, "TILES": ROUND, "num_warps": WARPS} | sizes
+    rounds = triton.cdiv(n, programs * ROUND_TILES * rows)
+    sizes = {"WEIGHTED": w is not None, "ROWS": rows, "TILES": ROUND_TILES, "num_warps": WARPS} | sizes
     _kernel(function)[(programs,)](X, weight, *given, *sums, n, p, K, programs, rounds, **sizes)
     (found,) = to_host(torch.cat([part.sum(0).ravel() for part in sums]))
     edges = np.cumsum([int(np.prod(shape)) for shape in shapes])
