@@ -44,12 +44,9 @@ def factored(S: AnyArray, ridge: float) -> Callable[[Array], Array]:
         xp = namespace(S)
         index = xp.arange(n, device=S.device)
         S[index, index] += ridge
-        try:
-            xp.linalg.cholesky(S)
-        except RuntimeError:  # torch's word for a matrix that is not positive definite
-            failed = 1
-        else:
-            return lambda T: to_numpy(xp.linalg.solve(S, like(T, S))).astype(np.float64)
+        L, failed = xp.linalg.cholesky_ex(S)
+        if not int(failed):
+            return lambda T: to_numpy(xp.cholesky_solve(like(T, S), L)).astype(np.float64)
     else:
         S.flat[:: n + 1] += ridge
         L, failed = linalg.lapack.dpotrf(S, lower=1, clean=0, overwrite_a=1)
