@@ -1,3 +1,5 @@
 """Embeddings: a few coordinates for each row that keep distances, paths, neighbours or a graph."""
 
-__all__: list[str] = []
+from didact.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+
+__all__ = ["SpectralEmbedding", "spectral_embedding"]

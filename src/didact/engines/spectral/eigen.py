@@ -21,10 +21,10 @@ from didact.engines.spectral.tuning import DENSE_ROWS, DENSE_SHARE
 SHIFT = 1e-5  # of the largest entry: beside a singular matrix, so that its factors exist
 
 
-def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0) -> tuple[Any, Any]:
+def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0, tol: float = 0.0) -> tuple[Any, Any]:
     """The k largest (or smallest) eigenvalues, the extreme one first, and their unit vectors (n, k).
 
-    Signs follow `fixed_signs`. The seed gives Lanczos' start.
+    Signs follow `fixed_signs`. The seed gives Lanczos' start, tol its relative accuracy; 0: that of the machine.
     """
     n = A.shape[0]
     k = min(k, n)
@@ -35,7 +35,7 @@ def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0) -> tuple[
     elif n <= DENSE_ROWS or k > n * DENSE_SHARE:
         values, vectors = by_tridiagonal(A, k, largest)
     else:
-        values, vectors = by_lanczos(A, k, largest, seed)
+        values, vectors = by_lanczos(A, k, largest, seed, tol)
     if largest:
         xp = namespace(values)
         values, vectors = xp.flip(values, axis=(0,)), xp.flip(vectors, axis=(1,))
@@ -54,14 +54,14 @@ def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
     return found
 
 
-def by_lanczos(A: Any, k: int, largest: bool, seed: int) -> tuple[Array, Array]:
+def by_lanczos(A: Any, k: int, largest: bool, seed: int, tol: float = 0.0) -> tuple[Array, Array]:
     """The pairs by products with the matrix, or with its inverse, in ascending order."""
     start = np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0])
     if largest or not is_sparse(A):
-        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start)
+        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start, tol=tol)
     else:
         shift = SHIFT * (float(abs(A).max()) or 1.0)
-        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start)
+        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start, tol=tol)
     order = np.argsort(values)
     return values[order], vectors[:, order]
 
