@@ -1,4 +1,4 @@
-"""Clusters: centres, medoids, modes, cuts of graphs; learnt at once, in batches or row by row, with and without some labels."""
+"""Clusters: centres, medoids, modes, cuts of graphs; at once, in batches or row by row, with and without labels."""
 
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids

@@ -1,5 +1,6 @@
 """Embeddings: a few coordinates for each row that keep distances, paths, neighbours or a graph."""
 
+from didact.manifold.isomap import Isomap
 from didact.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
 
-__all__ = ["SpectralEmbedding", "spectral_embedding"]
+__all__ = ["Isomap", "SpectralEmbedding", "spectral_embedding"]

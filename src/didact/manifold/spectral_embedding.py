@@ -23,10 +23,8 @@ from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
 from didact.engines.neighbors import build_index
 from didact.engines.spectral.graph import graph_embedding, mutual, nearest_affinity
-from didact.manifold.base import few_rows, finite_rows, ready_rows
+from didact.manifold.base import SAME_VECTORS, few_rows, finite_rows, ready_rows
 from didact.parts.distances import Euclidean, Precomputed
-
-SAME_VECTORS = "No effect: the way goes by the size and the form of the graph, and all find the same vectors."
 
 
 def spectral_embedding(

@@ -88,6 +88,7 @@ SIGNATURES = {
         "FactorAnalysis": "n_components *",
     },
     "manifold": {
+        "Isomap": "* n_jobs",
         "SpectralEmbedding": "n_components * n_jobs",
     },
     "gaussian_process": {

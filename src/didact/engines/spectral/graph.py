@@ -5,8 +5,8 @@ does not count. Vectors of small eigenvalues vary little along strong edges. The
 :math:`u = D^{-1/2}v`, whose first is constant on each connected component.
 
 1. Neighbours as a sparse graph, or affinities of all pairs.
-2. The smallest eigenvalues of a sparse Laplacian by its inverse; of a dense one, or of one whose factors would be dense,
-   as the largest of a shifted matrix, by products.
+2. The smallest eigenvalues of a sparse Laplacian by its inverse; of a dense one, or of one whose factors would be
+   dense, as the largest of a shifted matrix, by products.
 
 von Luxburg (2007), A tutorial on spectral clustering, doi:10.1007/s11222-007-9033-z.
 """
@@ -27,16 +27,6 @@ from didact.engines.spectral.eigen import eigenpairs, fixed_signs
 from didact.engines.spectral.tuning import FILLED_DEGREE
 
 APART = "Graph is not fully connected, spectral embedding may not work as expected."
-
-
-def neighbor_graph(index: Index, k: int | None = None, radius: float | None = None) -> Any:
-    """The distances of each indexed row from its k nearest others, or from all within a radius, as a sparse matrix."""
-    if k is not None:
-        distances, rows = index.nearest(None, k)
-        edges = np.arange(0, rows.size + 1, k)
-    else:
-        edges, rows, distances = index.within(None, float(radius or 0.0))
-    return sp.csr_matrix((distances.ravel(), rows.ravel(), edges), (index.n_rows,) * 2)
 
 
 def mutual(rows: Array, n: int) -> Any:
@@ -73,7 +63,7 @@ def is_connected(A: Any) -> bool:
 def graph_embedding(
     A: Any, k: int, *, normed: bool = True, drop_first: bool = True, tol: float = 0.0, seed: int = 0
 ) -> Any:
-    """The k vectors (n, k) of smallest eigenvalues of the Laplacian; without the first, constant, if that is dropped."""
+    """The k vectors (n, k) of smallest eigenvalues of the Laplacian, after the first, constant, if that is dropped."""
     A = symmetric(A)
     if not is_connected(A):
         warnings.warn(APART, UserWarning, stacklevel=users_level())
