@@ -9,6 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.random import seed_sequence
 from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
 from didact.core.typing import Array
 from didact.engines.neighbors import Index
@@ -28,6 +29,11 @@ def finite_rows(model: Any, X: Any) -> Any:
 def ready_rows(X: Any) -> Any:
     """Rows as an index of neighbours takes them: a tensor becomes an array."""
     return to_numpy(X) if is_tensor(X) else X
+
+
+def first_seed(state: Any) -> int:
+    """The seed of Lanczos' start."""
+    return int(seed_sequence(state).generate_state(1)[0])
 
 
 def few_rows(X: Any, least: int, why: str = "an embedding needs") -> None:

@@ -17,13 +17,12 @@ from didact.core.errors import InputError
 from didact.core.estimator import Estimator
 from didact.core.parameters import at_least, attr, is_callable, none, one_of, param, random_state, whole
 from didact.core.progress import FitProgress
-from didact.core.random import seed_sequence
 from didact.core.typing import Array
 from didact.engines.gram.pairwise import pairwise_kernel
 from didact.engines.gram.rows import gram_of
 from didact.engines.neighbors import build_index
 from didact.engines.spectral.graph import graph_embedding, mutual, nearest_affinity
-from didact.manifold.base import SAME_VECTORS, few_rows, finite_rows, ready_rows
+from didact.manifold.base import SAME_VECTORS, few_rows, finite_rows, first_seed, ready_rows
 from didact.parts.distances import Euclidean, Precomputed
 
 
@@ -80,11 +79,6 @@ def spectral_embedding(
 def accuracy(eigen_tol: Any) -> float:
     """The tolerance of an eigensolver, of a parameter that may be "auto"."""
     return 0.0 if isinstance(eigen_tol, str) else float(eigen_tol)
-
-
-def first_seed(state: Any) -> int:
-    """The seed of Lanczos' start."""
-    return int(seed_sequence(state).generate_state(1)[0])
 
 
 class SpectralEmbedding(Estimator):

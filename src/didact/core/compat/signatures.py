@@ -89,6 +89,7 @@ SIGNATURES = {
     },
     "manifold": {
         "Isomap": "* n_jobs",
+        "LocallyLinearEmbedding": "* n_jobs",
         "SpectralEmbedding": "n_components * n_jobs",
     },
     "gaussian_process": {
