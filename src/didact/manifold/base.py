@@ -9,10 +9,14 @@ from sklearn.neighbors import NearestNeighbors
 from didact.core.backend import float_type, is_tensor, like, to_numpy
 from didact.core.errors import InputError, ParameterError
 from didact.core.estimator import Estimator
+from didact.core.overflow import refuse_extreme
 from didact.core.random import seed_sequence
+from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
 from didact.core.typing import Array
+from didact.engines.centroids.medoids import distance_table, own_distances
 from didact.engines.neighbors import Index
+from didact.parts.distances import distance_named
 
 ALL_PAIRS = "embed a sample of the rows, and transform the others"
 SAME_VECTORS = "No effect: the way goes by the size and the form of the graph, and all find the same vectors."
@@ -45,6 +49,20 @@ def few_rows(X: Any, least: int, why: str = "an embedding needs") -> None:
 def all_pairs(X: Any) -> None:
     """Refuse rows of which two tables of all pairs do not fit in memory."""
     refuse_square(X.shape[0], ALL_PAIRS, 2)
+
+
+def all_distances(model: Any, rows: Any, metric: Any) -> tuple[Any, Array]:
+    """The distance of a model (None if distances are given), and those of all pairs of rows, float64."""
+    all_pairs(rows)
+    points = dense(rows, np.float64)
+    if isinstance(metric, str) and metric == "precomputed":
+        return None, own_distances(points)
+    noun = distance_named(metric, 2.0, model.metric_params, points)
+    D = distance_table(noun, points, points)
+    if not finite_sum(D):
+        refuse_extreme(points, getattr(model, "feature_names_in_", None))
+        raise InputError("A distance is not finite: the metric must return a number for every pair of rows.")
+    return noun, D
 
 
 def neighborhood(index: Index, Q: Any, k: int | None, radius: float | None) -> tuple[Array, Array, Array]:

@@ -113,7 +113,8 @@ class LocallyLinearEmbedding(_Neighborhoods):
     -----
     Cost: a search of neighbours, n(k²p + k³) for the weights on all threads, one sparse factorisation. With
     ``"hessian"`` only the columns of second derivatives count, as in the paper; scikit-learn takes all columns
-    orthogonal to the tangent space, which is ``"ltsa"``. `nbrs_` is scikit-learn's object, made on request. Shape of computation: pairs.
+    orthogonal to the tangent space, which is ``"ltsa"``. `nbrs_` is scikit-learn's object, made on request. Shape of
+    computation: pairs.
 
     References
     ----------

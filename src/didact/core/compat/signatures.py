@@ -88,8 +88,10 @@ SIGNATURES = {
         "FactorAnalysis": "n_components *",
     },
     "manifold": {
+        "ClassicalMDS": "n_components *",
         "Isomap": "* n_jobs",
         "LocallyLinearEmbedding": "* n_jobs",
+        "MDS": "n_components * n_jobs verbose",
         "SpectralEmbedding": "n_components * n_jobs",
     },
     "gaussian_process": {

@@ -6,3 +6,6 @@ FILLED_DEGREE = 64  # neighbours of a row from which the factors of a sparse Lap
 PATH_SOURCES = 8  # nodes whose paths are a piece of work: some milliseconds for 4,000 nodes
 WEIGHT_ROWS = 64  # rows whose weights are a piece of work
 LOCAL_NUMBERS = 1 << 18  # in the small matrices of a piece of neighbourhoods
+STRESS_POINTS = 32  # points whose moves are a piece of work
+STRESS_TILE = 512  # points whose distances from one are computed together: they stay in the first cache
+STRESS_PAIRS = 1 << 15  # pairs that are a piece of work
