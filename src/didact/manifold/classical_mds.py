@@ -41,9 +41,9 @@ class ClassicalMDS(_Embedding):
 
     Notes
     -----
-    Cost: n² distances and some dozen products with the n × n matrix B; 16n² bytes. A row of
-    :math:`D` may be of any metric, or given (``metric="precomputed"``); `transform` then takes distances from the fitted
-    rows. Eigenvalues that are not positive, of distances that are not Euclidean, count as 0. Shape of computation: pairs.
+    Cost: n² distances and some dozen products with the n × n matrix B; 16n² bytes. Distances
+    are of any metric, or given (``metric="precomputed"``); `transform` then takes distances from the fitted rows.
+    Eigenvalues that are not positive, of distances that are not Euclidean, count as 0. Shape of computation: pairs.
 
     References
     ----------

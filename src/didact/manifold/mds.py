@@ -27,8 +27,9 @@ from didact.manifold.base import all_distances, few_rows, finite_rows, in_type
 from didact.parts.distances import NAMES
 
 SQUARE = (
-    "The provided input is a square matrix. Note that ``fit`` constructs a dissimilarity matrix from data and will treat "
-    "rows as samples and columns as features. To use a pre-computed dissimilarity matrix, set ``metric='precomputed'``."
+    "The provided input is a square matrix. Note that ``fit`` constructs a dissimilarity matrix from data and will "
+    "treat rows as samples and columns as features. To use a pre-computed dissimilarity matrix, set "
+    "``metric='precomputed'``."
 )
 
 
@@ -85,8 +86,8 @@ class MDS(Estimator):
 
     References
     ----------
-    Kruskal (1964), doi:10.1007/BF02289565; Takane, Young, de Leeuw (1977), doi:10.1007/BF02293745; Borg, Groenen (2005),
-    doi:10.1007/0-387-28981-X.
+    Kruskal (1964), doi:10.1007/BF02289565; Takane, Young, de Leeuw (1977), doi:10.1007/BF02293745; Borg, Groenen
+    (2005), doi:10.1007/0-387-28981-X.
 
     Examples
     --------
@@ -123,9 +124,7 @@ class MDS(Estimator):
         "Whether `stress_` is the root of the stress over the sum of squared distances (Stress-1); 'auto': if "
         "non-metric.",
     )
-    loss: str = param(
-        "stress", one_of("stress", "sstress"), "What is minimised: errors of distances, or of squared ones."
-    )
+    loss: str = param("stress", one_of("stress", "sstress"), "Minimised are errors of distances, or of squared ones.")
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Places of the rows."),
