@@ -148,20 +148,26 @@ class LocallyLinearEmbedding(_Neighborhoods):
 
     _attrs = [
         attr("embedding_", "(n_samples, n_components)", "Coordinates of the fitted rows."),
+        attr("nbrs_", "NearestNeighbors", "scikit-learn's search for neighbours, made on request."),
         attr("reconstruction_error_", "float", "Sum of the eigenvalues of the coordinates."),
     ]
 
     _test_params = [
-        {"n_neighbors": 12, "random_state": 0},
+        {"n_neighbors": 8, "random_state": 0},
         {"n_neighbors": None, "radius": 4.5, "method": "ltsa", "random_state": 0},
     ]
+
+    _test_skips = {"callbacks": "max_iter is scikit-learn's: the eigenproblem is solved without limit"}
 
     def fit(self, X: Any, y: Any = None) -> "LocallyLinearEmbedding":
         """Find the coordinates of rows X; y is not used."""
         rows = finite_rows(self, X)
         few_rows(rows, 2)
         if self.n_components > rows.shape[1]:
-            raise ParameterError("output dimension must be less than or equal to input dimension: lower n_components.")
+            raise ParameterError(
+                f"output dimension must be less than or equal to input dimension (n_features = {rows.shape[1]}): lower "
+                "n_components."
+            )
         self._one_way(rows.shape[0])
         with FitProgress(self, X=X):
             points = dense(rows, np.float64)

@@ -71,18 +71,26 @@ class Basis(NamedTuple):
 def joint_fit(
     basis: Basis, D: Array, start: Array, squared: bool, alpha: float, tol: float, max_iter: int, report: Report
 ) -> Result:
-    """Coefficients (r, k) of the map of least (S-)stress per pair plus the penalty; distances in units of their size."""
+    """Coefficients (r, k) of the map of least (S-)stress per pair plus the penalty; distances have mean square 1.
+
+    They are scaled by what the penalty leaves of them, so that all directions are about equally curved.
+    """
     n, shape, stress = len(D), start.shape, smooth_stress(D, squared)
+    scale = 1.0 / np.sqrt(1.0 + alpha * basis.ridge[:, None])
+    share = alpha * basis.ridge[:, None] * scale**2
+    U = basis.U * scale[:, 0]
 
     def objective(a: Array) -> tuple[float, Array]:
         A = a.reshape(shape)
-        value, gradient = stress(basis.U @ A)
-        penalised = basis.ridge[:, None] * A
-        total = value * 2.0 / n + alpha * float(np.sum(penalised * A))
-        return total, (2.0 / n * (basis.U.T @ gradient) + 2.0 * alpha * penalised).ravel()
+        value, gradient = stress(U @ A)
+        total = value * 2.0 / n + float(np.sum(share * A * A))
+        return total, (2.0 / n * (U.T @ gradient) + 2.0 * share * A).ravel()
 
-    result = lbfgs(objective, start.ravel(), tol, max_iter, lambda i, value, a: report(i, value, a.reshape(shape)))
-    result.x = result.x.reshape(shape)
+    def told(iteration: int, value: float, a: Array) -> bool:
+        return report(iteration, value, scale * a.reshape(shape))
+
+    result = lbfgs(objective, (start / scale).ravel(), tol, max_iter, told)
+    result.x = scale * result.x.reshape(shape)
     return result
 
 
@@ -105,9 +113,9 @@ class ParametricEmbedding(_Embedding):
 
     The features φ are the columns (``mapping="linear"``) or Gaussian bumps at centres that k-means finds (``"rbf"``).
     With ``method="joint"`` the map is learnt on the distances themselves; with ``"direct"`` it is fitted to an
-    embedding that was found before: scaling of the same loss, or any model with `fit_transform` (``embedding=Isomap()``). A joint
-    map is never worse on the fitted rows than the direct one of its loss. `fit` takes other distances to be kept, such
-    as the `dist_matrix_` of an `Isomap`.
+    embedding that was found before: scaling of the same loss, or any model with `fit_transform`
+    (``embedding=Isomap()``). The joint fit begins at the direct one. `fit` takes other distances to be kept, such as
+    the `dist_matrix_` of an `Isomap`.
 
     Notes
     -----
@@ -136,7 +144,7 @@ class ParametricEmbedding(_Embedding):
     gamma: Any = param(
         None, [above(0), none], "γ of exp(−γ|x − c|²); None: their widths are twice the distance of the next centre."
     )
-    alpha: float = param(1e-6, at_least(0), "Penalty on the squared coefficients, in the units of mean squares.")
+    alpha: float = param(1e-8, at_least(0), "Penalty on the squared coefficients, in the units of mean squares.")
     loss: str = param("sstress", one_of("sstress", "stress"), "Errors of squared distances, or of distances.")
     embedding: Any = param(
         None, [has("fit_transform"), none], "With method='direct', the model of the coordinates; None: scaling."
@@ -154,12 +162,12 @@ class ParametricEmbedding(_Embedding):
         attr("centers_", "(n_centers, n_features)", "Centres of the radial basis functions.", "mapping='rbf'"),
         attr("gamma_", "float", "γ.", "mapping='rbf'"),
         attr("stress_", "float", "Root of the (S-)stress over that of all points in one place."),
-        attr("n_iter_", "int", "Iterations.", "method='joint'"),
+        attr("n_iter_", "int", "Iterations."),
     ]
 
     _test_params = [
         {"n_centers": 12, "random_state": 0, "alpha": 1e-3},
-        {"mapping": "linear", "method": "direct", "loss": "stress"},
+        {"mapping": "linear", "method": "direct"},
     ]
 
     def fit(self, X: Any, y: Any = None, distances: Any = None) -> "ParametricEmbedding":
@@ -169,28 +177,33 @@ class ParametricEmbedding(_Embedding):
         D = self._kept(rows, distances)
         basis = Basis.of(self._features(rows))
         unit = float(np.sqrt(np.mean(D * D))) or 1.0
-        fitted = lambda A: self._fitted(basis, A, unit, D.dtype)  # noqa: E731
+        joint = self.method == "joint"
+
+        def fitted(x: Array) -> dict[str, Any]:
+            A = x if joint else basis.regression(x / unit, self.alpha)
+            return self._fitted(basis, A, unit, rows.dtype)
+
         with FitProgress(self, self.max_iter, X=X, attributes=fitted) as progress:
-            A = basis.regression(self._coordinates(rows, D) / unit, self.alpha)
-            if self.method == "joint":
-                limits = self.alpha, self.tol, self.max_iter, progress.report
-                result = joint_fit(basis, D / unit, A, self.loss == "sstress", *limits)
-                report_convergence(self, result)
-                A = result.x
-        self.__dict__.update(self._fitted(basis, A, unit, rows.dtype))
-        self.embedding_ = in_type(unit * (basis.U @ A), rows)
-        self.stress_ = self._stress(D / unit, basis.U @ A)
+            result = self._coordinates(rows, D, None if joint else progress.report)
+            if joint:
+                start, limits = basis.regression(result.x / unit, self.alpha), (self.alpha, self.tol, self.max_iter)
+                result = joint_fit(basis, D / unit, start, self.loss == "sstress", *limits, progress.report)
+        report_convergence(self, result)
+        self.__dict__.update(fitted(result.x))
+        self.embedding_ = in_type(images(rows, *self._map()), rows)
+        self.stress_ = self._stress(D / unit, np.asarray(self.embedding_, np.float64) / unit)
         return self
 
     def transform(self, X: Any) -> Any:
         """Coordinates of rows X."""
-        self._after_fit()
-        given = getattr(self, "centers_", None), getattr(self, "gamma_", 1.0), self.coef_, self.intercept_
-        return self._map_rows(X, images, *given)
+        return self._after_fit()._map_rows(X, images, *self._map())
 
     def fit_transform(self, X: Any, y: Any = None, distances: Any = None) -> Any:
         """Fit, and the coordinates of the same rows."""
         return like(self.fit(X, distances=distances).embedding_, X)
+
+    def _map(self) -> tuple[Any, ...]:
+        return getattr(self, "centers_", None), getattr(self, "gamma_", 1.0), self.coef_, self.intercept_
 
     def _kept(self, rows: Any, distances: Any) -> Array:
         if isinstance(self.metric, str) and self.metric == "precomputed":
@@ -215,14 +228,15 @@ class ParametricEmbedding(_Embedding):
         self.gamma_ = float(self.gamma) if self.gamma is not None else usual_gamma(self.centers_, points)
         return radial_features(points, self.centers_, self.gamma_)
 
-    def _coordinates(self, rows: Any, D: Array) -> Array:
+    def _coordinates(self, rows: Any, D: Array, report: Report | None) -> Result:
         """Coordinates that the map is fitted to, or the joint fit begins at."""
         if self.embedding is not None:
-            return np.asarray(clone(self.embedding).fit_transform(rows), np.float64)
+            found = np.asarray(clone(self.embedding).fit_transform(rows), np.float64)
+            return Result(found, 0.0, 1, "converged", 0.0)
         found = classical_scaling(D, self.n_components).coordinates
         start = np.pad(found, ((0, 0), (0, self.n_components - found.shape[1])))
         scaled = least_squares_of_squares if self.loss == "sstress" else majorise
-        return np.asarray(scaled(D, start, max_iter=self.max_iter).x)
+        return scaled(D, start, tol=self.tol, max_iter=self.max_iter, report=report)
 
     def _fitted(self, basis: Basis, A: Array, unit: float, dtype: Any) -> dict[str, Any]:
         coef = unit * (basis.back @ A).T
