@@ -3,8 +3,8 @@ A map from distances
 ====================
 
 Only the distances of twelve cities along the earth's surface are given. Classical scaling finds a map, on which north
-has no meaning until it is turned; two more cities are put on it by their distances from the twelve. Crosses are the true
-places, as seen from the middle.
+has no meaning until it is turned; two more cities are put on it by their distances from the twelve. Crosses are the
+true places, as seen from the middle.
 """
 
 import matplotlib.pyplot as plt
