@@ -42,6 +42,9 @@ KINDS = ("batches", "dask array", "dask frame")
 
 # Those that share out work on 6000 rows otherwise than on many, and how many rows that takes.
 CUBIC = {"GaussianProcessClassifier": 300, "GaussianProcessRegressor": 600}  # rows: n³ for each of many steps
+CUBIC |= {"MDS": 600, "ParametricEmbedding": 300} | dict.fromkeys(  # and n² for many, or n² numbers in memory
+    ("ClassicalMDS", "Isomap", "SpectralClustering", "SpectralEmbedding"), 1200
+)
 MANY = dict.fromkeys(
     ("Ridge", "LogisticRegression", "Lasso", "SGDClassifier", "GaussianClassifier", "MixedNB", "KNeighborsClassifier",
      "RunningMean", "DecisionTreeClassifier", "RandomForestRegressor", "ExtraTreesClassifier",
