@@ -219,6 +219,12 @@ def overlapping_clusters(rng: np.random.Generator, n: int, p: int) -> tuple[Matr
     return centers[labels] + rng.standard_normal((n, p)), labels
 
 
+def swiss_roll(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """A sheet rolled up in three dimensions, and how far along it each row lies."""
+    angle = 1.5 * np.pi * (1 + 2 * rng.uniform(size=n))
+    return np.column_stack([angle * np.cos(angle), 21 * rng.uniform(size=n), angle * np.sin(angle)]), angle
+
+
 def places(m: int, p: int) -> np.ndarray:
     """Queries from the mixture, whatever the number of rows."""
     return normal_mixture(np.random.default_rng([SEED, p, m]), m, p)[0]

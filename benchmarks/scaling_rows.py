@@ -158,6 +158,31 @@ ROWS = {
     "KMeans, predict": Row(
         numbers, (2_000_000, 16), "cluster.KMeans", 8, "predict", options={"n_clusters": 50, "random_state": 0}
     ),
+    "Isomap": Row(numbers, (4_000, 3), "manifold.Isomap", 8, options={"n_neighbors": 10}, jobs=True),
+    "LocallyLinearEmbedding, tangent spaces": Row(
+        numbers,
+        (20_000, 3),
+        "manifold.LocallyLinearEmbedding",
+        2,
+        options={"n_neighbors": 12, "method": "ltsa", "random_state": 0},
+        peer=False,
+    ),
+    "MDS, 20 steps": Row(
+        numbers,
+        (4_000, 10),
+        "manifold.MDS",
+        8,
+        options={"init": "random", "max_iter": 20, "eps": 0.0, "random_state": 0},
+        jobs=True,
+    ),
+    "SpectralEmbedding, all pairs": Row(
+        numbers,
+        (3_000, 10),
+        "manifold.SpectralEmbedding",
+        2,
+        options={"affinity": "rbf", "random_state": 0},
+        peer=False,
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

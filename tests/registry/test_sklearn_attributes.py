@@ -16,12 +16,13 @@ OTHER = {
     "tree_": "a tree of our own, with the same arrays",
     "scalings_": "columns have either sign",
     "components_": "rows have either sign",
+    "embedding_": "columns have either sign; tests/manifold compares them",
     "code_book_": RANDOM,
     "t_": STEPS,
     "solver_": "solvers have names of their own",
 }
 RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient", "MiniBatch")
-RANDOM_FITS += ("Nystroem", "RBFSampler")
+RANDOM_FITS += ("Nystroem", "RBFSampler", "SpectralClustering")
 
 PARAMS = {
     "LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "Cs": 3},
@@ -32,6 +33,7 @@ PARAMS = {
     "RidgeClassifierCV": {"store_cv_results": True},
     "OneVsOneClassifier": {"estimator": TheirLogisticRegression()},
     "OutputCodeClassifier": {"estimator": TheirLogisticRegression()},
+    "MDS": {"init": "classical_mds"},
     "KMeans": {"init": np.eye(8, 4), "n_init": 1},
     "HistGradientBoostingClassifier": {"max_iter": 3},
     "HistGradientBoostingRegressor": {"max_iter": 3},

@@ -18,6 +18,8 @@ CLASSES = MODELS if STRICT else one_of_each(all_instances())
 # Some checks have columns in the hundreds, for which steps of the usual length are too long.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:SGDRegressor.*far above that of a model with all weights 0"),
+    pytest.mark.filterwarnings("ignore:The number of connected components"),  # some rows lie in blobs far apart
+    pytest.mark.filterwarnings("ignore:Graph is not fully connected"),
     pytest.mark.filterwarnings("ignore:X (does not have valid|has) feature names"),  # checks of set_output do that
 ]
 

@@ -27,6 +27,7 @@ OWN_DEFAULTS = {
     "estimator": "Required there; here there is a default.",
     "l1_ratios": "scikit-learn's default is a warning that (0.0,) will be it.",
     "scoring": "scikit-learn's default is a warning that 'neg_log_loss' will be it.",
+    "init": "scikit-learn's default is a warning that 'classical_mds' will be it.",
     "alphas": "scikit-learn's default is a warning that 100 will be it.",
     "use_legacy_attributes": "scikit-learn's default is a warning that False will be it.",
 }

@@ -25,28 +25,9 @@ from didact.core.random import seed_sequence
 from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
 from didact.core.typing import Array
-from didact.engines.centroids.medoids import build, distance_table, drawn_medoids, medoids
+from didact.engines.centroids.medoids import build, distance_table, drawn_medoids, medoids, own_distances
 from didact.engines.centroids.starts import by_place
 from didact.parts.distances import NAMES, distance_named
-
-ROUNDING = 1e-8  # of two distances that should be equal
-
-
-def own_distances(X: Array) -> Array:
-    """A matrix of distances, once it is known to be one: square, symmetric, at least 0, and 0 on the diagonal."""
-    if X.shape[0] != X.shape[1]:
-        raise InputError(f"A distance matrix is square: this one has {X.shape[0]} rows and {X.shape[1]} columns.")
-    D = np.ascontiguousarray(X, np.float64)
-    if D.min() < 0:
-        raise InputError("The distance matrix has negative entries: distances are at least 0.")
-    apart = np.abs(D - D.T)
-    i, j = np.unravel_index(int(np.argmax(apart)), D.shape)
-    if apart[i, j] > ROUNDING * max(float(D.max()), 1e-300):
-        raise InputError(
-            f"The distance matrix is not symmetric: entry ({i}, {j}) is {D[i, j]:.6g} and entry ({j}, {i}) is "
-            f"{D[j, i]:.6g}. Pass (D + D.T)/2 if both stand for the same distance."
-        )
-    return D
 
 
 def to_medoids(X: Any, metric: Any, rows: Array, chosen: Array) -> Array:

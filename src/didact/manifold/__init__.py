@@ -1,0 +1,20 @@
+"""Embeddings: a few coordinates for each row that keep distances, paths, neighbours or a graph."""
+
+from didact.manifold.classical_mds import ClassicalMDS
+from didact.manifold.isomap import Isomap
+from didact.manifold.locally_linear import LocallyLinearEmbedding, locally_linear_embedding
+from didact.manifold.mds import MDS, smacof
+from didact.manifold.parametric import ParametricEmbedding
+from didact.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+
+__all__ = [
+    "MDS",
+    "ClassicalMDS",
+    "Isomap",
+    "LocallyLinearEmbedding",
+    "ParametricEmbedding",
+    "SpectralEmbedding",
+    "locally_linear_embedding",
+    "smacof",
+    "spectral_embedding",
+]
