@@ -27,6 +27,7 @@ _SUBMODULES = frozenset(
         "cluster",
         "mixture",
         "decomposition",
+        "manifold",
         "multiclass",
         "decision",
         "feature_extraction",

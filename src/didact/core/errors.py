@@ -27,6 +27,10 @@ class Singular(InputError, LinAlgError):
     """A matrix that has to be inverted is singular; scikit-learn's programs catch NumPy's `LinAlgError`."""
 
 
+class Disconnected(InputError, RuntimeError):
+    """A graph of neighbours falls into parts that nothing connects; scikit-learn raises a `RuntimeError`."""
+
+
 class WrongType(InputError, TypeError):
     """The data are of a kind that cannot be used here at all."""
 

@@ -87,6 +87,11 @@ SIGNATURES = {
     "decomposition": {
         "FactorAnalysis": "n_components *",
     },
+    "manifold": {
+        "Isomap": "* n_jobs",
+        "LocallyLinearEmbedding": "* n_jobs",
+        "SpectralEmbedding": "n_components * n_jobs",
+    },
     "gaussian_process": {
         "GaussianProcessClassifier": "kernel * n_jobs",
         "GaussianProcessRegressor": "kernel *",
@@ -94,6 +99,7 @@ SIGNATURES = {
     "cluster": {
         "KMeans": "n_clusters * verbose",
         "MiniBatchKMeans": "n_clusters * verbose",
+        "SpectralClustering": "n_clusters * n_jobs verbose=False",
     },
     "kernel_approximation": {"Nystroem": "kernel * n_jobs", "RBFSampler": "*"},
     "multiclass": {

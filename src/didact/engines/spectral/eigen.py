@@ -2,8 +2,8 @@ r"""A few eigenpairs of a symmetric matrix, :math:`Av = \lambda v`: dense, spars
 
 1. A dense matrix that is small, or of which many pairs are wanted, is tridiagonalised and only the wanted pairs are
    formed: 4/3 n³ multiply-adds.
-2. Otherwise Lanczos iterations: some k products with A each. The smallest pairs of a sparse matrix are the largest of
-   the inverse of A + ε, by one sparse factorisation.
+2. Otherwise Lanczos iterations: some k products with A each. The smallest pairs of a sparse matrix, which is positive
+   semidefinite, are the largest of the inverse of A + ε, by one sparse factorisation without pivots.
 
 Lehoucq, Sorensen, Yang (1998), ARPACK Users' Guide, doi:10.1137/1.9780898719628.
 """
@@ -11,8 +11,9 @@ Lehoucq, Sorensen, Yang (1998), ARPACK Users' Guide, doi:10.1137/1.9780898719628
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy import linalg
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from didact.core.backend import is_sparse, is_tensor, namespace
 from didact.core.typing import Array
@@ -21,10 +22,13 @@ from didact.engines.spectral.tuning import DENSE_ROWS, DENSE_SHARE
 SHIFT = 1e-5  # of the largest entry: beside a singular matrix, so that its factors exist
 
 
-def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0) -> tuple[Any, Any]:
+def eigenpairs(
+    A: Any, k: int, *, largest: bool = True, seed: int = 0, tol: float = 0.0, shift: float = SHIFT
+) -> tuple[Any, Any]:
     """The k largest (or smallest) eigenvalues, the extreme one first, and their unit vectors (n, k).
 
-    Signs follow `fixed_signs`. The seed gives Lanczos' start.
+    Signs follow `fixed_signs`. The seed gives Lanczos' start, tol its relative accuracy; 0: that of the machine. A
+    sparse matrix is inverted at `shift` of its largest entry beside 0, below the eigenvalues to be told apart.
     """
     n = A.shape[0]
     k = min(k, n)
@@ -35,7 +39,7 @@ def eigenpairs(A: Any, k: int, *, largest: bool = True, seed: int = 0) -> tuple[
     elif n <= DENSE_ROWS or k > n * DENSE_SHARE:
         values, vectors = by_tridiagonal(A, k, largest)
     else:
-        values, vectors = by_lanczos(A, k, largest, seed)
+        values, vectors = by_lanczos(A, k, largest, seed, tol, shift)
     if largest:
         xp = namespace(values)
         values, vectors = xp.flip(values, axis=(0,)), xp.flip(vectors, axis=(1,))
@@ -54,14 +58,17 @@ def by_tridiagonal(A: Any, k: int, largest: bool) -> tuple[Array, Array]:
     return found
 
 
-def by_lanczos(A: Any, k: int, largest: bool, seed: int) -> tuple[Array, Array]:
+def by_lanczos(A: Any, k: int, largest: bool, seed: int, tol: float = 0.0, shift: float = SHIFT) -> tuple[Array, Array]:
     """The pairs by products with the matrix, or with its inverse, in ascending order."""
     start = np.random.default_rng(seed).uniform(-1.0, 1.0, A.shape[0])
     if largest or not is_sparse(A):
-        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start)
+        values, vectors = eigsh(A, k, which="LA" if largest else "SA", v0=start, tol=tol)
     else:
-        shift = SHIFT * (float(abs(A).max()) or 1.0)
-        values, vectors = eigsh(A.tocsc(), k, sigma=-shift, which="LM", v0=start)
+        beside = shift * (float(abs(A).max()) or 1.0)
+        how = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+        inverse = splu((A + beside * sp.eye_array(A.shape[0])).tocsc(), **how).solve
+        solve = LinearOperator(A.shape, inverse, dtype=A.dtype)
+        values, vectors = eigsh(A, k, sigma=-beside, which="LM", v0=start, tol=tol, OPinv=solve)
     order = np.argsort(values)
     return values[order], vectors[:, order]
 

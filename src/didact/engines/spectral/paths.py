@@ -1,0 +1,64 @@
+"""Distances along a graph of neighbours: shortest paths of all pairs, of new points, and graphs in several parts."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from didact.core.threads import share_pieces
+from didact.core.typing import Array
+from didact.engines.spectral.paths_loops import link_pass, path_pass
+from didact.engines.spectral.tuning import PATH_SOURCES
+
+
+def undirected(i: Array, j: Array, lengths: Array, n: int) -> Any:
+    """The graph of edges (i, j) in both directions; of several between two nodes the shortest. Length 0 is an edge."""
+    a, b, d = np.append(i, j), np.append(j, i), np.append(lengths, lengths).astype(np.float64)
+    order = np.lexsort((d, b, a))
+    a, b, d = a[order], b[order], d[order]
+    first = np.append(True, (np.diff(a) != 0) | (np.diff(b) != 0)) if len(a) else np.zeros(0, bool)
+    starts = np.append(0, np.cumsum(np.bincount(a[first], minlength=n)))
+    return sp.csr_matrix((d[first], b[first], starts), (n, n))
+
+
+def parts_of(graph: Any) -> tuple[int, Array]:
+    """The number of connected components, and the component of each node."""
+    ones = sp.csr_matrix((np.ones(graph.nnz), graph.indices, graph.indptr), graph.shape)
+    count, labels = connected_components(ones, directed=False)
+    return int(count), np.asarray(labels)
+
+
+def bridges(D: Array, labels: Array, count: int) -> tuple[Array, Array, Array]:
+    """For each two components the nearest two of their nodes, by a table of all distances: i, j and the length."""
+    order = np.argsort(labels, kind="stable")
+    D = D[np.ix_(order, order)]
+    edges = np.append(0, np.cumsum(np.bincount(labels, minlength=count)))
+    found = []
+    for a in range(count):
+        for b in range(a):
+            block = D[edges[a] : edges[a + 1], edges[b] : edges[b + 1]]
+            i, j = np.unravel_index(int(block.argmin()), block.shape)
+            found.append((order[edges[a] + i], order[edges[b] + j], block[i, j]))
+    i, j, lengths = (np.array(column) for column in zip(*found, strict=True))
+    return i, j, lengths
+
+
+def shortest_paths(graph: Any) -> Array:
+    """The distances (n, n) of all pairs of nodes along an undirected graph, on all threads."""
+    n = graph.shape[0]
+    out, parts = np.empty((n, n)), (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data)
+
+    def loop(turn: Array) -> None:
+        path_pass(turn, PATH_SOURCES, *parts, out, np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64))
+
+    share_pieces(-(-n // PATH_SOURCES), loop)
+    return out
+
+
+def linked_paths(starts: Array, ends: Array, lengths: Array, D: Array) -> Array:
+    """The distances (m, n) of new nodes, by their edges to old ones and the distances D of these, on all threads."""
+    out = np.empty((len(starts) - 1, D.shape[0]))
+    edges = starts.astype(np.int64), ends.astype(np.int64), lengths.astype(np.float64)
+    share_pieces(-(-len(out) // PATH_SOURCES), lambda turn: link_pass(turn, PATH_SOURCES, *edges, D, out))
+    return out
