@@ -3,5 +3,15 @@
 from didact.manifold.isomap import Isomap
 from didact.manifold.locally_linear import LocallyLinearEmbedding, locally_linear_embedding
 from didact.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+from didact.manifold.trust import trustworthiness
+from didact.manifold.tsne import TSNE
 
-__all__ = ["Isomap", "LocallyLinearEmbedding", "SpectralEmbedding", "locally_linear_embedding", "spectral_embedding"]
+__all__ = [
+    "TSNE",
+    "Isomap",
+    "LocallyLinearEmbedding",
+    "SpectralEmbedding",
+    "locally_linear_embedding",
+    "spectral_embedding",
+    "trustworthiness",
+]

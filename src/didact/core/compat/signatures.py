@@ -91,6 +91,7 @@ SIGNATURES = {
         "Isomap": "* n_jobs",
         "LocallyLinearEmbedding": "* n_jobs",
         "SpectralEmbedding": "n_components * n_jobs",
+        "TSNE": "n_components * n_jobs verbose",
     },
     "gaussian_process": {
         "GaussianProcessClassifier": "kernel * n_jobs",

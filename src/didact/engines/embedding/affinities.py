@@ -44,6 +44,20 @@ def joint(values: Array, rows: Array, n: int) -> Any:
     return P
 
 
+def joint_dense(D: Array, perplexity: float) -> Array:
+    """The symmetric affinities (n, n) of all pairs from a table of distances."""
+    n = len(D)
+    # Without the diagonal, the rest of each row in line: of n + 1 numbers behind the first, all but the last.
+    others = np.ascontiguousarray(D.ravel()[1:].reshape(n - 1, n + 1)[:, :-1]).reshape(n, n - 1)
+    others /= max(float(others.max()), 1e-300)
+    C = np.zeros(n * n)
+    C[1:].reshape(n - 1, n + 1)[:, :-1] = conditional(np.square(others, out=others), perplexity).reshape(n - 1, n)
+    P = C.reshape(n, n)
+    P = P + P.T
+    P /= P.sum()
+    return P
+
+
 def joint_table(D: Any, perplexity: float) -> Any:
     """The symmetric affinities (n, n) of all pairs from a table of squared distances, on any device, in tiles."""
     xp, n = namespace(D), D.shape[0]

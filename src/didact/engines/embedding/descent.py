@@ -19,7 +19,6 @@ from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.embedding.descent_loops import (
-    DONE,
     GAIN_DOWN,
     GAIN_UP,
     LEAST_GAIN,
@@ -30,7 +29,7 @@ from didact.engines.embedding.descent_loops import (
     descend,
 )
 from didact.engines.embedding.tree_loops import ROOM, Division, Lists
-from didact.engines.embedding.tuning import GROUP, LEAF, TASK_ROWS, TASKS, WORK
+from didact.engines.embedding.tuning import GROUP, LEAF, LOOK_ROWS, TASK_ROWS, TASKS, WORK
 from didact.engines.loop.result import Result
 
 EXPLORING = 250  # steps with exaggeration
@@ -117,8 +116,10 @@ class TreeMotion:
         return self._seen()
 
     def look(self) -> Look:
-        """At where the points are."""
+        """At where the points are; summed over all pairs unless there are very many points."""
+        angle, self.angle = self.angle, 0.0 if len(self.places) <= LOOK_ROWS else self.angle
         self._run(1.0, 0.0, 0.0, 1, 0)
+        self.angle = angle
         return self._seen()
 
     def _seen(self) -> Look:

@@ -7,3 +7,4 @@ TASKS = 256  # most tasks of a step, a power of 2
 TASK_ROWS = 64  # fewest points of a task
 WORK = 3e8  # interactions in one call of the compiled descent: some tenths of a second on one core
 TILE_NUMBERS = 1 << 24  # of a tile of pairs on a device
+LOOK_ROWS = 20_000  # most points whose divergence is summed over all pairs
