@@ -101,7 +101,7 @@ class TSNE(_Embedding):
     learning_rate: Any = param(
         "auto",
         [one_of("auto"), above(0)],
-        "Length of the steps; 'auto': n_samples/(4·early_exaggeration), at least 50.",
+        "Length of steps; 'auto': n_samples/(4·early_exaggeration), at least 50.",
     )
     max_iter: int = param(1000, whole(250), "Most steps.")
     n_iter_without_progress: int = param(

@@ -64,7 +64,8 @@ def test_affinities_of_neighbors_and_of_all_agree():
     D = squared_distances(*2 * [np.random.default_rng(1).normal(size=(40, 3))])
     whole = joint_dense(np.sqrt(D), 6.0)
     np.testing.assert_allclose(whole, whole.T)
-    assert np.isclose(whole.sum(), 1.0) and (np.diag(whole) == 0).all()
+    assert np.isclose(whole.sum(), 1.0)
+    assert (np.diag(whole) == 0).all()
     np.testing.assert_allclose(joint_table(D, 6.0), whole, rtol=1e-6, atol=1e-15)
     rows = np.argsort(D + np.diag([-1.0] * 40), axis=1)[:, 1:]
     some = joint(conditional(np.take_along_axis(D, rows, 1), 6.0), rows, 40)
@@ -159,9 +160,12 @@ def test_descent_ends_when_the_gradient_vanishes():
     points = ArrayMotion(pair_gradient(affinities(30, rng), 1), rng.normal(size=(30, 2)) * 1e-4)
     how = {"rate": 5.0, "exaggeration": 2.0, "patience": 300}
     result = embed(points, max_iter=5000, min_grad_norm=1e-3, **how)
-    assert result.status == "converged" and result.n_iter < 5000 and result.n_iter % 50 == 0
+    assert result.status == "converged"
+    assert result.n_iter < 5000
+    assert result.n_iter % 50 == 0
     quick = embed(points, max_iter=250, min_grad_norm=0.0, **how)
-    assert quick.n_iter == 250 and quick.status == "iteration limit"
+    assert quick.n_iter == 250
+    assert quick.status == "iteration limit"
 
 
 def test_new_points_are_stationary_and_independent():
