@@ -19,10 +19,13 @@ from didact.core.jit.atomics import new_board, stop_all
 from didact.core.threads import parallel_map, thread_count
 from didact.core.typing import Array
 from didact.engines.embedding.descent_loops import (
+    DIVIDE,
+    DONE,
     GAIN_DOWN,
     GAIN_UP,
     LEAST_GAIN,
     SIDE,
+    STEP,
     Graph,
     Motion,
     Stage,
@@ -89,7 +92,7 @@ class TreeMotion:
         self.constant = float((P.data * np.log(P.data)).sum())
         self.motion = Motion(
             board=new_board(1),
-            now=np.zeros(4, np.int64),
+            now=np.zeros(5, np.int64),
             Y=np.stack([Y, Y]).astype(np.float64),
             R=np.zeros((n, d)),
             velocity=np.zeros((n, d)),
@@ -131,10 +134,8 @@ class TreeMotion:
             top=self.top, group=self.group, angle=self.angle, freedom=self.freedom, exaggeration=float(exaggeration),
             momentum=float(momentum), rate=float(rate), steps=int(steps), moving=moving,
         )  # fmt: skip
-        side = int(self.motion.now[SIDE])
-        self.motion.now[:] = 0
-        self.motion.now[SIDE] = side
-        self.motion.board[:] = new_board(1)
+        self.motion.now[DONE] = 0
+        self.motion.board[:] = new_board(1 if self.motion.now[STEP] == DIVIDE else 1 << self.top)
         try:
             parallel_map(lambda room: descend(self.tree, self.graph, self.motion, stage, room), self.rooms)
         except BaseException:
@@ -178,7 +179,10 @@ def embed(
     min_grad_norm: float,
     report: Callable[[int, float, Any], bool] | None = None,
 ) -> Result:
-    """Both parts of the descent; the value is the divergence of the embedding that is returned."""
+    """Both parts of the descent; the value is the divergence of the embedding that is returned.
+
+    With a report, it is called after each step; that changes no step.
+    """
     history: list[Any] = []
     done, status, best, best_at = 0, "iteration limit", np.inf, 0
     for end, more, momentum, wait in (
@@ -187,14 +191,16 @@ def embed(
     ):
         best, best_at = np.inf, done
         while done < end:
-            some = min(CHECKED - done % CHECKED, end - done)
+            some = min(CHECKED - done % CHECKED, end - done) if report is None else 1
             seen = points.advance(some, more, momentum, rate)
             done += some
-            history.append(seen.value)
             if not np.isfinite(seen.value):
                 return Result(points.places, seen.value, done, "not finite", seen.length, history)
             if report is not None and report(done, seen.value, points.places):
                 return Result(points.places, points.look().value, done, "stopped", seen.length, history)
+            if done % CHECKED and done < end:
+                continue
+            history.append(seen.value)
             if seen.length <= min_grad_norm:
                 status = "converged"
                 break

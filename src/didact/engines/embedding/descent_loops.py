@@ -44,7 +44,7 @@ from didact.engines.neighbors.partitions.boxes_loops import edge
 from didact.parts.exp_loops import log1
 
 DIVIDE, MEASURE, REPEL, MOVE = range(4)
-STEP, SIDE, DONE, FRESH = range(4)  # places in `now`
+STEP, SIDE, DONE, FRESH, TOTAL = range(5)  # places in `now`
 GAIN_UP, GAIN_DOWN, LEAST_GAIN = 0.2, 0.8, 0.01
 
 
@@ -132,10 +132,11 @@ def prepare(tree: Division, motion: Motion, stage: Stage) -> int:
         return tasks
     now[SIDE] = (now[SIDE] + stage.moving) % 2
     now[DONE] += 1
+    now[TOTAL] += stage.moving
+    now[FRESH] = 0
+    now[STEP] = DIVIDE if now[TOTAL] % REBUILD == 0 else MEASURE
     if now[DONE] >= stage.steps:
         return 0
-    now[FRESH] = 0
-    now[STEP] = DIVIDE if now[DONE] % REBUILD == 0 else MEASURE
     return 1 if now[STEP] == DIVIDE else tasks
 
 

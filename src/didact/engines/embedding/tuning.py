@@ -8,3 +8,4 @@ TASK_ROWS = 64  # fewest points of a task
 WORK = 3e8  # interactions in one call of the compiled descent: some tenths of a second on one core
 TILE_NUMBERS = 1 << 24  # of a tile of pairs on a device
 LOOK_ROWS = 20_000  # most points whose divergence is summed over all pairs
+DENSE_SPRINGS = 2000  # most points whose springs are factorised
