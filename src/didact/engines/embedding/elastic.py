@@ -100,7 +100,7 @@ def elastic_embedding(
 
 
 def new_elastic(Y: Array, rows: Array, P: Array, repulsion: float) -> Array:
-    """Places of new points with affinities P (m, k) to the points Y[rows], which stay; damped steps of a fixed point."""
+    """Places of new points with affinities P (m, k) to Y[rows], which stay, by damped steps to a fixed point."""
     middle = np.einsum("ik,ikc->ic", P, Y[rows])
     places = middle.copy()
     for _ in range(NEW_STEPS if len(rows) else 0):
