@@ -84,7 +84,7 @@ def index_of(model: Any, X: Any) -> Index:
 
 def neighbor_affinities(index: Index, perplexity: float) -> Any:
     """The symmetric affinities of nearest neighbours, a sparse matrix."""
-    distances, rows = index.nearest(None, neighbor_count(perplexity, index.most(None)))
+    distances, rows = index.nearest(None, neighbor_count(perplexity, index.n_rows - 1))
     return joint(conditional(in_units(distances), perplexity), rows, index.n_rows)
 
 

@@ -75,8 +75,10 @@ def empty_division(n: int, d: int) -> Division:
 def new_lists(d: int) -> Lists:
     """What a thread works with."""
     B, T, Q = (np.zeros((rows, many), np.float32) for rows, many in ((d, ROOM), (2, ROOM), (d, GROUP + 1)))
-    stack = np.zeros((2, 64), np.int64)
-    return Lists(stack=stack, B=B, M=B[0].copy(), T=T, Q=Q, F=np.zeros((d + 1, GROUP + 1)), box=np.zeros((3, d)))
+    return Lists(
+        stack=np.zeros((2, 64), np.int64), B=B, M=B[0].copy(), T=T, Q=Q, ones=np.ones(GROUP + 1, np.float32),
+        F=np.zeros((d + 1, GROUP + 1)), box=np.zeros((3, d)),
+    )  # fmt: skip
 
 
 class TreeMotion:

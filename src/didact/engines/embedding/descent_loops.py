@@ -17,7 +17,7 @@ Layout::
     indptr, indices, values   affinities p, those of row i from indptr[i] on
     R (n, d)           repulsion without its factor
     parts (tasks, 3)   shares in Z, in the squared length of the step's gradient, and in Σ p log(1 + d²/ν)
-    totals (3)         their sums; of Z less the n points themselves
+    totals (3)         their sums
 """
 
 from typing import NamedTuple
@@ -46,6 +46,7 @@ from didact.parts.exp_loops import log1
 DIVIDE, MEASURE, REPEL, MOVE = range(4)
 STEP, SIDE, DONE, FRESH, TOTAL = range(5)  # places in `now`
 GAIN_UP, GAIN_DOWN, LEAST_GAIN = 0.2, 0.8, 0.01
+LEAST_SUM = 1e-30  # of points so far apart that no force is left
 
 
 class Graph(NamedTuple):
@@ -126,7 +127,7 @@ def prepare(tree: Division, motion: Motion, stage: Stage) -> int:
                 for k in range(tasks):
                     motion.totals[c] += motion.parts[k, c]
     if step == REPEL:
-        motion.totals[0] = max(motion.totals[0] - tree.order.shape[0], 1e-300)
+        motion.totals[0] = max(motion.totals[0], LEAST_SUM)
     if step < MOVE:
         now[STEP] = step + 1
         return tasks

@@ -54,7 +54,7 @@ def place_one(
     for _ in range(STEPS):
         for c in range(d):
             lists.box[0, c], lists.box[1, c], lists.box[2, c], lists.Q[c, 0] = y[c], y[c], y[c], 0.0
-        repel(tree, 1, angle, freedom, lists)
+        repel(tree, -1, 0, 1, angle, freedom, lists)
         for c in range(d):
             lists.box[0, c] = -lists.F[c, 0] / lists.F[d, 0]
         for k in range(rows.shape[0]):

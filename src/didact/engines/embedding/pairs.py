@@ -30,11 +30,12 @@ def pair_gradient(P: Any, freedom: int) -> Callable[[Any, float], tuple[Any, Any
             far = 1.0 + squared_distances(here, Y) / freedom
             t = 1.0 / far
             K = t**power
+            rows = xp.arange(here.shape[0], device=Y.device)
+            K[rows, a + rows] = 0.0
             Z = Z + xp.sum(K)
             logs = logs + xp.sum(P[a : a + tile] * xp.log(far))
             pulls.append(_force(xp, P[a : a + tile] * t, here, Y))
             pushes.append(_force(xp, K * t, here, Y))
-        Z = Z - n  # each point counts itself as 1
         g = factor * (exaggeration * xp.concat(pulls) - xp.concat(pushes) / Z)
         return g, constant + power * logs + xp.log(Z)
 

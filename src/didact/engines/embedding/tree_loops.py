@@ -9,14 +9,14 @@ r"""Repulsion of points by a tree: for each point :math:`\sum_j k_{ij}` and :mat
 3. Each point of the group sums over the list: vector instructions in single precision, with the middle of the group as
    origin, so that near points lose no digits. What has been summed over a list goes to double precision.
 
-A point is in its own list: k = 1 is taken off by who asks. At an angle of 0 all is exact but for rounding.
+4. The points of the group itself come last, each without itself. At an angle of 0 all is exact but for rounding.
 
 Layout::
 
     order            row numbers by place; node `place` of a level holds those from edge(…, place) on
     S (d, n)         coordinates by place
     low, high, mean  (nodes, d); node 2^level − 1 + place
-    B (d, room), M   the list of a group, less the origin; masses
+    B (d, room), M   the list of a group, less the origin; masses. Q and ones: the group itself
     T (2, room)      distances and factors of one point
     F (d + 1, group) Σ k t (y_i − y_j) for each column, and Σ k
 
@@ -55,6 +55,7 @@ class Lists(NamedTuple):
     M: Array
     T: Array
     Q: Array  # (d, group)
+    ones: Array  # (group)
     F: Array
     box: Array  # (3, d): the box of a group and its middle
 
@@ -124,13 +125,18 @@ def repel_group(tree: Division, level: int, place: int, angle: float, freedom: i
         lists.box[0, c], lists.box[1, c], lists.box[2, c] = low, high, 0.5 * (low + high)
         for k in range(start, stop):
             lists.Q[c, k - start] = np.float32(tree.S[c, k] - lists.box[2, c])
-    repel(tree, stop - start, angle, freedom, lists)
+    repel(tree, level, place, stop - start, angle, freedom, lists)
+    for i in range(stop - start):
+        add_point(lists.Q, lists.ones, 0, i, lists.Q, i, lists.F, d, freedom, lists.T)
+        add_point(lists.Q, lists.ones, i + 1, stop - start, lists.Q, i, lists.F, d, freedom, lists.T)
     return stop - start
 
 
 @jit_unmanaged
-def repel(tree: Division, points: int, angle: float, freedom: int, lists: Lists) -> None:
-    """Sums over all points of the tree for the points in Q, which lie in the box."""
+def repel(
+    tree: Division, own_level: int, own: int, points: int, angle: float, freedom: int, lists: Lists
+) -> None:  # fmt: skip
+    """Sums over all points of the tree but for those of one node, for the points in Q, which lie in the box."""
     n, d, levels, stack = tree.order.shape[0], tree.S.shape[0], tree.levels, lists.stack
     for c in range(d + 1):
         for i in range(points):
@@ -140,6 +146,8 @@ def repel(tree: Division, points: int, angle: float, freedom: int, lists: Lists)
     while waiting > 0:
         waiting -= 1
         level, place = stack[0, waiting], stack[1, waiting]
+        if level == own_level and place == own:
+            continue
         node = (1 << level) - 1 + place
         start, stop = edge(n, levels, level, place), edge(n, levels, level, place + 1)
         if filled + max(stop - start if level == levels else 1, 1) > ROOM:
@@ -166,32 +174,39 @@ def repel(tree: Division, points: int, angle: float, freedom: int, lists: Lists)
 
 @jit_unmanaged
 def is_small(tree: Division, node: int, angle: float, box: Array) -> bool:
-    """Whether the widest side of a node is at most `angle` times the distance of its mean from the box."""
+    """Whether the widest side of a node is less than `angle` times the distance of its mean from the box."""
     widest, distance = 0.0, 0.0
     for c in range(tree.low.shape[1]):
         widest = max(widest, tree.high[node, c] - tree.low[node, c])
         gap = max(box[0, c] - tree.mean[node, c], tree.mean[node, c] - box[1, c], 0.0)
         distance += gap * gap
-    return widest * widest <= angle * angle * distance
+    return widest * widest < angle * angle * distance
 
 
 @jit_unmanaged
 def add_list(lists: Lists, filled: int, points: int, d: int, freedom: int) -> None:
     """Add the sums over the list for each point of the group."""
+    for i in range(points):
+        add_point(lists.B, lists.M, 0, filled, lists.Q, i, lists.F, d, freedom, lists.T)
+
+
+@jit_unmanaged
+def add_point(
+    B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
+) -> None:  # fmt: skip
+    """Add the sums over some entries of a list for one point."""
     if d == 2 and freedom == 1:
-        for i in range(points):
-            add_plane(lists.B, lists.M, filled, lists.Q, i, lists.F)
+        add_plane(B, M, first, end, Q, i, F)
     else:
-        for i in range(points):
-            add_space(lists.B, lists.M, filled, lists.Q, i, lists.F, d, freedom, lists.T)
+        add_space(B, M, first, end, Q, i, F, d, freedom, T)
 
 
 @jit_unmanaged(fastmath=REASSOCIATE, error_model="numpy")
-def add_plane(B: Array, M: Array, filled: int, Q: Array, i: int, F: Array) -> None:
+def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array) -> None:
     """Two columns and one degree of freedom, all in registers."""
     a, b = Q[0, i], Q[1, i]
     x, y, z = ZERO, ZERO, ZERO
-    for k in range(filled):
+    for k in range(first, end):
         u, v = a - B[0, k], b - B[1, k]
         t = ONE / (ONE + (u * u + v * v))
         w = M[k] * t
@@ -205,38 +220,40 @@ def add_plane(B: Array, M: Array, filled: int, Q: Array, i: int, F: Array) -> No
 
 
 @jit_unmanaged(fastmath=REASSOCIATE, error_model="numpy")
-def add_space(B: Array, M: Array, filled: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array) -> None:
+def add_space(
+    B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
+) -> None:  # fmt: skip
     """Any number of columns and degrees of freedom: one column after the other."""
     z, inverse = ZERO, ONE / np.float32(freedom)
-    for k in range(filled):
+    for k in range(first, end):
         T[0, k] = ONE
     for c in range(d):
         a = Q[c, i]
-        for k in range(filled):
+        for k in range(first, end):
             u = a - B[c, k]
             T[0, k] += u * u * inverse
-    to_factors(T, filled, freedom)
-    for k in range(filled):
+    to_factors(T, first, end, freedom)
+    for k in range(first, end):
         w = M[k] * T[1, k]
         z += w
         T[1, k] = w * T[0, k]
     F[d, i] += z
     for c in range(d):
         a, x = Q[c, i], ZERO
-        for k in range(filled):
+        for k in range(first, end):
             x += T[1, k] * (a - B[c, k])
         F[c, i] += x
 
 
 @jit_unmanaged(fastmath=REASSOCIATE, error_model="numpy")
-def to_factors(T: Array, filled: int, freedom: int) -> None:
+def to_factors(T: Array, first: int, end: int, freedom: int) -> None:
     """From 1 + d²/ν in the first line: t there, and k in the second."""
-    for k in range(filled):
+    for k in range(first, end):
         T[0, k] = ONE / T[0, k]
         T[1, k] = T[0, k]
     if freedom % 2 == 0:
-        for k in range(filled):
+        for k in range(first, end):
             T[1, k] = np.sqrt(T[0, k])
     for _ in range(freedom // 2):
-        for k in range(filled):
+        for k in range(first, end):
             T[1, k] *= T[0, k]
