@@ -153,6 +153,19 @@ def test_threads_change_nothing():
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_places_in_memory_change_nothing(d):
+    """Arrays that lie side by side must not be summed in another order: t-SNE would magnify that."""
+    rng = np.random.default_rng(5)
+    P, Y, kept = sp.csr_array(affinities(150, rng) * (rng.random((150, 150)) < 0.1)), rng.normal(size=(150, d)), []
+    for k in range(12):
+        points = TreeMotion(P, Y, 0.5, 1)
+        points.advance(3, 12.0, 0.5, 50.0)
+        kept += [points, np.empty(17 * k, np.float32)]
+    for points in kept[::2]:
+        np.testing.assert_array_equal(points.places, kept[0].places)
+
+
 def test_array_code_takes_the_same_steps():
     rng = np.random.default_rng(4)
     P, Y = affinities(90, rng), rng.normal(size=(90, 2)) * 1e-2

@@ -223,17 +223,19 @@ def weighted_logs(values: Array, start: int, count: int, T: Array) -> float:
 
 @jit_unmanaged(fastmath=REASSOCIATE, error_model="numpy")
 def add_pull(B: Array, values: Array, start: int, count: int, d: int, freedom: int, T: Array, pull: Array) -> None:
-    """Add the attraction by some neighbours at the differences B; leaves 1 + d²/ν in the first line of T."""
+    """Add the attraction by some neighbours at the differences B; leaves 1 + d²/ν in the first line of T.
+
+    No loop both sums and stores: such a loop has a second form for arrays side by side in memory, which sums otherwise.
+    """
     inverse = ONE / np.float32(freedom)
     if d == 2:
         x, y = ZERO, ZERO
         for k in range(count):
-            u, v = B[0, k], B[1, k]
-            s = ONE + (u * u + v * v) * inverse
-            w = values[start + k] / s
-            T[0, k] = s
-            x += w * u
-            y += w * v
+            T[0, k] = ONE + (B[0, k] * B[0, k] + B[1, k] * B[1, k]) * inverse
+        for k in range(count):
+            w = values[start + k] / T[0, k]
+            x += w * B[0, k]
+            y += w * B[1, k]
         pull[0] += x
         pull[1] += y
         return

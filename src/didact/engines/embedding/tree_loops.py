@@ -223,7 +223,7 @@ def add_plane(B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Arr
 def add_space(
     B: Array, M: Array, first: int, end: int, Q: Array, i: int, F: Array, d: int, freedom: int, T: Array
 ) -> None:  # fmt: skip
-    """Any number of columns and degrees of freedom: one column after the other."""
+    """Any number of columns and degrees of freedom: one column after the other; no loop both sums and stores."""
     z, inverse = ZERO, ONE / np.float32(freedom)
     for k in range(first, end):
         T[0, k] = ONE
@@ -234,10 +234,10 @@ def add_space(
             T[0, k] += u * u * inverse
     to_factors(T, first, end, freedom)
     for k in range(first, end):
-        w = M[k] * T[1, k]
-        z += w
-        T[1, k] = w * T[0, k]
+        z += M[k] * T[1, k]
     F[d, i] += z
+    for k in range(first, end):
+        T[1, k] *= M[k] * T[0, k]
     for c in range(d):
         a, x = Q[c, i], ZERO
         for k in range(first, end):
