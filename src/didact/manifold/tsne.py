@@ -133,8 +133,6 @@ class TSNE(_Embedding):
     _test_skips = {
         "defaults": "A perplexity of 30 needs more rows than most checks have.",
         "row_order": "The order of the rows changes roundings, which a descent that is not convex magnifies.",
-        "constant_columns/constant:method=barnes_hut": "Roundings decide which nodes of the tree count as one point.",
-        "constant_columns/shift:method=barnes_hut": "Roundings decide which nodes of the tree count as one point.",
         "tensors:method=exact": "Sums on a device round otherwise, which a descent that is not convex magnifies.",
         "callbacks/limit": "max_iter is at least 250, and its end is how a descent usually ends.",
     }
