@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks import accelerate, harness, processes, real_data, report, scaling
 from benchmarks import compile as compiling
 
-CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures")
+CHAPTERS = ("linear", "optimize", "probability", "trees", "neighbors", "density", "kernels", "mixtures", "tsne")
 CHAPTERS += ("cluster", "accuracy")
 DISTRIBUTIONS = ("numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "glum", "statsmodels")
 DISTRIBUTIONS += ("celer", "skglm", "quadprog", "cvxopt", "lightgbm", "xgboost", "faiss-cpu", "imbalanced-learn")
