@@ -225,6 +225,14 @@ def swiss_roll(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.nda
     return np.column_stack([angle * np.cos(angle), 21 * rng.uniform(size=n), angle * np.sin(angle)]), angle
 
 
+def small_digits(rng: np.random.Generator, n: int, p: int) -> tuple[Matrix, np.ndarray]:
+    """scikit-learn's 1797 images of digits, 8 × 8 pixels, from the first on."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X[:n, :p], y[:n]
+
+
 def places(m: int, p: int) -> np.ndarray:
     """Queries from the mixture, whatever the number of rows."""
     return normal_mixture(np.random.default_rng([SEED, p, m]), m, p)[0]

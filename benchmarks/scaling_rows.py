@@ -183,6 +183,10 @@ ROWS = {
         options={"affinity": "rbf", "random_state": 0},
         peer=False,
     ),
+    "TSNE": Row(numbers, (50_000, 20), "manifold.TSNE", 8, options={"max_iter": 250, "random_state": 0}),
+    "TSNE, transform": Row(
+        numbers, (50_000, 20), "manifold.TSNE", 8, "transform", options={"max_iter": 250, "random_state": 0}, peer=False
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

@@ -60,7 +60,7 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
     ),
     "manifold": Module(
         "test_isomap_simple_grid or test_lle_simple_grid or test_smacof or test_equivalence or test_two_components",
-        "classical_mds isomap locally_linear mds spectral_embedding",
+        "classical_mds isomap locally_linear mds spectral_embedding t_sne",
     ),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),

@@ -27,6 +27,8 @@ BUDGET = {
     "OnlineKMeans": 30,
     "GaussianMixture": 30,
     "BernoulliMixture": 30,
+    "TSNE": 40,
+    "ElasticEmbedding": 50,
     "KNeighborsClassifier": 16,
     "CondensedNearestNeighbor": 26,
     "KernelDensity": 47,

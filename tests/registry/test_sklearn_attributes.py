@@ -22,7 +22,7 @@ OTHER = {
     "solver_": "solvers have names of their own",
 }
 RANDOM_FITS = ("Tree", "Forest", "Bagging", "AdaBoost", "SGD", "Perceptron", "HistGradient", "MiniBatch")
-RANDOM_FITS += ("Nystroem", "RBFSampler", "SpectralClustering")
+RANDOM_FITS += ("Nystroem", "RBFSampler", "SpectralClustering", "TSNE")
 
 PARAMS = {
     "LogisticRegressionCV": {"use_legacy_attributes": False, "l1_ratios": (0.0,), "scoring": "neg_log_loss", "Cs": 3},

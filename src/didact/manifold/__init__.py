@@ -1,15 +1,20 @@
 """Embeddings: a few coordinates for each row that keep distances, paths, neighbours or a graph."""
 
 from didact.manifold.classical_mds import ClassicalMDS
+from didact.manifold.elastic import ElasticEmbedding
 from didact.manifold.isomap import Isomap
 from didact.manifold.locally_linear import LocallyLinearEmbedding, locally_linear_embedding
 from didact.manifold.mds import MDS, smacof
 from didact.manifold.parametric import ParametricEmbedding
 from didact.manifold.spectral_embedding import SpectralEmbedding, spectral_embedding
+from didact.manifold.trust import trustworthiness
+from didact.manifold.tsne import TSNE
 
 __all__ = [
     "MDS",
+    "TSNE",
     "ClassicalMDS",
+    "ElasticEmbedding",
     "Isomap",
     "LocallyLinearEmbedding",
     "ParametricEmbedding",
@@ -17,4 +22,5 @@ __all__ = [
     "locally_linear_embedding",
     "smacof",
     "spectral_embedding",
+    "trustworthiness",
 ]

@@ -93,6 +93,7 @@ SIGNATURES = {
         "LocallyLinearEmbedding": "* n_jobs",
         "MDS": "n_components * n_jobs verbose",
         "SpectralEmbedding": "n_components * n_jobs",
+        "TSNE": "n_components * n_jobs verbose",
     },
     "gaussian_process": {
         "GaussianProcessClassifier": "kernel * n_jobs",

@@ -1,0 +1,1 @@
+"""Embeddings that attract neighbours and repel everything else: affinities, forces, descent."""
