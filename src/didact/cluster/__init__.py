@@ -1,5 +1,6 @@
 """Clusters: centres, medoids, modes; learnt at once, in batches or row by row, with and without some labels."""
 
+from didact.cluster.density.dbscan import DBSCAN, dbscan
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
 from didact.cluster.mini_batch import MiniBatchKMeans
@@ -10,6 +11,7 @@ from didact.cluster.seeded import SeededKMeans
 from didact.cluster.seeding import kmeans_plusplus
 
 __all__ = [
+    "DBSCAN",
     "KMeans",
     "KMedoids",
     "KModes",
@@ -17,6 +19,7 @@ __all__ = [
     "OnlineKMeans",
     "SeededKMeans",
     "VectorQuantizer",
+    "dbscan",
     "k_means",
     "kmeans_plusplus",
 ]

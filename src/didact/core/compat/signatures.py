@@ -92,6 +92,7 @@ SIGNATURES = {
         "GaussianProcessRegressor": "kernel *",
     },
     "cluster": {
+        "DBSCAN": "eps * n_jobs",
         "KMeans": "n_clusters * verbose",
         "MiniBatchKMeans": "n_clusters * verbose",
     },

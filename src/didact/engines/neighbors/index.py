@@ -134,7 +134,7 @@ class Index(NamedTuple):
         return self._within(*self._queries(Q), radius)
 
     def within_own(self, start: int, stop: int, radius: float) -> tuple[Array, Array]:
-        """Edges and numbers of all rows at most `radius` away from the indexed rows start … stop - 1, each its own not."""
+        """Edges and numbers of the rows at most `radius` away from the indexed rows start … stop - 1, without these."""
         return self._within(self.rows[start:stop], np.arange(start, stop), radius)[:2]
 
     def _within(self, Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Array]:

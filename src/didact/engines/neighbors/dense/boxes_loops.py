@@ -1,10 +1,10 @@
 """Compiled clusters of dense rows over a k-d tree: who is a core, which cores hang together, who lies at their border.
 
-A node is *whole* if the diagonal of its box is no longer than the radius: all its rows are then neighbours of each other.
-If their weight is enough, all of them are cores, without a single distance, and its cores are one set; between two
-whole nodes the first pair within the radius settles the matter, and nodes whose sets are one already are passed over.
-So crowded rows cost less than sparse ones, and no list of neighbours is ever made. Totals of boxes bound those of rows
-to the last bit (`walk_loops`), so that the answer is that of comparing all pairs.
+A node is *whole* if the diagonal of its box is no longer than the radius: all its rows are neighbours of each other. If
+their weight is enough, all of them are cores, without a single distance, and its cores are one set; between two whole
+nodes the first pair within the radius settles the matter, and nodes whose sets are one already are passed over. So
+crowded rows cost less than sparse ones, and no list of neighbours is ever made. Totals of boxes bound those of rows to
+the last bit (`walk_loops`), so that the answer is that of comparing all pairs.
 
 A pass is made of pieces, the subtrees of one level. Threads take them in turn and share nothing but the forest.
 

@@ -15,6 +15,7 @@ scalable parallel DBSCAN algorithm using the disjoint-set data structure, doi:10
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,9 +98,7 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
     pieces = 1 << min(tree.levels, CROWD_PIECES)
     boxes_loops.mark_nodes(noun, crowd, float(radius), pieces)
     for kind in (boxes_loops.COUNT, boxes_loops.GATHER, boxes_loops.JOIN, boxes_loops.LABEL):
-        share_pieces(
-            pieces, lambda turn: boxes_loops.crowd_pass(noun, crowd, float(radius), float(need), kind, pieces, turn)
-        )
+        share_pieces(pieces, partial(boxes_loops.crowd_pass, noun, crowd, float(radius), float(need), kind, pieces))
         if kind == boxes_loops.COUNT:
             boxes_loops.lead_nodes(crowd)
     core = np.empty(n, bool)
@@ -108,19 +107,21 @@ def _over_boxes(rows: Array, noun: Any, radius: float, need: float, w: Array, le
 
 
 def _over_index(index: Index, radius: float, need: float, w: Array) -> tuple[Array, Array]:
-    n = index.n_rows
+    n, kept, pairs = index.n_rows, [], 0
     own = w if len(w) else np.ones(n)
     total = own.copy()
     for first, edges, rows in _blocks(index, radius):
-        near = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-        total[first : first + len(edges) - 1] += np.bincount(near, own[rows], len(edges) - 1)
+        near = first + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        total[first : first + len(edges) - 1] += np.bincount(near - first, own[rows], len(edges) - 1)
+        pairs += len(rows)
+        if pairs <= BLOCK_PAIRS:  # few enough to keep: functions of two rows are dear
+            kept.append((first, edges, rows))
     core = total >= need
     parent, claims, rank, border = np.arange(n), np.zeros(n, np.int64), np.arange(n), []
-    for first, edges, rows in _blocks(index, radius):
+    for first, edges, rows in kept if pairs <= BLOCK_PAIRS else _blocks(index, radius):
         near = first + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-        inside = core[near] & core[rows]
+        inside, edge = core[near] & core[rows], core[near] & ~core[rows]
         unite_pairs(parent, claims, rank, near[inside], rows[inside])
-        edge = core[near] & ~core[rows]
         border.append((near[edge], rows[edge]))
     set_roots(parent)
     found = np.where(core, parent, n)
