@@ -1,5 +1,6 @@
 """Clusters: centres, medoids, modes; learnt at once, in batches or row by row, with and without some labels."""
 
+from didact.cluster.density.connected_components import ConnectedComponents
 from didact.cluster.density.dbscan import DBSCAN, dbscan
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
@@ -12,6 +13,7 @@ from didact.cluster.seeding import kmeans_plusplus
 
 __all__ = [
     "DBSCAN",
+    "ConnectedComponents",
     "KMeans",
     "KMedoids",
     "KModes",

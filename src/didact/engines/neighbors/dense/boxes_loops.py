@@ -61,7 +61,7 @@ def far_total(noun: Any, q: Array, low: Array, high: Array) -> float:
     """The total of the corner of a box that is farthest from q."""
     total = 0.0
     for j in range(q.shape[0]):
-        total = step1(noun, total, q[j], low[j] if q[j] - low[j] > high[j] - q[j] else high[j], j)
+        total = max(step1(noun, total, q[j], low[j], j), step1(noun, total, q[j], high[j], j))
     return total
 
 
