@@ -1,7 +1,9 @@
 """Clusters: centres, medoids, modes; learnt at once, in batches or row by row, with and without some labels."""
 
+from didact.cluster.density.bandwidth import estimate_bandwidth, get_bin_seeds
 from didact.cluster.density.connected_components import ConnectedComponents
 from didact.cluster.density.dbscan import DBSCAN, dbscan
+from didact.cluster.density.mean_shift import MeanShift, mean_shift
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
 from didact.cluster.mini_batch import MiniBatchKMeans
@@ -17,11 +19,15 @@ __all__ = [
     "KMeans",
     "KMedoids",
     "KModes",
+    "MeanShift",
     "MiniBatchKMeans",
     "OnlineKMeans",
     "SeededKMeans",
     "VectorQuantizer",
     "dbscan",
+    "estimate_bandwidth",
+    "get_bin_seeds",
     "k_means",
     "kmeans_plusplus",
+    "mean_shift",
 ]

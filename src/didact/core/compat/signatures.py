@@ -94,6 +94,7 @@ SIGNATURES = {
     "cluster": {
         "DBSCAN": "eps * n_jobs",
         "KMeans": "n_clusters * verbose",
+        "MeanShift": "* n_jobs",
         "MiniBatchKMeans": "n_clusters * verbose",
     },
     "kernel_approximation": {"Nystroem": "kernel * n_jobs", "RBFSampler": "*"},
