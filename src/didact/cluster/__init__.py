@@ -1,8 +1,9 @@
-"""Clusters: centres, medoids, modes; learnt at once, in batches or row by row, with and without some labels."""
+"""Clusters: centres, medoids, modes, crowded places; at once, in batches or row by row, with and without labels."""
 
 from didact.cluster.density.bandwidth import estimate_bandwidth, get_bin_seeds
 from didact.cluster.density.connected_components import ConnectedComponents
 from didact.cluster.density.dbscan import DBSCAN, dbscan
+from didact.cluster.density.level_sets import LevelSetClustering
 from didact.cluster.density.mean_shift import MeanShift, mean_shift
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
@@ -19,6 +20,7 @@ __all__ = [
     "KMeans",
     "KMedoids",
     "KModes",
+    "LevelSetClustering",
     "MeanShift",
     "MiniBatchKMeans",
     "OnlineKMeans",

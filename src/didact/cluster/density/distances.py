@@ -8,16 +8,19 @@ import scipy.sparse as sp
 from sklearn.base import ClusterMixin
 
 from didact.cluster.medoids import own_distances
-from didact.core.backend import is_sparse, to_numpy
+from didact.core.backend import float_type, is_sparse, to_numpy
 from didact.core.errors import InputError, users_level
 from didact.core.estimator import Estimator
 from didact.core.overflow import refuse_extreme
 from didact.core.parameters import above_or_infinite, is_callable, none, one_of, param, whole
+from didact.core.rows.gather import dense
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.neighbors import Index, build_index
 from didact.engines.neighbors.graphs import NEGATIVE
+from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.parts.distances import NAMES, distance_named
+from didact.parts.statistics.weights import in_cases
 
 MISSING = ("gower", "nan_euclidean")  # metrics that handle missing values
 ORDERED = "Clusters are numbered in the order of their first rows, so that the order of the rows matters."
@@ -96,10 +99,8 @@ class _Distances(ClusterMixin, Estimator):
         """The rows (an array or CSR), their weights, and the distance."""
         block = self._rows(X, None, sample_weight, target="none").whole()
         rows, w = block.X if sp.issparse(block.X) else to_numpy(block.X), block.weight
-        names = getattr(self, "feature_names_in_", None)
-        if not self._missing and not finite_sum(rows):
-            refuse_non_finite(rows, names)
-            refuse_extreme(rows, names)
+        if not self._missing:
+            refuse_endless(rows, getattr(self, "feature_names_in_", None))
         if self.metric == "precomputed":
             rows = sparse_distances(rows) if sp.issparse(rows) else own_distances(rows)
         p = getattr(self, "p", None)
@@ -114,6 +115,24 @@ class _Distances(ClusterMixin, Estimator):
         own = self.metric == "precomputed"
         index = None if own or not len(labels) else build_index(rows, self._distance)
         return self._map_rows(X, nearest_label, index, labels, reach, places)
+
+
+def dense_counts(model: Any, X: Any, sample_weight: Any) -> tuple[Array, Array, Any]:
+    """Rows for sums of windows, in float64, their weights as numbers of rows, and their own float type."""
+    block = model._rows(X, None, sample_weight, target="none").whole()
+    rows, names = dense(block.X, np.float64), getattr(model, "feature_names_in_", None)
+    refuse_endless(rows, names)
+    refuse_wide(rows.min(axis=0), rows.max(axis=0), 1.0, names)
+    if block.weight is None:
+        return rows, np.ones(len(rows)), float_type(block.X)
+    return rows, in_cases(np.asarray(to_numpy(block.weight), np.float64))[0], float_type(block.X)
+
+
+def refuse_endless(rows: Any, names: Any) -> None:
+    """Refuse missing, infinite and huge values; the error names the column."""
+    if not finite_sum(rows):
+        refuse_non_finite(rows, names)
+        refuse_extreme(rows, names)
 
 
 def sparse_distances(D: Any) -> Any:

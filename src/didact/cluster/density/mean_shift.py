@@ -21,17 +21,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from didact.cluster.base import nearest
 from didact.cluster.density.bandwidth import bin_seeds, mean_reach
-from didact.core.backend import float_type, to_numpy
+from didact.cluster.density.distances import dense_counts
+from didact.core.backend import to_numpy
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import above, array_like, at_least, attr, is_bool, none, one_of, param, whole
 from didact.core.rows.gather import dense
 from didact.core.typing import Array
 from didact.engines.neighbors.dense.cores import dense_clusters
-from didact.engines.smoothing.kernel_sums import refuse_wide
 from didact.engines.smoothing.mean_shift import Climbs, climb_from, hills_of
 from didact.parts.distances import Euclidean
-from didact.parts.statistics.weights import in_cases
 
 QUANTILE = 0.3  # share of the rows that an estimated bandwidth is to hold
 SAME = 0.1  # bandwidths: ends of Gaussian climbs that are closer are of one mode
@@ -126,13 +125,9 @@ class MeanShift(ClusterMixin, Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MeanShift":
         """Find the modes of rows X; sample_weight counts rows, y is not used."""
-        block = self._rows(X, None, sample_weight, target="none").whole()
-        rows, w = dense(block.X, np.float64), np.ones(block.X.shape[0])
-        refuse_wide(rows.min(axis=0), rows.max(axis=0), 1.0, getattr(self, "feature_names_in_", None))
-        if block.weight is not None:
-            w = in_cases(np.asarray(to_numpy(block.weight), np.float64))[0]
+        rows, w, dtype = dense_counts(self, X, sample_weight)
         self._known = rows[w > 0], w[w > 0]
-        self._climb(*self._known, float_type(block.X))
+        self._climb(*self._known, dtype)
         self.labels_ = self._labels(rows)
         if self.kernel == "flat":
             del self._known

@@ -32,6 +32,7 @@ from didact.parts.exp_loops import exp1
 EUCLIDEAN = Euclidean()
 FLAT, GAUSSIAN = 0, 1
 FAR_SQUARE = 80.0  # square of the distance, in bandwidths, from which on a Gaussian window is left out
+SHORT, FASTER = 0.1, 1.5  # bandwidths up to which Gaussian moves are lengthened, and the factor from one to the next
 SEEDS_AT_ONCE = 4  # seeds of a piece
 
 
@@ -150,36 +151,56 @@ def nearest_square(hills: Hills, q: Array, values: Array) -> float:
 
 
 @jit_unmanaged
-def climb(hills: Hills, kind: int, h: float, tol: float, most: int, q: Array, new: Array, stack: Array, values: Array,
-          path: Array) -> tuple[int, float]:  # fmt: skip
+def set_mean(hills: Hills, kind: int, h: float, reach: float, q: Array, new: Array, stack: Array,
+             values: Array) -> float:  # fmt: skip
+    """The weighted mean around q in `new`, and Σ w K at q; 0 if no row is near."""
+    height = mean_around(hills, kind, h, 0.0, reach, q, new, stack, values)
+    total = height
+    if height <= 0.0 and kind == GAUSSIAN:
+        nearest = nearest_square(hills, q, values)
+        total = mean_around(hills, kind, h, nearest, nearest + reach, q, new, stack, values)
+    if total > 0.0:
+        for j in range(q.shape[0]):
+            new[j] /= total
+    return height
+
+
+@jit_unmanaged
+def climb(hills: Hills, kind: int, h: float, tol: float, most: int, q: Array, new: Array, safe: Array, stack: Array,
+          values: Array, path: Array) -> tuple[int, float]:  # fmt: skip
     """Move q to a mode, and write its way to `path` if that has room: the number of moves, and the height.
 
-    The first move is not counted; most + 1 says that q had not come to rest after that many more.
+    The first move is not counted; most + 1 says that q had not come to rest after that many more. Short Gaussian moves
+    are lengthened, half as much again each time, as long as the density rises; then q goes back to the plain move.
     """
     p, steps, reach = q.shape[0], 0, h * h * (1.0 + 1e-15 if kind == FLAT else FAR_SQUARE)
+    before, stretch, move = 0.0, 1.0, math.inf
     while True:
-        height = mean_around(hills, kind, h, 0.0, reach, q, new, stack, values)
-        if height <= 0.0 and kind == GAUSSIAN:
-            nearest = nearest_square(hills, q, values)
-            far = mean_around(hills, kind, h, nearest, nearest + reach, q, new, stack, values)
-            for j in range(p):
-                new[j] /= far
-        elif height <= 0.0:
+        height = set_mean(hills, kind, h, reach, q, new, stack, values)
+        if height <= 0.0 and kind == FLAT:
             return steps, 0.0
+        if stretch > 1.0 and height < before:
+            stretch = 1.0
+            for j in range(p):
+                q[j] = safe[j]
         else:
+            before, square = height, 0.0
             for j in range(p):
-                new[j] /= height
-        move = 0.0
-        for j in range(p):
-            move += (new[j] - q[j]) * (new[j] - q[j])
-            q[j] = new[j]
-        if steps + 1 < path.shape[0]:
+                square += (new[j] - q[j]) * (new[j] - q[j])
+            move = math.sqrt(square)
+            stretch = stretch * FASTER if kind == GAUSSIAN and steps > 0 and stretch * move < SHORT * h else 1.0
+            if move <= tol:
+                stretch = 1.0
             for j in range(p):
-                path[steps + 1, j] = q[j]
-        if math.sqrt(move) <= tol:
-            return steps, height
-        steps += 1
-        if steps > most:
+                safe[j] = new[j]
+                q[j] = new[j] if stretch == 1.0 else q[j] + stretch * (new[j] - q[j])
+            steps += 1
+        if steps < path.shape[0]:
+            for j in range(p):
+                path[steps, j] = q[j]
+        if move <= tol:
+            return steps - 1, height
+        if steps > most and stretch == 1.0:
             return steps, height
 
 
@@ -188,7 +209,7 @@ def climb_all(hills: Hills, kind: int, h: float, tol: float, most: int, order: A
               height: Array, ways: Array, paths: Array, turn: Array) -> None:  # fmt: skip
     """Have seeds climb, some at a time in the given order, until none is left."""
     p, nodes = x.shape[1], hills.low.shape[0]
-    new, values = np.empty(p), np.empty(np.max(hills.stop[nodes // 2 :] - hills.start[nodes // 2 :]))
+    new, safe, values = np.empty(p), np.empty(p), np.empty(np.max(hills.stop[nodes // 2 :] - hills.start[nodes // 2 :]))
     stack, done = np.empty(128, np.int64), 0
     while done < turn[1]:
         first = SEEDS_AT_ONCE * atomic_add(turn, 0, 1)
@@ -201,7 +222,7 @@ def climb_all(hills: Hills, kind: int, h: float, tol: float, most: int, order: A
             if path.shape[0] > 0:
                 for j in range(p):
                     path[0, j] = x[i, j]
-            steps[i], height[i] = climb(hills, kind, h, tol, most, x[i], new, stack, values, path)
+            steps[i], height[i] = climb(hills, kind, h, tol, most, x[i], new, safe, stack, values, path)
 
 
 def warm() -> None:
