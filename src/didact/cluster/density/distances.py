@@ -114,6 +114,8 @@ class _Distances(ClusterMixin, Estimator):
         """The labels of new rows by the nearest of some fitted rows, whose numbers are `places`."""
         own = self.metric == "precomputed"
         index = None if own or not len(labels) else build_index(rows, self._distance)
+        if index is not None:
+            index.check()  # the distance may come from a file
         return self._map_rows(X, nearest_label, index, labels, reach, places)
 
 
