@@ -1,4 +1,4 @@
-"""Chapter ``cluster``: k-means from the same start, its seeding alone, and medoids.
+"""Chapter ``cluster``: k-means from the same start, its seeding alone, and medoids; crowded places and modes.
 
 Rows are a mixture of normal clusters that overlap. Each library returns its centres, and the mean squared distance (for
 medoids the mean distance) of the rows from the nearest is computed anew in float64: answers are the same when it is no
@@ -9,6 +9,10 @@ of their start is within 3 per cent. Everybody has two threads.
 What must be done: for 500,000 × 16 and 50 clusters 4·10⁸ multiply-adds an iteration without bounds, 25 ms of one core
 at 16 of them a nanosecond; bounds leave a fifth to a fiftieth of that. Seeding 200 of 200,000 × 32 reads 51 MB for each
 centre, 10 GB in all, and makes 9·10⁹ multiply-adds.
+
+DBSCAN and mean shift have one answer: labels are the same when the adjusted Rand index is 1 but for a thousandth (rows
+at the border of two clusters). DBSCAN at 200,000 × 3 has to meet some 30 neighbours of each row and the hundred next to
+them in its leaves, 6·10⁷ distances, 0.1 s of one core.
 """
 
 from dataclasses import dataclass
@@ -45,6 +49,28 @@ class SameCost(Check):
             total += float((np.maximum(squares.min(axis=1), 0.0) ** (self.power / 2)).sum())
             n += len(X)
         return total / n
+
+
+@dataclass(frozen=True)
+class SameLabels(Check):
+    """How far the adjusted Rand index with the first answer is below 1."""
+
+    agree: float = 1e-3
+
+    def gaps(self, candidates: list[Record], folder: Path) -> list[float]:
+        from sklearn.metrics import adjusted_rand_score
+
+        found = [np.asarray(c["answer"]["labels"]) for c in candidates]
+        for c, labels in zip(candidates, found, strict=True):
+            c["objective"] = float(len(np.unique(labels)))
+        return [1.0 - adjusted_rand_score(found[0], labels) for labels in found]
+
+
+def labels(name: str, libraries: dict[str, str], **options: Any) -> dict[str, list[Fit]]:
+    return {
+        library: [Fit(f"{HERE}.Labels", {"path": f"{path}.cluster.{name}", **options})]
+        for library, path in libraries.items()
+    }
 
 
 def lloyd(path: str, *algorithms: str) -> list[Fit]:
@@ -88,6 +114,23 @@ WORKLOADS = [
         },
         {KMEDOIDS: 1},
         **(GROW | {"multiples": (0.2, 1)}),
+    ),
+    Workload(
+        "DBSCAN, eps 0.2, 10 rows",
+        Data("overlapping_clusters", 200_000, 3),
+        SameLabels(),
+        labels("DBSCAN", {US: "didact", SKLEARN: "sklearn", INTELEX: "sklearnex"}, eps=0.2, min_samples=10, n_jobs=2),
+        {SKLEARN: 1, INTELEX: 1},
+        busy=(US,),
+        **(GROW | {"multiples": (0.25, 1)}),
+    ),
+    Workload(
+        "MeanShift, flat, bandwidth 1",
+        Data("overlapping_clusters", 2_000, 2),
+        SameLabels(1e-6),
+        labels("MeanShift", {US: "didact", SKLEARN: "sklearn"}, bandwidth=1.0, n_jobs=2),
+        {SKLEARN: 10},
+        **(GROW | {"multiples": (1, 2)}),
     ),
 ]
 EXTRAS: dict[str, Any] = {}

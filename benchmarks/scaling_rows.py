@@ -187,6 +187,11 @@ ROWS = {
     "TSNE, transform": Row(
         numbers, (50_000, 20), "manifold.TSNE", 8, "transform", options={"max_iter": 250, "random_state": 0}, peer=False
     ),
+    "DBSCAN": Row(numbers, (1_000_000, 3), "cluster.DBSCAN", 8, options={"eps": 0.05, "min_samples": 10}, jobs=True),
+    "MeanShift": Row(numbers, (20_000, 3), "cluster.MeanShift", 8, options={"bandwidth": 1.0}, peer=False),
+    "MeanShift, Gaussian": Row(
+        numbers, (5_000, 3), "cluster.MeanShift", 8, options={"bandwidth": 0.5, "kernel": "gaussian"}, peer=False
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

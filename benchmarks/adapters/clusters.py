@@ -1,4 +1,4 @@
-"""k-means from the same start, seeding alone, and medoids: from the array to the centres."""
+"""k-means from the same start, seeding alone, medoids: from the array to the centres; and labels of other clusters."""
 
 import importlib
 from typing import Any
@@ -55,6 +55,18 @@ class Seeding:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "Seeding":
         self.answer_ = {"centers": self.draw(X, self.clusters, random_state=0)[0]}
+        return self
+
+
+class Labels:
+    """A class that finds the number of clusters itself."""
+
+    def __init__(self, path: str, **options: Any):
+        module, name = path.rsplit(".", 1)
+        self.make, self.options = getattr(importlib.import_module(module), name), options
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Labels":
+        self.answer_ = {"labels": np.asarray(self.make(**self.options).fit(X).labels_)}
         return self
 
 

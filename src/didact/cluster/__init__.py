@@ -1,5 +1,10 @@
-"""Clusters: centres, medoids, modes, cuts of graphs; at once, in batches or row by row, with and without labels."""
+"""Clusters: centres, medoids, modes, crowded places, cuts of graphs; at once, in batches or row by row."""
 
+from didact.cluster.density.bandwidth import estimate_bandwidth, get_bin_seeds
+from didact.cluster.density.connected_components import ConnectedComponents
+from didact.cluster.density.dbscan import DBSCAN, dbscan
+from didact.cluster.density.level_sets import LevelSetClustering
+from didact.cluster.density.mean_shift import MeanShift, mean_shift
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
 from didact.cluster.mini_batch import MiniBatchKMeans
@@ -11,15 +16,23 @@ from didact.cluster.seeding import kmeans_plusplus
 from didact.cluster.spectral import SpectralClustering, spectral_clustering
 
 __all__ = [
+    "DBSCAN",
+    "ConnectedComponents",
     "KMeans",
     "KMedoids",
     "KModes",
+    "LevelSetClustering",
+    "MeanShift",
     "MiniBatchKMeans",
     "OnlineKMeans",
     "SeededKMeans",
     "SpectralClustering",
     "VectorQuantizer",
+    "dbscan",
+    "estimate_bandwidth",
+    "get_bin_seeds",
     "k_means",
     "kmeans_plusplus",
+    "mean_shift",
     "spectral_clustering",
 ]

@@ -100,7 +100,9 @@ SIGNATURES = {
         "GaussianProcessRegressor": "kernel *",
     },
     "cluster": {
+        "DBSCAN": "eps * n_jobs",
         "KMeans": "n_clusters * verbose",
+        "MeanShift": "* n_jobs",
         "MiniBatchKMeans": "n_clusters * verbose",
         "SpectralClustering": "n_clusters * n_jobs verbose=False",
     },

@@ -131,7 +131,13 @@ class Index(NamedTuple):
 
         Q of None asks for the neighbours of the indexed rows themselves, each without itself.
         """
-        Q, skip = self._queries(Q)
+        return self._within(*self._queries(Q), radius)
+
+    def within_own(self, start: int, stop: int, radius: float) -> tuple[Array, Array]:
+        """Edges and numbers of the rows at most `radius` away from the indexed rows start … stop - 1, without these."""
+        return self._within(self.rows[start:stop], np.arange(start, stop), radius)[:2]
+
+    def _within(self, Q: Any, skip: Array, radius: float) -> tuple[Array, Array, Array]:
         if self.way == "graph":
             return graphs.graph_within(Q, skip, radius)
         noun, reach, tree = self.distance.inner, self.distance.start(radius), self.plan

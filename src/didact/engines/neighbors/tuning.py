@@ -50,3 +50,8 @@ CONDENSING_LEAF = 512  # the most rows in a leaf
 
 # condensing
 CONDENSING_WORK = 1 << 28  # multiply-adds of one call of a loop: below 0.2 s, so that it can be interrupted
+
+# dense.cores
+CROWD_LEAF = 32  # rows
+CROWD_PIECES = 10  # levels of the tree above the pieces of work
+BLOCK_PAIRS = 1 << 22  # neighbours that are kept at a time, 64 MB

@@ -25,3 +25,6 @@ FEW_QUERIES = 64  # queries that are not sorted into blocks
 KERNEL_VALUES = 2_000_000  # values that are worth a piece of work: some milliseconds
 KERNEL_PIECES = 256  # most pieces, as long as they have
 LONG_VALUES = 100_000_000  # no more values than that
+
+# mean_shift
+SHIFT_LEAF = 32  # rows in a leaf
