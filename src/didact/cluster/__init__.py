@@ -1,5 +1,6 @@
-"""Clusters: centres, medoids, modes; learnt at once, in batches or row by row, with and without some labels."""
+"""Clusters: centres, medoids, modes, trees; learnt at once, in batches or row by row, with and without labels."""
 
+from didact.cluster.agglomerative import AgglomerativeClustering, linkage_tree, ward_tree
 from didact.cluster.kmeans import KMeans, k_means
 from didact.cluster.medoids import KMedoids
 from didact.cluster.mini_batch import MiniBatchKMeans
@@ -10,6 +11,7 @@ from didact.cluster.seeded import SeededKMeans
 from didact.cluster.seeding import kmeans_plusplus
 
 __all__ = [
+    "AgglomerativeClustering",
     "KMeans",
     "KMedoids",
     "KModes",
@@ -19,4 +21,6 @@ __all__ = [
     "VectorQuantizer",
     "k_means",
     "kmeans_plusplus",
+    "linkage_tree",
+    "ward_tree",
 ]

@@ -92,6 +92,7 @@ SIGNATURES = {
         "GaussianProcessRegressor": "kernel *",
     },
     "cluster": {
+        "AgglomerativeClustering": "n_clusters *",
         "KMeans": "n_clusters * verbose",
         "MiniBatchKMeans": "n_clusters * verbose",
     },
