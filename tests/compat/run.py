@@ -55,7 +55,10 @@ MODULES = {  # a new module is one line here: "svm": Module("test_libsvm_iris or
         "test_gaussian_mixture_attributes or test_check_means or test_sample or test_bic", "gaussian_mixture mixture"
     ),
     "gaussian_process": Module("test_lml or test_prior or test_predict_cov or test_predict_consistent", "gpr gpc"),
-    "cluster": Module("test_k_means_fit or test_predict or test_transform or test_kmeans_plusplus_output", "k_means"),
+    "cluster": Module(
+        "test_k_means_fit or test_predict or test_transform or test_kmeans_plusplus_output or test_single_linkage",
+        "k_means hierarchical",
+    ),
     "naive_bayes": Module("test_"),
     "discriminant_analysis": Module("test_"),
     "multiclass": Module("test_ovo"),

@@ -35,7 +35,7 @@ ROUNDING = 1e-8  # of two distances that should be equal
 def own_distances(X: Array) -> Array:
     """A matrix of distances, once it is known to be one: square, symmetric, at least 0, and 0 on the diagonal."""
     if X.shape[0] != X.shape[1]:
-        raise InputError(f"Distance matrix should be square, got matrix of shape {X.shape}: pass one row for each column.")
+        raise InputError(f"Distance matrix should be square, got matrix of shape {X.shape}.")
     D = np.ascontiguousarray(X, np.float64)
     if D.min() < 0:
         raise InputError("The distance matrix has negative entries: distances are at least 0.")
