@@ -135,9 +135,7 @@ def test_bad_input_is_refused_in_a_sentence(criterion):
         from sklearn.cluster import DBSCAN
 
         criterion(X, DBSCAN())
-    assert (
-        criterion(X, AgglomerativeClustering()).n_clusters[-1] <= 5
-    )  # the default range stays below the distinct rows
+    assert criterion(X, AgglomerativeClustering()).n_clusters[-1] <= 5  # by default
 
 
 def test_the_range_is_looked_at():

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_memory
 
-from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row
+from didact.cluster.hierarchy import CUTS, _Hierarchy, refuse_one_row, refuse_values, to_unit
 from didact.cluster.medoids import own_distances
 from didact.core.backend import is_sparse
 from didact.core.errors import InputError, ParameterError, users_level
@@ -38,7 +38,7 @@ from didact.core.parameters import (
 )
 from didact.core.progress import FitProgress
 from didact.core.rows.gather import dense
-from didact.core.rows.memory import finite_sum, refuse_non_finite, refuse_square
+from didact.core.rows.memory import refuse_square
 from didact.core.typing import Array
 from didact.engines.linkage.graphs import completed, graph_tree, lengths
 from didact.engines.linkage.trees import chained, spanning_tree
@@ -54,10 +54,7 @@ def tree_of(X: Array, linkage: str, metric: Any, metric_params: Any, graph: Any 
     noun, X = _metric(X, metric, metric_params)
     if graph is not None:
         return _tree_along(graph, X, linkage, noun)
-    scale = 0
-    if isinstance(noun, Euclidean):  # squares neither overflow nor vanish
-        scale = int(np.frexp(np.abs(X).max(initial=0.0))[1])
-        X = np.ldexp(X, -scale)
+    X, scale = to_unit(X) if isinstance(noun, Euclidean) else (X, 0)
     if linkage == "ward":
         Z = chained(linkage, X)
     elif linkage == "single":
@@ -207,8 +204,7 @@ class AgglomerativeClustering(ClusterMixin, _Hierarchy):
                 "and 'l2')."
             )
         refuse_one_row(rows)
-        if not finite_sum(rows):
-            refuse_non_finite(rows, getattr(self, "feature_names_in_", None))
+        refuse_values(self, rows)
         if self.linkage in ("complete", "average") and self.connectivity is None:
             refuse_square(len(rows), "use Ward or single linkage, which need no table of distances", 1)
 

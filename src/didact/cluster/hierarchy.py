@@ -8,6 +8,7 @@ import numpy as np
 from didact.core.errors import InputError, ParameterError, users_level
 from didact.core.estimator import Estimator
 from didact.core.parameters import attr
+from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.linkage.trees import cut
 
@@ -24,6 +25,18 @@ def refuse_one_row(rows: Array) -> None:
             f"Found array with {len(rows)} sample(s) (shape={rows.shape}) while a minimum of 2 is required: "
             "there is nothing to merge or to divide."
         )
+
+
+def refuse_values(model: Any, rows: Array) -> None:
+    """Refuse values that are no numbers, and name their columns."""
+    if not finite_sum(rows):
+        refuse_non_finite(rows, getattr(model, "feature_names_in_", None))
+
+
+def to_unit(X: Array) -> tuple[Array, int]:
+    """Rows divided by a power of two, and its exponent, so that squares neither overflow nor vanish."""
+    scale = int(np.frexp(np.abs(X).max(initial=0.0))[1])
+    return np.ldexp(X, -scale), scale
 
 
 class _Hierarchy(Estimator):
@@ -59,7 +72,11 @@ class _Hierarchy(Estimator):
                 UserWarning,
                 stacklevel=users_level(),
             )
-        return cut(Z[:, :2].astype(np.int64), n, int(count))
+        return self._rows_of(cut(Z[:, :2].astype(np.int64), n, int(count)))
+
+    def _rows_of(self, leaves: Array) -> Array:
+        """What holds for the leaves, for the rows."""
+        return leaves
 
     def plot_dendrogram(self, names: Any = None, leaves: int = 40, ax: Any = None) -> "Figure":
         """The tree as a Matplotlib figure, coloured by cluster; of larger trees the last merges, as many as `leaves`.
@@ -68,5 +85,6 @@ class _Hierarchy(Estimator):
         """
         from didact.plot.dendrogram import dendrogram
 
-        self._after_fit()
+        if self._after_fit().n_leaves_ < 2:
+            raise ParameterError("The tree has a single leaf, and there is nothing to draw: fit more clusters.")
         return dendrogram(self.linkage_, self.n_clusters_, names, leaves, ax)
