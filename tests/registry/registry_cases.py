@@ -198,8 +198,11 @@ def target_columns(y):
 
 
 def answer(model):
-    """The name of the method that says something of new rows; a search for neighbours has `kneighbors` alone."""
-    return next(method for method in (*METHODS, "kneighbors") if hasattr(model, method))
+    """The name of the method that says something of new rows; a search for neighbours has `kneighbors` alone.
+
+    What knows its own rows alone is fitted to those anew: `fit_predict`, `fit_transform`.
+    """
+    return next(method for method in (*METHODS, "kneighbors", "fit_predict", "fit_transform") if hasattr(model, method))
 
 
 def outputs(model, X):

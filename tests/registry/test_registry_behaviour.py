@@ -158,7 +158,7 @@ def test_clone_get_params_set_params_repr(model):
     copy = clone(before)
     assert copy.get_params(deep=False) == params
     assert not numbers(copy)
-    if get_tags(model).requires_fit:
+    if get_tags(model).requires_fit and not answer(model).startswith("fit_"):
         with pytest.raises(NotFittedError):
             getattr(copy, answer(model))(X)
     assert type(model)().set_params(**params).get_params(deep=False) == params
@@ -254,6 +254,8 @@ def test_docstring(model):
 def test_unfitted_models_say_so(model):
     X, _ = problem(model)
     for method in outputs(fitted(model), X):
+        if method.startswith("fit_"):  # it says nothing of new rows
+            continue
         if not get_tags(model).requires_fit:  # it speaks of its prior
             assert np.isfinite(getattr(clone(model), method)(X)).all()
             continue

@@ -168,6 +168,8 @@ def assert_frames_give_names_and_the_same_answer(model, kind):
     found = precise(model).fit(frame, y)
     np.testing.assert_array_equal(found.feature_names_in_, NAMES)
     assert_same(state(found, frame), fitted_state(model, tight=True), rtol=1e-9)
+    if answer(model).startswith("fit_"):
+        return
     with pytest.raises(ValueError, match="feature names"):
         getattr(found, answer(model))(pd.DataFrame(X, columns=NAMES[::-1]))
 
@@ -178,6 +180,8 @@ def assert_batches_of_frames(model, kind):
     found = precise(model).fit(Batches(lambda: ((FRAMES[kind](X[s]), y[s]) for s in pieces)))
     np.testing.assert_array_equal(found.feature_names_in_, NAMES)
     assert_same(coefficients(found), coefficients(fitted(model, tight=True)), rtol=1e-8)
+    if answer(model).startswith("fit_"):
+        return
     renamed = Batches(lambda: (pd.DataFrame(X[s], columns=NAMES[::-1]) for s in pieces))
     with pytest.raises(ValueError, match="columns"):
         list(getattr(found, answer(model))(renamed))
