@@ -24,6 +24,8 @@ BUDGET = {
     "ClusterwiseRegressor": 99,
     "KMeans": 26,
     "KMedoids": 6,
+    "AgglomerativeClustering": 20,
+    "DivisiveClustering": 8,
     "OnlineKMeans": 30,
     "GaussianMixture": 30,
     "BernoulliMixture": 30,

@@ -19,7 +19,7 @@ def choice(counts: Any, values: Any, name: str, best: int, errors: Any = None) -
     figure, axes = blank(6.0, 3.6)
     axes.axvline(best, color=QUIET, linewidth=1.0, linestyle="--", label=f"{best} clusters")
     axes.errorbar(np.asarray(counts), np.asarray(values), yerr=errors, color=BLUE, marker="o", markersize=4, capsize=3)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.legend(frameon=False)
     label(axes, "number of clusters", name)
     return figure
@@ -35,7 +35,7 @@ def plane(points: Any, labels: Any, shares: Any = None) -> "Figure":
     for k, name in enumerate(np.unique(labels)):
         own = points[labels == name]
         text = f"cluster {name} ({len(own)})" if len(np.unique(labels)) <= 12 else None
-        axes.scatter(*own.T, s=14, color=COLOURS[k % len(COLOURS)], alpha=0.75, linewidths=0, label=text)
+        axes.scatter(own[:, 0], own[:, 1], s=14, color=COLOURS[k % len(COLOURS)], alpha=0.75, linewidths=0, label=text)
     if len(np.unique(labels)) <= 12:
         axes.legend(frameon=False, fontsize=8)
     texts = ["", ""] if shares is None else [f" ({share:.0%} of the variance)" for share in shares]

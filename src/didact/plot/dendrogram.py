@@ -52,7 +52,8 @@ def dendrogram(
 
 def _shown(Z: np.ndarray, n: int, leaves: int) -> list[int]:
     """The merges nearest to the root, as many as leave so many leaves: each time the highest is opened."""
-    found, open_nodes = [], {2 * n - 2: Z[-1, 2]}
+    found: list[int] = []
+    open_nodes = {2 * n - 2: float(Z[-1, 2])}
     while open_nodes and len(found) < leaves - 1:
         node = max(open_nodes, key=lambda c: (open_nodes[c], c))
         del open_nodes[node]
@@ -63,7 +64,9 @@ def _shown(Z: np.ndarray, n: int, leaves: int) -> list[int]:
 
 def _places(Z: np.ndarray, n: int, shown: list[int]) -> tuple[dict[int, float], list[int]]:
     """Leaves side by side, every merge midway over its two clusters; and the leaves in their order."""
-    inner, order, waiting, visited = set(shown), [], [2 * n - 2], []  # type: ignore[var-annotated]
+    inner, waiting = set(shown), [2 * n - 2]
+    order: list[int] = []
+    visited: list[int] = []
     while waiting:
         node = waiting.pop()
         if node - n in inner:

@@ -36,7 +36,7 @@ import numpy as np
 from didact.core.jit import jit_unmanaged
 from didact.core.jit.atomics import claim_task, is_last, is_over, is_task, post, take_task, wait_for_step
 from didact.core.typing import Array
-from didact.engines.linkage.gaps_loops import TILE, lowest, squares_into
+from didact.engines.linkage.gaps_loops import TILE, lowest, place_of, squares_into
 from didact.engines.linkage.spanning_loops import next_tasks
 
 WARD, COMPLETE, AVERAGE = 0, 1, 2
@@ -168,15 +168,9 @@ def _merge_rows(kind: int, C: Clusters, s: int) -> None:
     for slot in range(C.edges[s], C.edges[s] + C.counts[s]):
         k = C.ids[slot]
         if k != a and k != b:
-            i = _place(b, k)
-            d, e = C.D[_place(a, k)], C.D[i]
+            i = place_of(b, k)
+            d, e = C.D[place_of(a, k)], C.D[i]
             C.D[i] = max(d, e) if kind == COMPLETE else (left * d + right * e) / (left + right)
-
-
-@jit_unmanaged
-def _place(i: int, j: int) -> int:
-    """Where the distance of two clusters stands in the triangle."""
-    return i * (i - 1) // 2 + j if j < i else j * (j - 1) // 2 + i
 
 
 @jit_unmanaged

@@ -17,6 +17,7 @@ import numpy as np
 
 from didact.core.jit import jit_unmanaged
 from didact.core.typing import Array
+from didact.engines.linkage.gaps_loops import place_of
 
 
 @jit_unmanaged
@@ -27,7 +28,7 @@ def splinter(D: Array, rows: Array, stay: Array, left: Array, side: Array) -> in
         stay[a], left[a], side[a] = 0.0, 0.0, 0
     for a in range(1, m):
         for b in range(a):
-            d = distance_in(D, rows[a], rows[b])
+            d = D[place_of(rows[a], rows[b])]
             stay[a] += d
             stay[b] += d
     while gone < m - 1:
@@ -42,7 +43,7 @@ def splinter(D: Array, rows: Array, stay: Array, left: Array, side: Array) -> in
         side[best], gone = 1, gone + 1
         for a in range(m):
             if a != best:
-                d = distance_in(D, rows[a], rows[best])
+                d = D[place_of(rows[a], rows[best])]
                 stay[a] -= d
                 left[a] += d
     return gone
@@ -54,15 +55,9 @@ def diameter(D: Array, rows: Array) -> float:
     most = 0.0
     for a in range(1, rows.shape[0]):
         for b in range(a):
-            d = distance_in(D, rows[a], rows[b])
+            d = D[place_of(rows[a], rows[b])]
             most = d if d > most else most
     return most
-
-
-@jit_unmanaged
-def distance_in(D: Array, i: int, j: int) -> float:
-    """The distance of two different rows."""
-    return float(D[i * (i - 1) // 2 + j] if j < i else D[j * (j - 1) // 2 + i])
 
 
 def warm() -> None:

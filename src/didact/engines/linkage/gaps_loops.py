@@ -46,6 +46,12 @@ def squares_into(T: Array, first: int, count: int, query: Array, out: Array) -> 
 
 
 @jit_unmanaged
+def place_of(i: int, j: int) -> int:
+    """Where the distance of two rows stands in a triangle."""
+    return i * (i - 1) // 2 + j if j < i else j * (j - 1) // 2 + i
+
+
+@jit_unmanaged
 def lowest(values: Array, count: int) -> float:
     """The least of some numbers, in four lanes."""
     a, b, c, d = np.inf, np.inf, np.inf, np.inf

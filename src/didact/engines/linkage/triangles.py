@@ -30,8 +30,8 @@ def triangle(noun: Any, X: Array) -> Array:
     if compiled(inner):
         parallel_map(piece, blocks)
     else:
-        for edges in blocks:
-            piece(edges)
+        for block in blocks:
+            piece(block)
     return D
 
 
