@@ -158,6 +158,13 @@ ROWS = {
     "KMeans, predict": Row(
         numbers, (2_000_000, 16), "cluster.KMeans", 8, "predict", options={"n_clusters": 50, "random_state": 0}
     ),
+    "AgglomerativeClustering, single linkage": Row(
+        numbers, (50_000, 16), "cluster.AgglomerativeClustering", 6, options={"linkage": "single"}
+    ),
+    "AgglomerativeClustering, Ward linkage": Row(numbers, (30_000, 16), "cluster.AgglomerativeClustering", 6),
+    "AgglomerativeClustering, average linkage": Row(
+        numbers, (15_000, 16), "cluster.AgglomerativeClustering", 2, options={"linkage": "average"}
+    ),
     "KNeighborsClassifier, 8 columns, predict": Row(
         classes, (100_000, 8), "neighbors.KNeighborsClassifier", 8, "predict", jobs=True
     ),

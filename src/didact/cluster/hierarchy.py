@@ -87,4 +87,5 @@ class _Hierarchy(Estimator):
 
         if self._after_fit().n_leaves_ < 2:
             raise ParameterError("The tree has a single leaf, and there is nothing to draw: fit more clusters.")
-        return dendrogram(self.linkage_, self.n_clusters_, names, leaves, ax)
+        clusters = cut(self.linkage_[:, :2].astype(np.int64), self.n_leaves_, self.n_clusters_)
+        return dendrogram(self.linkage_, self.n_clusters_, names, leaves, ax, clusters)

@@ -15,9 +15,12 @@ MOST_NAMES = 80  # leaves whose names can be read
 
 
 def dendrogram(
-    linkage: Any, n_clusters: int = 1, names: Sequence[Any] | None = None, leaves: int = 40, ax: Any = None
-) -> "Figure":
+    linkage: Any, n_clusters: int = 1, names: Sequence[Any] | None = None, leaves: int = 40, ax: Any = None,
+    clusters: Any = None,
+) -> "Figure":  # fmt: skip
     """The last merges of a linkage matrix, as many as leave so many leaves; a leaf of several rows says how many.
+
+    Colours go by the numbers of the `clusters` of the leaves, or from left to right.
 
     >>> import numpy as np
     >>> figure = dendrogram(np.array([[0, 1, 1.0, 2], [2, 3, 4.0, 3]]), n_clusters=2)
@@ -30,7 +33,7 @@ def dendrogram(
         figure, ax = blank(max(5.0, min(1.5 + 0.2 * len(order), 14.0)), 4.0, grid="y")
     else:
         figure = ax.figure
-    colours = _colours(Z, n, n_clusters, order)
+    colours = _colours(Z, n, n_clusters, order, clusters)
     for i in shown:
         a, b = int(Z[i, 0]), int(Z[i, 1])
         low = [Z[c - n, 2] if c in across and c - n in shown else 0.0 for c in (a, b)]
@@ -80,14 +83,16 @@ def _places(Z: np.ndarray, n: int, shown: list[int]) -> tuple[dict[int, float], 
     return across, order
 
 
-def _colours(Z: np.ndarray, n: int, count: int, order: list[int]) -> dict[int, str]:
-    """A colour for every merge below the cut, from left to right."""
+def _colours(Z: np.ndarray, n: int, count: int, order: list[int], clusters: Any) -> dict[int, str]:
+    """A colour for every merge below the cut."""
     head: dict[int, int] = {2 * n - 2: 2 * n - 2} if count == 1 else {}  # of each cluster the one right below the cut
     for i in range(n - 2, -1, -1):
         for c in (int(Z[i, 0]), int(Z[i, 1])):
             if n + i in head or c < 2 * n - count:
                 head[c] = head.get(n + i, c)
     number = {top: k for k, top in enumerate(dict.fromkeys(head[leaf] for leaf in order if leaf in head))}
+    if clusters is not None:
+        number |= {top: int(clusters[leaf]) for leaf, top in head.items() if leaf < n}
     return {c: COLOURS[number[top] % len(COLOURS)] for c, top in head.items() if top in number}
 
 
