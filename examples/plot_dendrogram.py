@@ -2,9 +2,9 @@
 Trees of clusters
 =================
 
-Agglomerative clustering merges the two nearest clusters until one is left. The tree of all merges, the dendrogram, shows
-at which distance. Single linkage follows chains and finds moons; complete, average and Ward linkage prefer compact
-clusters. A cut across the tree gives clusters: where the branches are long, nearby cuts give the same.
+Agglomerative clustering merges the two nearest clusters until one is left. The dendrogram, the tree of all merges,
+shows at which distance. Single linkage follows chains and finds moons; complete, average and Ward linkage prefer
+compact clusters. A cut across the tree gives clusters: where the branches are long, nearby cuts give the same.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 How many clusters
 =================
 
-Four criteria on the same rows. The elbow looks at how the sum of squares falls, the gap statistic compares it with draws
-that have no clusters, the index of Calinski and Harabasz and the silhouette weigh how far clusters are apart against how
-wide they are. The last picture shows the rows in the plane of their first two principal components.
+Four criteria on the same rows. The elbow looks at how the sum of squares falls, the gap statistic compares it with
+draws that have no clusters, the index of Calinski and Harabasz and the silhouette weigh how far clusters are apart
+against how wide they are. The last picture shows the rows in the plane of their first two principal components.
 """
 
 import matplotlib.pyplot as plt
