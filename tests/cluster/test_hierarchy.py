@@ -37,6 +37,13 @@ def test_the_linkage_matrix_is_scipy_s(X, linkage):
     assert len(hierarchy.dendrogram(model.linkage_, no_plot=True)["leaves"]) == 90
 
 
+def test_ties_are_resolved_as_in_scipy():
+    """Of complete linkage, whose distances are exact: rounding decides between others."""
+    X = np.random.default_rng(0).integers(0, 4, (60, 2)).astype(float)
+    model = AgglomerativeClustering(1, linkage="complete").fit(X)
+    assert np.array_equal(model.linkage_[:, [0, 1, 3]], hierarchy.linkage(X, "complete")[:, [0, 1, 3]])
+
+
 @pytest.mark.parametrize("linkage", LINKAGES[1:])
 @pytest.mark.parametrize("metric", ["manhattan", "cosine", "chebyshev", "correlation"])
 def test_metrics_tables_and_functions_agree(X, linkage, metric):

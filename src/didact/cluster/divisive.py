@@ -80,7 +80,7 @@ class DivisiveClustering(ClusterMixin, _Hierarchy):
     >>> from didact.cluster import DivisiveClustering
     >>> model = DivisiveClustering(n_clusters=3).fit([[0.0], [1.0], [5.0], [6.0], [20.0]])
     >>> model.labels_.tolist(), model.linkage_[:, 2].tolist()
-    ([0, 0, 1, 1, 2], [6.0, 20.0])
+    ([0, 0, 2, 2, 1], [6.0, 20.0])
     """
 
     n_clusters: Any = param(2, [whole(1), none], "Number of clusters; None with `distance_threshold`.")

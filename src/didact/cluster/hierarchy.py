@@ -1,7 +1,7 @@
 """What trees of clusters share: cuts by number or distance, and a picture."""
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from didact.core.parameters import attr
 from didact.core.rows.memory import finite_sum, refuse_non_finite
 from didact.core.typing import Array
 from didact.engines.linkage.trees import cut
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CUTS = "Exactly one of n_clusters and distance_threshold"
 
@@ -78,7 +75,7 @@ class _Hierarchy(Estimator):
         """What holds for the leaves, for the rows."""
         return leaves
 
-    def plot_dendrogram(self, names: Any = None, leaves: int = 40, ax: Any = None) -> "Figure":
+    def plot_dendrogram(self, names: Any = None, leaves: int = 40, ax: Any = None) -> Any:
         """The tree as a Matplotlib figure, coloured by cluster; of larger trees the last merges, as many as `leaves`.
 
         `names` are those of the rows. Where a leaf stands for several rows, it says how many.

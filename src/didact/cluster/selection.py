@@ -13,7 +13,7 @@ Tibshirani, Walther, Hastie (2001), doi:10.1111/1467-9868.00293.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -30,9 +30,6 @@ from didact.engines.spectral.eigen import eigenpairs
 from didact.parts.distances import distance_named
 from didact.parts.statistics.components import components
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 __all__ = ["Selection", "calinski_harabasz", "elbow", "gap_statistic", "silhouette"]
 
 MOST = 10  # clusters that are tried by default
@@ -48,7 +45,7 @@ class Selection(NamedTuple):
     >>> from didact.cluster.selection import calinski_harabasz
     >>> found = calinski_harabasz([[0.0], [1.0], [9.0], [10.0]], n_clusters=[2, 3])
     >>> found.best, found.values.round(6).tolist()
-    (2, [162.0, 82.0])
+    (2, [162.0, 81.5])
     """
 
     criterion: str
@@ -62,13 +59,13 @@ class Selection(NamedTuple):
     def __str__(self) -> str:
         return self.recommendation
 
-    def plot(self) -> "Figure":
+    def plot(self) -> Any:
         """The criterion over the number of clusters, as a Matplotlib figure."""
         from didact.plot.clusters import choice
 
         return choice(self.n_clusters, self.values, self.criterion, self.best, self.errors)
 
-    def plot_plane(self, X: Any, n_clusters: int | None = None) -> "Figure":
+    def plot_plane(self, X: Any, n_clusters: int | None = None) -> Any:
         """The rows in the plane of their first two principal components, coloured by cluster."""
         from didact.plot.clusters import plane
 
@@ -119,8 +116,8 @@ def elbow(
     Examples
     --------
     >>> from didact.cluster.selection import elbow
-    >>> elbow([[0.0], [1.0], [9.0], [10.0], [30.0], [31.0]], n_clusters=range(1, 6), random_state=0).best
-    3
+    >>> print(elbow([[0.0], [1.0], [9.0], [10.0]], n_clusters=range(1, 5), random_state=0))
+    2 clusters: up to there the sum of squares falls by 99% of its first value, beyond it by another 1%.
     """
     rows = _rows(X)
     counts = _counts(rows, n_clusters, 1, 0)
@@ -258,9 +255,9 @@ def gap_statistic(
     --------
     >>> import numpy as np
     >>> from didact.cluster.selection import gap_statistic
-    >>> X = np.random.default_rng(0).uniform(size=(60, 2))
-    >>> gap_statistic(X, n_clusters=range(1, 5), random_state=0).best
-    1
+    >>> X = np.random.default_rng(0).uniform(size=(60, 2)) + 4.0 * (np.arange(60)[:, None] % 2)
+    >>> gap_statistic(X, n_clusters=range(1, 4), random_state=0, n_draws=5).best
+    2
     """
     rows = _rows(X)
     counts = _counts(rows, n_clusters, 1, 1)

@@ -20,7 +20,7 @@ Layout, for n rows and as many slices as threads; a cluster has the number of it
     least, before (slices,), nearest (slices,)   of each slice the least distance from it, the distance of the cluster
                           before it in the chain (infinite: in another slice), and the nearest cluster
     now (8,)              1 if distances are being merged; length of the chain; merges; last cluster, the one before
-                          it; the last cluster that may be left; tasks of this step; work of a distance
+                          it; the first cluster that may be left; tasks of this step; work of a distance
     first, second, height (n − 1,)   the merges
 
 Memory: Ward (p + 4) n numbers, read once in a step; else D, of which a step reads n numbers, most of them far apart.
@@ -40,7 +40,7 @@ from didact.engines.linkage.gaps_loops import TILE, lowest, place_of, squares_in
 from didact.engines.linkage.spanning_loops import next_tasks
 
 WARD, COMPLETE, AVERAGE = 0, 1, 2
-MERGING, LENGTH, MERGES, LAST, BEFORE, FINAL, TASKS, WORK = range(8)
+MERGING, LENGTH, MERGES, LAST, BEFORE, START, TASKS, WORK = range(8)
 
 
 class Clusters(NamedTuple):
@@ -193,11 +193,11 @@ def _remove(C: Clusters) -> None:
 
 @jit_unmanaged
 def _begin(C: Clusters) -> None:
-    """Set what the next step looks at: the end of the chain, or else the last cluster that is left."""
+    """Set what the next step looks at: the end of the chain, or else the first cluster that is left."""
     if C.now[LENGTH] == 0:
-        while C.where[C.now[FINAL]] < 0:
-            C.now[FINAL] -= 1
-        C.chain[0], C.now[LENGTH] = C.now[FINAL], 1
+        while C.where[C.now[START]] < 0:
+            C.now[START] += 1
+        C.chain[0], C.now[LENGTH] = C.now[START], 1
     x = C.chain[C.now[LENGTH] - 1]
     C.now[LAST], C.now[BEFORE] = x, C.chain[C.now[LENGTH] - 2] if C.now[LENGTH] > 1 else -1
     for k in range(C.T.shape[0]):
